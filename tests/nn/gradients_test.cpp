@@ -247,8 +247,8 @@ TEST(Geodesic, KeepsTheLengthOfTheStream) {
                               .update = norm::Update::geodesic,
                               .angle_scale = at::ones({1}, at::kDouble),
                               .angle_bias = at::zeros({1}, at::kDouble)};
-  auto stream =
-      nn::residual_update(rule, {.stream = skip}, 100 * at::randn({4, 8}, at::kDouble), Mode::training);
+  auto stream = nn::residual_update(rule, {.stream = skip}, 100 * at::randn({4, 8}, at::kDouble),
+                                    Mode::training);
   const auto before = skip.norm(2, -1);
   const auto after = stream.value().norm(2, -1);
   EXPECT_TRUE(testing::close(after, before, 1e-14, 0));

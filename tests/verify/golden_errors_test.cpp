@@ -75,7 +75,7 @@ class GoldenErrors : public ::testing::Test {
       }
       return {error.exit(), message};
     }
-    return {Exit::done, ""};
+    return {Exit::success, ""};
   }
 
   void expect(Exit exit, const std::string& message) const {
@@ -99,7 +99,7 @@ constexpr const char* kSchemes = "schemes/post_norm";
 
 TEST_F(GoldenErrors, NoneIfNothingWasChanged) {
   write(kAuthors, [](Content&) {});
-  expect(Exit::done, "");
+  expect(Exit::success, "");
 }
 
 TEST_F(GoldenErrors, AFileOfTheAuthorsNeedsItsJson) {

@@ -9,8 +9,8 @@ namespace evenkeel {
 
 /// The exit codes of the program (docs/exit_codes.md).
 enum class Exit {
-  done = 0,            // also: saved and stopped on a signal; already finished
-  refuted = 1,         // a check failed
+  success = 0,         // also: saved and stopped on a signal; already finished
+  check_failed = 1,    // a check failed
   usage = 64,          // invalid command line or configuration
   data = 65,           // invalid data
   internal = 70,       // a bug in Evenkeel

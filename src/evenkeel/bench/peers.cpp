@@ -91,7 +91,7 @@ void compare_losses(PeersResult& result) {
       result.max_loss_difference = std::max(result.max_loss_difference, difference);
       if (difference <= limit) continue;
       throw Error(
-          Exit::refuted,
+          Exit::check_failed,
           text("bench peers: nothing is timed, since this is not the same training: at step ",
                i + 1, " the loss is ", shortest(ours[i]), " here and ", shortest(peer.losses[i]),
                " in ", peer.name, ", ", with_digits(difference, 2), " apart; wanted at most ",
@@ -182,7 +182,7 @@ void peers_time_steps(const std::vector<Contender>& contenders, int rounds,
   for (std::size_t i = 0; i < contenders.size(); ++i) {
     const auto usage_now = contenders[i].usage_now();
     peers[i].timing = timings[i];
-    peers[i].ours_over_it = ratio(timings.front(), timings[i]);
+    peers[i].ours_over_peer = ratio(timings.front(), timings[i]);
     peers[i].peak_bytes = usage_now.peak_bytes;
     peers[i].faults = (usage_now.faults - faults[i]) / (kWarmups + rounds);
   }

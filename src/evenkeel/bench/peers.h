@@ -17,7 +17,7 @@ struct Peer {
   std::string name;            // "evenkeel", "eager", "compile"
   std::vector<double> losses;  // nats per token, of the untimed first steps
   Timing timing;
-  Ratio ours_over_it;     // step time of Evenkeel / step time of this process; 1 for Evenkeel
+  Ratio ours_over_peer;   // step time of Evenkeel / step time of this process; 1 for Evenkeel
   double peak_bytes = 0;  // peak memory of the process
   double faults = 0;      // minor page faults per timed step
 };

@@ -33,7 +33,7 @@ struct StepResult {
   std::vector<StepArm> arms;
 
   /// The GEMM-bound time: FLOPs of a step / gemm_rate, in seconds.
-  double floor_seconds(const StepArm& arm) const { return arm.flops / gemm_rate; }
+  double gemm_bound_seconds(const StepArm& arm) const { return arm.flops / gemm_rate; }
 };
 
 /// Times whole training steps of the schemes in interleaved rounds.

@@ -79,7 +79,7 @@ std::string interval_of(const bench::Ratio& ratio) {
 }
 
 Exit exit_of_verdict(const std::string& verdict) {
-  if (verdict.empty()) return Exit::done;
+  if (verdict.empty()) return Exit::success;
   std::fprintf(stderr, "%s\n", verdict.c_str());
   return Exit::busy;
 }

@@ -39,7 +39,7 @@ void bench_peers_print(const bench::PeersResult& result) {
               "tokens/s", "/floor", "ours/it", "   interval", "/least", "peak", "faults");
   const double floor = result.flops / result.gemm_rate;
   for (const auto& peer : result.peers) {
-    const auto& ratio = peer.ours_over_it;
+    const auto& ratio = peer.ours_over_peer;
     const auto interval = interval_of(ratio);
     std::printf("%-10s %9.4f %9.4f %9.0f %8.3f %8.3f %-15s %7.3f %10s %9.0f\n", peer.name.c_str(),
                 peer.timing.median(), peer.timing.least(),
@@ -67,9 +67,9 @@ nlohmann::ordered_json bench_peers_as_json(const bench::PeersResult& result,
                    {"floor_seconds", result.flops / result.gemm_rate},
                    {"median_seconds", peer.timing.median()},
                    {"least_seconds", peer.timing.least()},
-                   {"ours_over_it", peer.ours_over_it.median},
-                   {"ours_over_it_low", peer.ours_over_it.low},
-                   {"ours_over_it_high", peer.ours_over_it.high},
+                   {"ours_over_it", peer.ours_over_peer.median},
+                   {"ours_over_it_low", peer.ours_over_peer.low},
+                   {"ours_over_it_high", peer.ours_over_peer.high},
                    {"peak_bytes", peer.peak_bytes},
                    {"faults", peer.faults},
                    {"not_judged", verdict}});

@@ -82,8 +82,8 @@ void bench_step_print(const bench::StepResult& result) {
     std::printf("%-22s %9.4f %9.4f %9.0f %8.3f %7.3f %-15s %7.3f %7.0f\n", arm.scheme.c_str(),
                 arm.timing.median(), arm.timing.least(),
                 static_cast<double>(result.tokens) / arm.timing.median(),
-                arm.timing.median() / result.floor_seconds(arm), ratio.median, interval.c_str(),
-                ratio.least, arm.faults);
+                arm.timing.median() / result.gemm_bound_seconds(arm), ratio.median,
+                interval.c_str(), ratio.least, arm.faults);
   }
   print_parts(result);
 }
@@ -99,7 +99,7 @@ nlohmann::ordered_json bench_step_as_json(const bench::StepResult& result,
                    {"tokens", result.tokens},
                    {"precision", result.machine.description},
                    {"gemm_flops_per_second", result.gemm_rate},
-                   {"floor_seconds", result.floor_seconds(arm)},
+                   {"floor_seconds", result.gemm_bound_seconds(arm)},
                    {"median_seconds", arm.timing.median()},
                    {"least_seconds", arm.timing.least()},
                    {"over_first", arm.against_first.median},

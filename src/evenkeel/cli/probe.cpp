@@ -116,12 +116,12 @@ Exit run_probe(const ProbeOptions& options) {
   const auto output = options.common.run ? probe_run(options) : probe_fresh_model(options);
   if (options.common.json) {
     print_json(probe_as_json(output));
-    return Exit::done;
+    return Exit::success;
   }
   std::printf("%s, step %lld, a batch of %s text: loss %.4f nats per token\n\n%s",
               output.scheme.c_str(), static_cast<long long>(output.step), output.split.c_str(),
               output.result.loss, probe::probe_table(output.result).c_str());
-  return Exit::done;
+  return Exit::success;
 }
 
 /// The end of the help: examples, and one line a measure.

@@ -78,7 +78,7 @@ nlohmann::ordered_json claims_json(const probe::Claims& claims) {
 }
 
 Exit claims_exit(const probe::Claims& claims) {
-  return probe::refuted_count(claims) == 0 ? Exit::done : Exit::refuted;
+  return probe::refuted_count(claims) == 0 ? Exit::success : Exit::check_failed;
 }
 
 }  // namespace evenkeel::cli

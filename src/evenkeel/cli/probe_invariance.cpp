@@ -55,7 +55,7 @@ Exit run_probe_invariance(bool json) {
   }
   if (json) {
     const nlohmann::ordered_json all = {{"claims", claims_json(claims)},
-                                        {"held", claims_exit(claims) == Exit::done}};
+                                        {"held", claims_exit(claims) == Exit::success}};
     print_json(all, 2);
   } else {
     std::printf("%s%s", overview(table).c_str(), claims_table(claims).c_str());

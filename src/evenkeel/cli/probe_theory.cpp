@@ -83,7 +83,7 @@ Exit run_probe_theory(const ProbeTheoryOptions& options) {
     const nlohmann::ordered_json all = {
         {"sequence", sizes.sequence},    {"width", sizes.width},
         {"seeds", sizes.seeds},          {"jacobians", jacobians_of(rows)},
-        {"claims", claims_json(claims)}, {"held", claims_exit(claims) == Exit::done}};
+        {"claims", claims_json(claims)}, {"held", claims_exit(claims) == Exit::success}};
     print_json(all, 2);
   } else {
     probe_theory_print(rows, sizes);

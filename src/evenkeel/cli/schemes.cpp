@@ -125,7 +125,7 @@ Exit list_schemes(const SchemesOptions& options) {
   } else {
     schemes_print(schemes);
   }
-  return Exit::done;
+  return Exit::success;
 }
 
 /// The options of the list; they mean nothing to a subcommand.

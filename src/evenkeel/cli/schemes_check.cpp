@@ -111,7 +111,7 @@ std::string schemes_check_complaint(const std::string& name, const std::string& 
 Exit schemes_check_verdict(const Error& error) {
   const auto* const wrong = dynamic_cast<const norm::SchemeError*>(&error);
   if (wrong != nullptr && wrong->code() == "unknown_scheme") return Exit::usage;
-  return error.exit() == Exit::usage ? Exit::refuted : error.exit();
+  return error.exit() == Exit::usage ? Exit::check_failed : error.exit();
 }
 
 /// Checks all schemes, also after one that is wrong.
@@ -119,7 +119,7 @@ Exit check(const SchemesCheckOptions& options) {
   const bool json = options.common->json;
   const auto known = config::known_schemes(config::catalogue_in_default_shape());
   auto all = nlohmann::ordered_json::array();
-  auto exit_code = Exit::done;
+  auto exit_code = Exit::success;
   for (const auto& name : options.schemes) {
     try {
       const auto findings = config::check_scheme(config::find_scheme(name), known);
@@ -130,7 +130,7 @@ Exit check(const SchemesCheckOptions& options) {
       }
     } catch (const Error& error) {
       const auto code = schemes_check_verdict(error);
-      if (exit_code == Exit::done || code == Exit::refuted) exit_code = code;
+      if (exit_code == Exit::success || code == Exit::check_failed) exit_code = code;
       all.push_back({{"scheme", name}, {"fine", false}, {"error", error.what()}});
       if (!json) std::printf("%s\n", schemes_check_complaint(name, error.what()).c_str());
     }

@@ -169,7 +169,7 @@ Exit diff(const SchemesDiffOptions& options) {
   } else {
     schemes_diff_print(options, found);
   }
-  return Exit::done;
+  return Exit::success;
 }
 
 }  // namespace

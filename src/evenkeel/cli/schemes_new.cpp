@@ -85,7 +85,7 @@ Exit make(const SchemesNewOptions& options) {
   std::printf("  evenkeel schemes show %s\n", name.c_str());
   std::printf("  evenkeel train --scheme %s\n", name.c_str());
   std::printf("  evenkeel probe --scheme %s\n", name.c_str());
-  return Exit::done;
+  return Exit::success;
 }
 
 }  // namespace

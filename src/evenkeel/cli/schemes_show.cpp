@@ -94,7 +94,7 @@ Exit show(const CommonOptions& common) {
   } else {
     schemes_show_print(shown);
   }
-  return Exit::done;
+  return Exit::success;
 }
 
 }  // namespace

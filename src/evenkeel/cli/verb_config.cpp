@@ -42,14 +42,14 @@ Exit run_config(const CommonOptions& common, bool check) {
   const auto config = config::resolve(common.sources_with_run());
   const auto shape = config::shape_of(config, data::kByteVocabulary);
   config::bind(config.scheme, shape);
-  if (check) return Exit::done;
+  if (check) return Exit::success;
   const auto toml = config::to_toml(config);
   if (common.json) {
     print_json(config_as_json(toml::parse(toml)));
   } else {
     std::printf("%s", toml.c_str());
   }
-  return Exit::done;
+  return Exit::success;
 }
 
 }  // namespace

@@ -110,7 +110,7 @@ Exit run_eval(const EvalOptions& options) {
                      " is not finite: the weights have diverged; start another run with a lower "
                      "schedule.peak or a longer schedule.warmup"));
   }
-  return Exit::done;
+  return Exit::success;
 }
 
 }  // namespace

@@ -90,7 +90,7 @@ Exit run_generate(const GenerateOptions& options) {
     }
   }
   if (options.common.json) print_json(texts);
-  return Exit::done;
+  return Exit::success;
 }
 
 }  // namespace

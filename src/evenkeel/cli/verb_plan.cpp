@@ -103,7 +103,8 @@ void plan_print(const Plan& plan) {
     line("  active", with_commas(plan.active),
          ("on a token: " + norm::describe(plan.experts)).c_str());
   }
-  line("FLOPs per token", with_unit(plan.flops_per_token), "forward and backward, causal attention");
+  line("FLOPs per token", with_unit(plan.flops_per_token),
+       "forward and backward, causal attention");
   line("  of norms", with_unit(plan.norm_flops_per_token),
        "not among them: 12 for each value normed");
   line("steps", with_commas(plan.steps));
@@ -158,7 +159,7 @@ Exit run_plan(const CommonOptions& common) {
   } else {
     plan_print(plan);
   }
-  return Exit::done;
+  return Exit::success;
 }
 
 }  // namespace

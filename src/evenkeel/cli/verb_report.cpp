@@ -33,10 +33,10 @@ Exit run_report(const CommonOptions& common, const std::vector<std::filesystem::
   report::write_report(runs, page);
   if (common.json) {
     print_json({{"report", page.string()}});
-    return Exit::done;
+    return Exit::success;
   }
   std::printf("%s\n", page.string().c_str());
-  return Exit::done;
+  return Exit::success;
 }
 
 }  // namespace

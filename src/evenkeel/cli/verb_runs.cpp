@@ -51,11 +51,11 @@ Exit run_runs(const CommonOptions& common, const std::filesystem::path& folder) 
     auto all = nlohmann::ordered_json::array();
     for (const auto& run : runs) all.push_back(runs_as_json(run));
     print_json(all);
-    return Exit::done;
+    return Exit::success;
   }
   if (runs.empty()) {
     std::printf("no runs in %s yet; `evenkeel train` makes one\n", folder.c_str());
-    return Exit::done;
+    return Exit::success;
   }
   std::printf("%-36s %-12s %15s %9s %9s %9s %9s\n", "run", "state", "step", "loss", "val loss",
               "gap", "age");
@@ -65,7 +65,7 @@ Exit run_runs(const CommonOptions& common, const std::filesystem::path& folder) 
                 steps.c_str(), number_text(run.loss).c_str(), number_text(run.val_loss).c_str(),
                 number_text(run.val_gap).c_str(), age_text(run.age_seconds).c_str());
   }
-  return Exit::done;
+  return Exit::success;
 }
 
 }  // namespace

@@ -87,7 +87,7 @@ Exit list_studies(const StudyOptions& options) {
     std::printf("%-16s %-18s %s\n", name.c_str(), joined.c_str(), first.title.c_str());
   }
   if (json) print_json(all);
-  return Exit::done;
+  return Exit::success;
 }
 
 /// The size that the options name, or the first size of the file.
@@ -157,7 +157,7 @@ Exit print_dry_run(const study::StudyRequest& request, const study::Resources& r
                                         {"largest", plan.largest_run},
                                         {"free_bytes", free}};
     print_json(out);
-    return Exit::done;
+    return Exit::success;
   }
   std::printf("%s\n%zu arms, %zu seeds: %zu runs", request.study.title.c_str(), plan.arms,
               request.study.seeds.size(), plan.runs);
@@ -173,7 +173,7 @@ Exit print_dry_run(const study::StudyRequest& request, const study::Resources& r
   std::printf("largest run: %s (%s of memory, %s free here%s)\n", plan.largest_run.c_str(),
               bytes_text(plan.max_bytes).c_str(), bytes_text(free).c_str(),
               plan.max_bytes > free ? ": it does not fit" : "");
-  return Exit::done;
+  return Exit::success;
 }
 
 void print_results(const study::Results& results, const fs::path& folder) {
@@ -232,8 +232,8 @@ Exit exit_of(const study::Results& results, bool strict) {
     return verdict.outcome == study::Verdict::Outcome::contradicted;
   };
   const auto& verdicts = results.verdicts;
-  return strict && std::any_of(verdicts.begin(), verdicts.end(), refuted) ? Exit::refuted
-                                                                          : Exit::done;
+  return strict && std::any_of(verdicts.begin(), verdicts.end(), refuted) ? Exit::check_failed
+                                                                          : Exit::success;
 }
 
 Exit run_study(const StudyOptions& options) {

@@ -54,9 +54,9 @@ struct VerifyOptions {
 /// The verdicts of several files.
 struct Tally {
   int held = 0, refuted = 0, not_judged = 0;
-  Exit first_error = Exit::done;
+  Exit first_error = Exit::success;
 
-  Exit exit() const { return refuted > 0 ? Exit::refuted : first_error; }
+  Exit exit() const { return refuted > 0 ? Exit::check_failed : first_error; }
 };
 
 /// A file and the JSON beside it begin alike: then the message has said which file it is about.
@@ -73,7 +73,7 @@ Exit verify_one(const VerifyOptions& options) {
   } else if (!options.quiet || !result.passed()) {
     std::printf("%s", verify::table_of(result).c_str());
   }
-  return result.passed() ? Exit::done : Exit::refuted;
+  return result.passed() ? Exit::success : Exit::check_failed;
 }
 
 /// Verifies several files; a file that cannot be judged does not stop the loop.
@@ -91,12 +91,12 @@ Exit verify_all(const VerifyOptions& options) {
       if (!options.quiet || !result.passed()) print_line(verify::line_of(result));
     } catch (const Error& error) {
       ++tally.not_judged;
-      if (tally.first_error == Exit::done) tally.first_error = error.exit();
+      if (tally.first_error == Exit::success) tally.first_error = error.exit();
       results.push_back({{"file", file}, {"held", nullptr}, {"error", error.what()}});
       print_line(verify_complaint(file, error.what()));
     }
   }
-  if (!options.quiet || tally.exit() != Exit::done) {
+  if (!options.quiet || tally.exit() != Exit::success) {
     print_line(text(options.files.size(), " files: ", tally.held, " held, ", tally.refuted,
                     " refuted, ", tally.not_judged, " not judged"));
   }

@@ -95,7 +95,8 @@ void run_parallel(BlockState& state, const Block& block, const Pass& pass,
   if (f.output) feed_forward = (*f.output)(feed_forward, mode);
   report_branch(pass, block.l, Sublayer::attention, x, attention);
   report_branch(pass, block.l, Sublayer::feed_forward, x, feed_forward);
-  state.x = residual_update(a.rule, {x, read, x}, attention, mode, f.rule.branch_scale(feed_forward));
+  state.x =
+      residual_update(a.rule, {x, read, x}, attention, mode, f.rule.branch_scale(feed_forward));
 }
 
 /// The streams of a state as the inputs or outputs of a checkpointed segment, and back: the tensors

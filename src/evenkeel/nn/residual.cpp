@@ -44,7 +44,7 @@ at::Tensor along_geodesic(const ResidualRule& rule, const at::Tensor& skip,
 }  // namespace
 
 ResidualStream residual_update(const ResidualRule& rule, const Taps& taps, const at::Tensor& branch,
-                          Mode mode, const std::optional<at::Tensor>& second_branch) {
+                               Mode mode, const std::optional<at::Tensor>& second_branch) {
   auto skip = skip_of(rule, taps);
   if (second_branch) skip = skip + *second_branch;
   auto sum = rule.update == norm::Update::sphere ? ResidualStream(on_sphere(rule, skip, branch))

@@ -54,6 +54,7 @@ struct Taps {
 /// \return [B, T, D]; with update = add and no norm or damp, the sum is still pending
 /// \source Loshchilov et al. 2024, arXiv:2410.01131, eq. 10 (sphere); arXiv:2601.22095 (geodesic)
 ResidualStream residual_update(const ResidualRule& rule, const Taps& taps, const at::Tensor& branch,
-                          Mode mode, const std::optional<at::Tensor>& second_branch = std::nullopt);
+                               Mode mode,
+                               const std::optional<at::Tensor>& second_branch = std::nullopt);
 
 }  // namespace evenkeel::nn

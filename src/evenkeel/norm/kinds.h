@@ -21,11 +21,11 @@ enum class StatisticAxis {
 
 /// The function of x before gain and bias.
 enum class Operation {
-  identity,        // x
-  bounded,         // a bounded element-wise function, such as tanh(alpha x)
-  divide_by_rms,  // x / rms(x), without centering
-  divide_by_l2_norm,     // x / |x|, with the L2 norm |x|; without centering
-  standardize,     // (x - mean(x)) / std(x)
+  identity,           // x
+  bounded,            // a bounded element-wise function, such as tanh(alpha x)
+  divide_by_rms,      // x / rms(x), without centering
+  divide_by_l2_norm,  // x / |x|, with the L2 norm |x|; without centering
+  standardize,        // (x - mean(x)) / std(x)
 };
 
 /// A trained tensor of a kind other than gain and bias.

@@ -45,9 +45,8 @@ std::vector<std::string> leaks_of(const Scheme& scheme) {
 
 bool causal_in_evaluation(const Scheme& scheme) {
   const auto slots = slots_of(scheme);
-  return std::none_of(slots.begin(), slots.end(), [](const Slot& slot) {
-    return mixes_tokens_in_evaluation(slot.norm->kind);
-  });
+  return std::none_of(slots.begin(), slots.end(),
+                      [](const Slot& slot) { return mixes_tokens_in_evaluation(slot.norm->kind); });
 }
 
 }  // namespace evenkeel::norm

@@ -9,10 +9,11 @@ namespace evenkeel::norm {
 
 /// The relation between the functions of two schemes.
 enum class SchemeRelation {
-  same,         // same function, same distribution of initial weights
-  moved,        // same function and initial weights after canonical() moves norms
-  other_start,  // same function, perhaps after canonical(); other initial weights
-  same_before_training,   // same function before the first step; then trained gains or numbers differ
+  same,                  // same function, same distribution of initial weights
+  moved,                 // same function and initial weights after canonical() moves norms
+  other_start,           // same function, perhaps after canonical(); other initial weights
+  same_before_training,  // same function before the first step; then trained gains or numbers
+                         // differ
   different,
 };
 

@@ -47,7 +47,7 @@ Result train(const Request& request) {
     console.info(text("finished already at step ", run.progress().step,
                       "; extend it with --set train.steps=", 2 * run.progress().step));
     run.finish("finished");
-    return {Exit::done, run.folder()};
+    return {Exit::success, run.folder()};
   }
   while (!run.finished() && !stop_wanted()) run.step();
   run.save(/*required=*/true);
@@ -55,10 +55,10 @@ Result train(const Request& request) {
     run.finish("stopped");
     console.info(text("saved at step ", run.progress().step, "; go on with: evenkeel train --run ",
                       run.folder().string()));
-    return {Exit::done, run.folder()};
+    return {Exit::success, run.folder()};
   }
   run.finish("finished");
-  return {Exit::done, run.folder()};
+  return {Exit::success, run.folder()};
 }
 
 std::string closing_text(const Result& result) {

@@ -11,7 +11,7 @@ namespace evenkeel::train {
 
 /// The outcome of a run.
 struct Result {
-  Exit exit = Exit::done;
+  Exit exit = Exit::success;
   std::filesystem::path folder;  // the run folder
 };
 

@@ -94,9 +94,9 @@ std::vector<std::string> same_function(const norm::Scheme& scheme,
     const auto relation = norm::relation(print, other);
     if (name == scheme.info.name || relation == norm::SchemeRelation::different) continue;
     const char* words =
-        relation == norm::SchemeRelation::other_start  ? " (with other initial weights)"
+        relation == norm::SchemeRelation::other_start            ? " (with other initial weights)"
         : relation == norm::SchemeRelation::same_before_training ? " (before the first step only)"
-                                                       : "";
+                                                                 : "";
     same.push_back(name + words);
   }
   return same;
