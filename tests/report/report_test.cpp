@@ -245,9 +245,10 @@ TEST_F(Report, ComparesRunsInTheOrderOfTheirValidationLoss) {
   write_file(late / "run.toml", "scheme = \"mix_ln\"\n");
   const auto text = page({late, run("a_post", "post_ln", 0.9), run("b_hybrid", "hybrid_norm", 0.6),
                           run("c_pre", "pre_ln", 0.75)});
-  EXPECT_EQ(element_contents(text, "<p class=\"verdict\">").front(),
-            "<strong>b_hybrid</strong> has the lowest validation loss: 0.6000 nats per token, 0.1500 "
-            "below c_pre.");
+  EXPECT_EQ(
+      element_contents(text, "<p class=\"verdict\">").front(),
+      "<strong>b_hybrid</strong> has the lowest validation loss: 0.6000 nats per token, 0.1500 "
+      "below c_pre.");
   const auto b = text.find("</svg> b_hybrid"), c = text.find("</svg> c_pre"),
              a = text.find("</svg> a_post"), d = text.find("</svg> d_new");
   EXPECT_LT(b, c);

@@ -100,10 +100,11 @@ std::string runs_table(const std::vector<Run>& runs, bool has_best, bool has_flo
     rows += row(runs[at], styles[at], has_best && at == 0, has_floor);
   }
   return element("div", element("table", rows), "scroll") + "\n" +
-         element("p",
-                 "Losses in nats per token; training: mean of the last 20 logged steps; validation: "
-                 "the last one; gap: nats per byte; tokens/s: median.",
-                 "below");
+         element(
+             "p",
+             "Losses in nats per token; training: mean of the last 20 logged steps; validation: "
+             "the last one; gap: nats per byte; tokens/s: median.",
+             "below");
 }
 
 /// A chart of one quantity, a curve a run, without a legend. Runs without a finite value are left

@@ -22,13 +22,16 @@ const Quantity kLoad = {"Busiest expert", "its choices over the mean, of the wor
                         "load_max", &Run::load};
 const Quantity kBalance = {"Load balancing loss", "before its weight; 1 is even", "balance_loss",
                            &Run::balance_loss};
-const Quantity kValidation = {"Validation loss", "nats per token", "val_loss", &Run::validation_loss};
-const Quantity kBits = {"Validation loss", "bits per byte", "val_bits_per_byte", &Run::bits_per_byte};
+const Quantity kValidation = {"Validation loss", "nats per token", "val_loss",
+                              &Run::validation_loss};
+const Quantity kBits = {"Validation loss", "bits per byte", "val_bits_per_byte",
+                        &Run::bits_per_byte};
 const Quantity kGap = {"Gap to the entropy floor", "nats per byte, logarithmic", "val_gap",
                        &Run::gap};
 const Quantity kExactMatch = {"Answers right", "share of the validation text's", "val_exact",
                               &Run::exact_match};
-const Quantity kOodLoss = {"Loss out of distribution", "nats per token", "ood_loss", &Run::ood_loss};
+const Quantity kOodLoss = {"Loss out of distribution", "nats per token", "ood_loss",
+                           &Run::ood_loss};
 const Quantity kOodExactMatch = {"Answers right out of distribution", "share", "ood_exact",
                                  &Run::ood_exact_match};
 

@@ -49,8 +49,8 @@ void run_add(Series& series, const json& record, const char* key, double step, d
   if (record.contains(key)) series.add(step, scale * number(record, key));
 }
 
-/// The floor in nats per token: nats per byte times the bytes of a token, which the loss tells, since
-/// the loss of a byte is floor + gap.
+/// The floor in nats per token: nats per byte times the bytes of a token, which the loss tells,
+/// since the loss of a byte is floor + gap.
 std::optional<EntropyFloor> floor_of(const json& record) {
   const double floor = number(record, "val_floor");
   const double loss_per_byte = floor + number(record, "val_gap");

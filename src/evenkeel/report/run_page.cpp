@@ -86,7 +86,8 @@ std::string tiles(const Run& run) {
   const double validation = last_finite(run.validation_loss.y), gap = last_finite(run.gap.y);
   auto out = tile("Validation loss", loss_text(validation), best_text(run.validation_loss));
   if (run.floor) {
-    out += tile("Gap to the floor", loss_text(gap), "nats per byte; " + bits(gap) + " bits", "lead");
+    out +=
+        tile("Gap to the floor", loss_text(gap), "nats per byte; " + bits(gap) + " bits", "lead");
     out += tile("Entropy floor", loss_text(run.floor->nats_per_byte),
                 "nats per byte; " + bits(run.floor->nats_per_byte) + " bits");
   } else {

@@ -91,9 +91,10 @@ TEST(HtmlReport, NamesEachClaimWithItsOutcomesAndPlaces) {
             "2 outcomes: 1 is supported, 1 is contradicted.");
   EXPECT_EQ(element_contents(text, "<p class=\"says\">"),
             (Words{"HybridNorm ends lower than Pre-Norm.", "Post-Norm does not train."}));
-  EXPECT_TRUE(has(text,
-                  "<span class=\"state supported\">supported</span><span><strong>layers 4</strong>: "
-                  "hybrid_norm and pre_norm finished without a finite validation loss</span>"));
+  EXPECT_TRUE(
+      has(text,
+          "<span class=\"state supported\">supported</span><span><strong>layers 4</strong>: "
+          "hybrid_norm and pre_norm finished without a finite validation loss</span>"));
   EXPECT_TRUE(has(text,
                   "<span class=\"state contradicted\">contradicted</span><span>"
                   "<strong>layers 8</strong>: post_norm and pre_norm finished without a finite "

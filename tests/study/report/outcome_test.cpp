@@ -72,8 +72,9 @@ TEST(OutcomeSummary, CountsTheOutcomes) {
   results.verdicts = {{.outcome = Outcome::supported},    {.outcome = Outcome::supported},
                       {.outcome = Outcome::contradicted}, {.outcome = Outcome::inconclusive},
                       {.outcome = Outcome::not_measured}, {.outcome = Outcome::not_measured}};
-  EXPECT_EQ(outcome_summary(results),
-            "6 outcomes: 2 are supported, 1 is contradicted, 1 is inconclusive, 2 are not measured.");
+  EXPECT_EQ(
+      outcome_summary(results),
+      "6 outcomes: 2 are supported, 1 is contradicted, 1 is inconclusive, 2 are not measured.");
 }
 
 }  // namespace

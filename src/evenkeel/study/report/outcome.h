@@ -8,8 +8,8 @@
 /// Outcomes as the words of reports and JSON, which are also their CSS classes.
 namespace evenkeel::study {
 
-/// "supported", "contradicted", "inconclusive", "not measured", "not tested": as reports and JSON write
-/// it.
+/// "supported", "contradicted", "inconclusive", "not measured", "not tested": as reports and JSON
+/// write it.
 std::string to_string(Verdict::Outcome outcome);
 
 /// "agrees", "disagrees", "inconclusive", "unknown".
