@@ -26,15 +26,15 @@ constexpr const char* kPlanExamples = R"(Examples:
   evenkeel plan --run runs/x-1 --set train.batch=64     a run, with larger steps
   evenkeel plan --preset 7b --json)";
 
-/// Everything that is known about a run before it starts.
+/// Size, work and memory of a run, computed without starting it.
 struct Plan {
   config::Config config;
   std::string machine;
   nn::ParameterCounts counts;
   norm::Experts experts;
-  std::int64_t active = 0;  // parameters that work on a token
+  std::int64_t active = 0;  // parameters used per token (mixture of experts: top-k and shared)
   nn::Footprint memory;
-  double available = 0;  // bytes that this machine has free now
+  double available = 0;  // free memory now, bytes; 0: unknown
   double flops_per_token = 0, norm_flops_per_token = 0;
   std::int64_t steps = 0, micro_batch = 0;
   double tokens() const {
@@ -43,12 +43,15 @@ struct Plan {
   }
 };
 
+/// A number with three significant digits: "1.23e+18".
 std::string scientific(double value) {
   std::array<char, 32> out{};
   std::snprintf(out.data(), out.size(), "%.2e", value);
   return out.data();
 }
 
+/// Computes the plan of the configuration of --run and the options.
+/// \throws Error (usage), SchemeError for an invalid configuration
 Plan plan_of(const CommonOptions& common) {
   Plan plan;
   plan.config = config::resolve(common.sources_with_run());
@@ -71,7 +74,7 @@ Plan plan_of(const CommonOptions& common) {
   return plan;
 }
 
-/// Does it fit, and if not, what would.
+/// A sentence: the run fits into free memory, or the keys that reduce its memory.
 std::string fit_verdict(const Plan& plan) {
   const auto& memory = plan.memory;
   if (memory.total() <= plan.available) return "it fits";
@@ -89,6 +92,7 @@ std::string fit_verdict(const Plan& plan) {
               "a shorter context (model.context) or a smaller model may");
 }
 
+/// Prints parameters, FLOPs, steps, and memory by purpose.
 void plan_print(const Plan& plan) {
   const auto line = [](const char* name, const std::string& value, const char* remark = "") {
     std::printf("%-18s %12s  %s\n", name, value.c_str(), remark);
@@ -126,6 +130,7 @@ void plan_print(const Plan& plan) {
   std::printf("\n%s\n", fit_verdict(plan).c_str());
 }
 
+/// The content of plan_print(). Memory is in bytes; "fits" is true if free memory is unknown.
 nlohmann::ordered_json plan_as_json(const Plan& plan) {
   const auto& memory = plan.memory;
   return {{"preset", plan.config.preset},
@@ -151,6 +156,8 @@ nlohmann::ordered_json plan_as_json(const Plan& plan) {
           {"fits", plan.available <= 0 || memory.total() <= plan.available}};
 }
 
+/// Prints the plan as text or as JSON.
+/// \return Exit::success, also for a run that does not fit
 Exit run_plan(const CommonOptions& common) {
   check_device(common);
   const auto plan = plan_of(common);
@@ -167,7 +174,7 @@ Exit run_plan(const CommonOptions& common) {
 /// `plan` prints parameters, FLOPs and memory of a run without starting it. FLOPs are those of
 /// forward and backward, a multiply-add counts as 2 (nn::flops_per_token()), attention is causal.
 /// Memory is the estimate of train::footprint_of() in bytes, compared with the memory that is free
-/// now. Exit code: 0, also where the run does not fit.
+/// now. Exit code: 0, also for a run that does not fit.
 Verb add_plan(const Command& program) {
   const auto common = std::make_shared<CommonOptions>();
   const auto command =
