@@ -45,7 +45,8 @@ struct PeersOptions {
 /// Trains the model of `sources` with a constant learning rate in all processes, from equal weights
 /// on equal batches. Compares the losses of the first steps, then times whole steps.
 /// \throws Error (usage, exit code 64) for a scheme that the PyTorch script does not support; (io,
-///         74) if Python or torch is missing; (refuted, 1) if the losses differ, before any timing
+///         74) if Python or torch is missing; (check_failed, 1) if the losses differ, before any
+///         timing
 PeersResult compare_with_pytorch(const config::Sources& sources, const PeersOptions& options);
 
 }  // namespace evenkeel::bench

@@ -95,9 +95,10 @@ void write_records(const BenchOptions& options, const nlohmann::ordered_json& re
   for (const auto& record : records) file.append(record);
 }
 
-/// `bench` times operators (kernels), training steps (step), or both programs (peers). The arms of
-/// a comparison run in turn, and a ratio is the median of the ratios of the rounds. Exit code 75:
-/// other processes took over CpuContention::kMaxShare of the processors, so no figure is judged.
+/// `bench` times operators (kernels), training steps (step), or Evenkeel and PyTorch (peers). The
+/// arms of a comparison are interleaved. A ratio is the median of the ratios of the rounds.
+/// Exit codes: 74 --out cannot be written; 75 other processes took more than
+/// CpuContention::kMaxShare of the CPU time, so times are not compared with goals.
 Verb add_bench(const Command& program) {
   const auto command = program.add_subcommand(
       "bench", "times of operators and training steps, and their lower bounds");

@@ -16,20 +16,20 @@ namespace evenkeel::cli {
 
 /// Options of every subcommand of `bench`.
 struct BenchOptions {
-  int rounds = 9;                            // how often each arm runs
+  int rounds = 9;                            // timed runs of each arm, 3 to 1,000
   bool json = false;                         // the records as JSON on standard output
-  std::optional<std::filesystem::path> out;  // a file of JSON lines to append to
+  std::optional<std::filesystem::path> out;  // JSON lines file, to which records are appended
 };
 
-/// Whether EVENKEEL_BENCH_SMALL is 1, as in the tests: small operands and short samples, so that a
-/// bench ends within a second. Its figures mean nothing.
+/// True if the environment variable EVENKEEL_BENCH_SMALL is 1, as in the tests: small operands and
+/// short samples, so that a benchmark ends within a second. Its times are meaningless.
 bool is_bench_small();
 
 /// --rounds, --json, --out
 void add_bench_options(const Command& command, BenchOptions& options);
 
 /// Checks, before the benchmark runs, that --out can be written.
-/// \throws Error (io)
+/// \throws Error (io) if the file cannot be opened for appending
 void check_out(const BenchOptions& options);
 
 /// Measures the CPU time that other processes take while something is timed.
@@ -38,9 +38,9 @@ class ContentionMonitor {
   /// Takes a short sample before anything is timed.
   ContentionMonitor();
 
-  /// A line for the user if other processes took more than CpuContention::kMaxShare since the
-  /// start: the figures are then printed, but not judged. "" on a quiet machine, or without
-  /// /proc/stat.
+  /// A message for the user if other processes took more than CpuContention::kMaxShare of the CPU
+  /// time since the constructor: the times are then printed, but not compared with the goals. "" on
+  /// a quiet machine, or without /proc/stat.
   std::string verdict() const;
   bool is_quiet() const { return verdict().empty(); }
 
@@ -49,16 +49,17 @@ class ContentionMonitor {
   CpuContention contention_;
 };
 
-/// "[0.971, 1.031]"
+/// The 95 % interval of a ratio: "[0.971, 1.031]"
 std::string interval_of(const bench::Ratio& ratio);
 
-/// The exit code for a verdict: done if it is "", else busy, with the verdict on standard error.
+/// Prints the verdict of ContentionMonitor on standard error, if there is one.
+/// \return Exit::success for "", else Exit::busy
 Exit exit_of_verdict(const std::string& verdict);
 
 /// The first fields of every record: processor, instruction set, threads, versions, date.
 nlohmann::ordered_json bench_header(const std::string& bench, const train::Machine& machine);
 
-/// Appends one line a record to the file of --out, and prints all as an array with --json.
+/// Appends one line per record to the file of --out. With --json also prints all as an array.
 void write_records(const BenchOptions& options, const nlohmann::ordered_json& records);
 
 Verb add_bench_kernels(const Command& bench);

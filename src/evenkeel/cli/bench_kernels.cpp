@@ -23,7 +23,7 @@ Columns: ms is the median. G/s counts bytes moved, for attention and the loss he
 columns are ratios of our time to that of: probe, which moves the same memory without arithmetic;
 formula, plain LibTorch operations; torch, LibTorch's own fused operator.)";
 
-/// Options of `bench kernels`; `only` names operators, none: all.
+/// Options of `bench kernels`. `only` has names of operators; empty: all operators.
 struct BenchKernelsOptions {
   BenchOptions bench;
   std::vector<std::string> only;
@@ -35,7 +35,7 @@ struct KernelRow {
   std::vector<bench::Timing> timings;  // ours first
 
   const bench::Timing& ours() const { return timings.front(); }
-  /// Our time over that of an arm; none if the case has no such arm.
+  /// Our time / time of the arm; nullopt if the case has no such arm.
   std::optional<bench::Ratio> over(const std::string& arm) const {
     for (const auto& timing : timings) {
       if (timing.name == arm) return bench::ratio(ours(), timing);
@@ -44,7 +44,8 @@ struct KernelRow {
   }
 };
 
-/// \throws Error (usage)
+/// Checks --only.
+/// \throws Error (usage) if no case has such an operator
 void check_names(const std::vector<std::string>& only,
                  const std::vector<bench::KernelCase>& cases) {
   std::set<std::string> known;
@@ -63,7 +64,7 @@ bench::KernelOptions kernel_options() {
   return options;
 }
 
-/// Times the arms in turn, with so many calls a round that a round takes kMinSeconds.
+/// Times the arms, interleaved, with enough calls per round that a round takes kMinSeconds.
 KernelRow time(const bench::KernelCase& kernel, int rounds) {
   constexpr double kMinSeconds = 0.03;  // long against the clock's and the threads' overhead
   const auto arms = kernel.arms();
@@ -71,7 +72,7 @@ KernelRow time(const bench::KernelCase& kernel, int rounds) {
                                              bench::calls_for(arms.front(), kMinSeconds))};
 }
 
-/// The median with three significant digits; "-" without such an arm.
+/// The median of a ratio with three significant digits; "-" for nullopt.
 std::string cell(const std::optional<bench::Ratio>& ratio) {
   return ratio ? with_digits(ratio->median, 3) : "-";
 }
@@ -81,7 +82,8 @@ std::string goal(const bench::KernelCase& kernel) {
   return kernel.allowed == 0 ? "-" : with_digits(kernel.allowed, 3);
 }
 
-/// One line of the table. On a busy machine the goal is not judged.
+/// Prints one line of the table: times in ms, rates in 10^9 bytes or FLOPs per second.
+/// \param is_quiet  false: neither "within" nor "ABOVE" is printed
 void bench_kernels_print(const KernelRow& row, bool is_quiet) {
   const auto probe = row.over("probe");
   const char* const mark = !probe || !is_quiet                   ? ""
@@ -97,7 +99,8 @@ void bench_kernels_print(const KernelRow& row, bool is_quiet) {
   std::fflush(stdout);
 }
 
-/// A record: the case, "seconds" of each arm, and ours "over" each of the remaining arms.
+/// A record: the case, "seconds" of each arm, and "over": our time / time of each other arm.
+/// \param verdict  of ContentionMonitor, the value of "not_judged"
 nlohmann::ordered_json bench_kernels_as_json(const KernelRow& row,
                                              const nlohmann::ordered_json& header,
                                              const std::string& verdict) {
@@ -120,7 +123,8 @@ nlohmann::ordered_json bench_kernels_as_json(const KernelRow& row,
   return record;
 }
 
-/// Exit::busy if other processes took much of the machine: the figures are then not judged.
+/// Times the selected operators and prints each line as soon as it is measured.
+/// \return Exit::busy if ContentionMonitor has a verdict, else Exit::success
 /// \throws Error (usage) for an unknown operator; (io) if --out cannot be written
 Exit run_bench_kernels(const BenchKernelsOptions& options) {
   const auto machine = train::configure_machine({});
@@ -151,9 +155,10 @@ Exit run_bench_kernels(const BenchKernelsOptions& options) {
 
 }  // namespace
 
-/// `bench kernels` times each operator, forward and backward, against a probe that moves the same
-/// bytes, the plain LibTorch formula and LibTorch's fused operator. "ABOVE": over the allowed
-/// ratio.
+/// `bench kernels` times each operator, forward and backward, against a memory-bandwidth baseline
+/// (probe) that moves the same bytes, the unfused LibTorch reference (formula) and LibTorch's fused
+/// operator (torch). "ABOVE": the ratio to the probe exceeds the goal.
+/// Exit codes: 64 --only names no operator; 74 and 75 as `bench`.
 Verb add_bench_kernels(const Command& bench) {
   const auto options = std::make_shared<BenchKernelsOptions>();
   const auto command = bench.add_subcommand("kernels", "each operator, forward and backward");

@@ -27,7 +27,8 @@ struct BenchPeersOptions {
   bench::PeersOptions peers;
 };
 
-/// A heading with the machine and the model, and one line a process.
+/// Prints machine and model, then one line per process: seconds and tokens/s of a step, ratio to
+/// the GEMM-bound time, our time / its time, peak memory, page faults per step.
 void bench_peers_print(const bench::PeersResult& result) {
   std::printf(
       "%s\nagainst PyTorch %s; %s, %s parameters, %s tokens per step; losses of the first "
@@ -49,7 +50,7 @@ void bench_peers_print(const bench::PeersResult& result) {
   }
 }
 
-/// One record a process, ours first.
+/// One record per process, ours first. "floor_seconds" is the GEMM-bound time of a step.
 nlohmann::ordered_json bench_peers_as_json(const bench::PeersResult& result,
                                            const std::string& verdict) {
   auto records = nlohmann::ordered_json::array();
@@ -78,7 +79,10 @@ nlohmann::ordered_json bench_peers_as_json(const bench::PeersResult& result,
   return records;
 }
 
-/// \throws Error (refuted) if the losses of the first steps differ between the processes
+/// Compares with PyTorch and writes the results.
+/// \return Exit::busy if ContentionMonitor has a verdict, else Exit::success
+/// \throws Error (check_failed) if the losses of the first steps differ between the processes; (io)
+///         if --out cannot be written, or Python or torch is missing
 Exit run_bench_peers(const BenchPeersOptions& options) {
   auto peers = options.peers;
   peers.rounds = options.bench.rounds;
@@ -93,9 +97,10 @@ Exit run_bench_peers(const BenchPeersOptions& options) {
 
 }  // namespace
 
-/// `bench peers` times the training step of this program and of PyTorch in processes that take
-/// equal weights and batches. Exit code 1: the losses of the first steps differ, so nothing is
-/// timed.
+/// `bench peers` times the training step of Evenkeel and of PyTorch, each in its own process, with
+/// equal weights and batches. EVENKEEL_PYTHON or --python names the interpreter.
+/// Exit codes: 1 the losses of the first steps differ, so nothing is timed; 74 Python or torch is
+/// missing; 75 as `bench`.
 Verb add_bench_peers(const Command& bench) {
   const auto options = std::make_shared<BenchPeersOptions>();
   const char* const python = std::getenv("EVENKEEL_PYTHON");

@@ -22,7 +22,7 @@ constexpr const char* kBenchStepExamples = R"(Examples:
 A step is everything: data, forward, backward, clipping, update, health monitor. The floor is its
 FLOPs at the rate of the fastest of the model's own products, measured in the same run.)";
 
-/// Options of `bench step`; the first scheme is the one that the ratios refer to.
+/// Options of `bench step`. Ratios are relative to the first scheme.
 struct BenchStepOptions {
   CommonOptions common;
   BenchOptions bench;
@@ -33,8 +33,8 @@ struct BenchStepOptions {
 constexpr std::array<const char*, 8> kParts = {"products", "attention", "norms", "activation",
                                                "loss",     "optimizer", "other", "between"};
 
-/// Seconds of a step by part. "between" is the time outside LibTorch's operators: autograd, our
-/// C++, the data.
+/// Seconds of one profiled step by part. "between" is the time outside LibTorch operators:
+/// autograd, C++ code, data loading.
 std::map<std::string, double> by_part(const bench::StepArm& arm) {
   std::map<std::string, double> parts;
   for (const char* part : kParts) parts[part] = 0;
@@ -47,7 +47,7 @@ std::map<std::string, double> by_part(const bench::StepArm& arm) {
   return parts;
 }
 
-/// Two tables: the parts of a step for each scheme, and the longest operators of the first.
+/// Prints two tables in ms: parts of a step per scheme, and the longest operators of the first.
 void print_parts(const bench::StepResult& result) {
   std::printf("\nwhere the time of one step goes, ms (by operator, one watched step each)\n%-22s",
               "");
@@ -69,7 +69,8 @@ void print_parts(const bench::StepResult& result) {
   }
 }
 
-/// A heading with the machine, one line a scheme, and print_parts().
+/// Prints the machine, one line per scheme (seconds and tokens/s of a step, ratio to the GEMM-bound
+/// time, ratio to the first scheme, page faults per step), and print_parts().
 void bench_step_print(const bench::StepResult& result) {
   std::printf("%s\n%s tokens per step; products at %s FLOP/s; peak memory of all arms %s\n\n",
               result.machine.description.c_str(), with_commas(result.tokens).c_str(),
@@ -88,7 +89,7 @@ void bench_step_print(const bench::StepResult& result) {
   print_parts(result);
 }
 
-/// One record a scheme.
+/// One record per scheme. "floor_seconds" is the GEMM-bound time; "operators" is in seconds.
 nlohmann::ordered_json bench_step_as_json(const bench::StepResult& result,
                                           const std::string& verdict) {
   auto records = nlohmann::ordered_json::array();
@@ -114,6 +115,9 @@ nlohmann::ordered_json bench_step_as_json(const bench::StepResult& result,
   return records;
 }
 
+/// Times the schemes and writes the results.
+/// \return Exit::busy if ContentionMonitor has a verdict, else Exit::success
+/// \throws Error (usage) for an invalid configuration; (io) if --out cannot be written
 Exit run_bench_step(const BenchStepOptions& options) {
   check_out(options.bench);
   const ContentionMonitor monitor;
@@ -127,8 +131,8 @@ Exit run_bench_step(const BenchStepOptions& options) {
 
 }  // namespace
 
-/// `bench step` times whole training steps of several schemes. The floor is the FLOPs of a step
-/// over the rate of the fastest matrix product of the model, measured in the same run.
+/// `bench step` times whole training steps of several schemes. The floor is the GEMM-bound time:
+/// FLOPs of a step / rate of the fastest GEMM of the model, measured in the same run.
 Verb add_bench_step(const Command& bench) {
   const auto options = std::make_shared<BenchStepOptions>();
   const auto command =

@@ -70,7 +70,8 @@ void Command::allow_subcommand() const {
 
 namespace {
 
-/// CLI11 would cut what is too large, and read 010 as eight.
+/// The error message for a word that is no decimal integer of this type; "" if it is one. CLI11
+/// alone truncates integers that are too large and reads 010 as eight.
 template <typename Integer>
 std::string integer_error(const std::string& word) {
   Integer value = 0;

@@ -11,8 +11,8 @@ class App;
 class Option;
 }  // namespace CLI
 
-/// Commands and options of the command line. CLI11 parses them; only command.cpp sees it, because
-/// its templates would cost four seconds of every file.
+/// Commands and options of the command line. CLI11 parses them. Only command.cpp includes CLI11,
+/// whose templates add four seconds to the compile time of a file.
 namespace evenkeel::cli {
 
 /// An option of a command. A copy refers to the same option. Each function returns the option
@@ -21,21 +21,21 @@ class Option {
  public:
   explicit Option(CLI::Option* option) : option_(option) {}
 
-  /// What the help shows as its value, "FILE".
+  /// The placeholder of the value in the help, "FILE".
   Option& type_name(const std::string& name);
-  /// The help shows the present value of the target as the default.
+  /// The help shows the current value of the target as the default.
   Option& show_default();
-  /// The command line is refused without this option.
+  /// Makes the option mandatory.
   Option& required();
-  /// May be given several times, with one value each or more.
+  /// Accepts the option several times, each time with one or more values.
   Option& repeated();
-  /// Refuses an empty path: "--run: must be a path, but is empty".
+  /// Rejects an empty path: "--run: must be a path, but is empty".
   Option& not_empty();
-  /// Refuses all values but these.
+  /// Rejects all values except these.
   Option& one_of(const std::vector<std::string>& choices);
-  /// Refuses numbers outside [least, most].
+  /// Rejects numbers outside [least, most].
   Option& between(int least, int most);
-  /// The two options cannot be given together.
+  /// Makes the two options mutually exclusive.
   Option& excludes(const Option& other);
 
  private:
@@ -43,23 +43,23 @@ class Option {
   CLI::Option* option_;
 };
 
-/// A command: `evenkeel`, a verb, or the subcommand of a verb. A copy refers to the same command.
+/// A command: `evenkeel`, `evenkeel probe` or `evenkeel probe theory`. A copy refers to the same
+/// command.
 class Command {
  public:
   explicit Command(CLI::App* app) : app_(app) {}
 
   /// Adds a subcommand; the help lists it with `help`.
   Command add_subcommand(const std::string& name, const std::string& help) const;
-  /// One of its subcommands must be given.
+  /// Requires exactly one subcommand.
   void require_subcommand() const;
-  /// One of its subcommands may be given.
+  /// Allows at most one subcommand.
   void allow_subcommand() const;
 
   /// Adds an option with a value.
   /// \param name    "--run"; without dashes a positional argument
-  /// \param target  gets the value; lives until the command line is parsed. T: string, number,
-  /// path, an
-  ///                optional or a vector of one (the list is in command.cpp)
+  /// \param target  gets the value; must outlive the parsing. T: a string, number or path, or an
+  ///                optional or vector of strings or paths (command.cpp has the list)
   template <typename T>
   Option add_option(const std::string& name, T& target, const std::string& help) const;
   /// Adds an option without a value, which sets `target` to true.
@@ -68,16 +68,17 @@ class Command {
   Option option(const std::string& name) const;
   /// Removes an option that a shared function added.
   void remove_option(const std::string& name) const;
-  /// The command and the option cannot be given together.
+  /// Makes the command and the option mutually exclusive.
   void excludes(const Option& option) const;
   /// Text at the end of the help: examples.
   void footer(const std::string& content) const;
 
-  /// The name of the verb or subcommand.
+  /// The name on the command line: "probe", "theory".
   std::string name() const;
-  /// Whether the command line has this command.
+  /// True if the command line has this command; valid after Program::parse().
   bool parsed() const;
-  /// The name of the first own option that the command line has; none without one.
+  /// The name of the first option of this command (not of its subcommands) on the command line;
+  /// nullopt if there is none.
   std::optional<std::string> first_given() const;
 
  private:
@@ -94,8 +95,9 @@ class Program {
   Command command() const { return Command(app_.get()); }
 
   /// Parses the command line.
-  /// \return the exit code if --help or --version was given, and printed; none to go on
-  /// \throws Error (usage)
+  /// \return the exit code after --help or --version, whose text is printed; nullopt: run the
+  /// command
+  /// \throws Error (usage) for an unknown option or an invalid value
   std::optional<int> parse(int argc, char** argv) const;
 
  private:

@@ -28,15 +28,16 @@ void complain(const char* what) {
   std::fprintf(stderr, "evenkeel: %s\n", what);
 }
 
-/// CLI11 would only say that a verb is missing, not which one is near.
-/// \throws Error (usage)
+/// Suggests the nearest command; the message of CLI11 has no suggestion.
+/// \throws Error (usage) if `word` is neither an option nor a command
 void check_verb(const std::string& word, const std::vector<std::string>& verbs) {
   if (word.starts_with('-') || std::find(verbs.begin(), verbs.end(), word) != verbs.end()) return;
   throw Error(Exit::usage, text("no verb is named \"", word, "\"", did_you_mean(word, verbs)));
 }
 
-/// Parses the command line and runs its verb.
-/// \throws Error
+/// Parses the command line and runs its command.
+/// \return the exit code of the command, of --help or of --version
+/// \throws Error (usage) for an invalid command line; errors of the command
 int run(int argc, char** argv) {
   const Program whole("evenkeel",
                       "Trains decoder transformers and measures what normalization does to them.",
@@ -57,20 +58,23 @@ int run(int argc, char** argv) {
   return static_cast<int>(Exit::usage);
 }
 
-/// Exit code 75 (busy): another machine, or a smaller configuration, may have the memory.
+/// Reports that memory is short.
+/// \return 75 (busy): the same command may succeed on a machine with more free memory
 int out_of_memory() {
   complain("out of memory; `evenkeel plan` shows what a configuration needs");
   return static_cast<int>(Exit::busy);
 }
 
-/// A bug of ours: the message, and a request to report it.
+/// Reports a bug of Evenkeel: the message, and a request to send it.
+/// \return 70 (internal)
 int internal_error(const char* what) {
   complain(what);
   complain("this is a bug of Evenkeel; please report it with the line above");
   return static_cast<int>(Exit::internal);
 }
 
-/// Runs the program; an exception becomes a line on standard error and an exit code.
+/// Runs the program. An exception becomes one line on standard error and an exit code: Error has
+/// its own, a file system error 74, missing memory 75, all others 70.
 int run_with_errors_reported(int argc, char** argv) {
   try {
     return run(argc, argv);
@@ -91,7 +95,7 @@ int run_with_errors_reported(int argc, char** argv) {
   }
 }
 
-/// The exit code; Exit::io in place of 0 if standard output could not be written in full.
+/// The exit code; 74 (io) in place of 0 if standard output could not be written completely.
 int with_output_checked(int code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
   complain("standard output: cannot be written completely; free space there and run again");

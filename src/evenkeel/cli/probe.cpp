@@ -32,20 +32,23 @@ constexpr const char* kProbeExamples = R"(Examples:
   evenkeel probe --run runs/x-1 --what skip_loss        loss without each block
   evenkeel train --set probe.steps=[1,100]              during a run, update_ratio included)";
 
+/// Options of `probe`. `what` has names of measures; empty: probe.what of the configuration.
 struct ProbeOptions {
   CommonOptions common;
   std::vector<std::string> what;
 };
 
-/// What was probed, and the result.
+/// The measures of one forward and backward pass, with scheme and step of the model.
 struct ProbeOutput {
   std::string scheme, split;  // split: "training" or "validation"
   std::int64_t step = 0;
   probe::ProbeResult result;
 };
 
-/// \throws Error (usage) for a word that is no measure, or one that needs a run in training
-/// \param fallback  probe.what, where the command line has no --what
+/// The measures of --what.
+/// \param fallback  probe.what, used if the command line has no --what
+/// \throws Error (usage) for an unknown measure, and for update_ratio, which needs an optimizer
+/// step
 std::set<std::string> selected_measures(const ProbeOptions& options,
                                         const std::vector<std::string>& fallback) {
   const auto known = config::measure_names();
@@ -76,8 +79,9 @@ ProbeOutput probe_fresh_model(const ProbeOptions& options) {
   return {config.scheme.name, "training", 0, trainer.run_probe(what)};
 }
 
-/// Measures a checkpoint on validation text, appends the result to the run's probes.jsonl and
-/// renews its report.
+/// Measures a checkpoint on validation text, appends the result to probes.jsonl of the run and
+/// rewrites its report.html.
+/// \throws Error (no_checkpoint, differs, busy, io)
 ProbeOutput probe_run(const ProbeOptions& options) {
   const auto& common = options.common;
   const auto loaded = train::load_run(common.run, common.sources());
@@ -101,7 +105,7 @@ ProbeOutput probe_run(const ProbeOptions& options) {
   return output;
 }
 
-/// The loss, and a profile for each measure and part.
+/// Scheme, step, split ("on"), loss in nats per token, and one profile per measure and part.
 nlohmann::ordered_json probe_as_json(const ProbeOutput& output) {
   auto profiles = nlohmann::ordered_json::array();
   for (const auto& profile : output.result.profiles) {
@@ -114,6 +118,7 @@ nlohmann::ordered_json probe_as_json(const ProbeOutput& output) {
           {"profiles", std::move(profiles)}};
 }
 
+/// Measures the model of --run, or a new one, and prints the profiles as a table or as JSON.
 Exit run_probe(const ProbeOptions& options) {
   check_device(options.common);
   const auto output = options.common.run ? probe_run(options) : probe_fresh_model(options);
@@ -127,7 +132,7 @@ Exit run_probe(const ProbeOptions& options) {
   return Exit::success;
 }
 
-/// The end of the help: examples, and one line a measure.
+/// The end of the help: examples, and one line per measure.
 std::string footer() {
   auto out = text(kProbeExamples, "\nMeasures (docs/probes.md; all: those without a star):\n");
   constexpr std::size_t kColumn = 22;
@@ -140,8 +145,8 @@ std::string footer() {
   return out;
 }
 
-/// ProbeOptions before a subcommand have no effect.
-/// \throws Error (usage)
+/// Checks that no option of `probe` precedes a subcommand, where it would have no effect.
+/// \throws Error (usage) if one does
 void check_no_options_before(const Command& probe, const Command& subcommand) {
   const auto given = probe.first_given();
   if (!given) return;
@@ -153,8 +158,10 @@ void check_no_options_before(const Command& probe, const Command& subcommand) {
 }  // namespace
 
 /// `probe` runs one forward and backward pass on the first batch and prints measures by layer
-/// (docs/probes.md): of a new model, or of a checkpoint with --run, whose probes.jsonl gets the
-/// records, too. The weights do not change. Exit codes: 64 an unknown measure; 77 no checkpoint.
+/// (docs/probes.md): of a new model, or of the checkpoint of --run. Records of a checkpoint are
+/// also appended to probes.jsonl of the run. The weights do not change. Exit codes: 64 an unknown
+/// measure; 75 another process holds the run; 77 no valid checkpoint; 78 a setting differs from the
+/// run's.
 Verb add_probe(const Command& program) {
   const auto options = std::make_shared<ProbeOptions>();
   const auto command =

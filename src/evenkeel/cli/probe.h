@@ -5,7 +5,7 @@
 
 namespace evenkeel::cli {
 
-/// Subcommands of `probe`, which check claims instead of measuring a model.
+/// Subcommands of `probe`. They check claims of theory; `probe` itself measures a model.
 Verb add_probe_theory(const Command& probe);
 Verb add_probe_invariance(const Command& probe);
 

@@ -17,7 +17,7 @@ std::string short_text(double value) {
   return with_digits(value, 4);
 }
 
-/// The word with spaces behind it, `width` characters in all.
+/// The word, padded with spaces to `width` characters.
 std::string padded(const std::string& word, std::size_t width) {
   return word + std::string(width > word.size() ? width - word.size() : 0, ' ');
 }

@@ -10,18 +10,18 @@
 
 namespace evenkeel::cli {
 
-/// Claims as an aligned table, one line each: subject, statement, measured, expected, verdict. The
-/// last line counts the claims that held and those that are refuted.
+/// An aligned table with one line per claim: subject, statement, measured, expected, verdict. The
+/// last line counts the claims that held and the refuted ones.
 std::string claims_table(const probe::Claims& claims);
 
 /// [{"subject", "statement", "measured", "expected", "limit", "held"}, ...]; null for a number
 /// that is not finite.
 nlohmann::ordered_json claims_json(const probe::Claims& claims);
 
-/// "<= 1", ">= 0.001", "1 +- 0.05"
+/// The values that a claim allows: "<= 1", ">= 0.001", "1 +- 0.05"
 std::string expectation_text(const probe::Claim& claim);
 
-/// Exit code 1 (refuted) if any claim is refuted, else 0.
+/// Exit::check_failed (1) if any claim is refuted, else Exit::success.
 Exit claims_exit(const probe::Claims& claims);
 
 }  // namespace evenkeel::cli

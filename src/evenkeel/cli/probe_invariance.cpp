@@ -20,14 +20,15 @@ constexpr const char* kProbeInvarianceExamples = R"(Examples:
   evenkeel probe invariance --json
 Exit code 0: all claims held; 1: one is refuted. docs/probes.md derives the table.)";
 
-/// One cell: "=" where the claim of invariance held, "x" where that of a change held, "!" refuted.
+/// One cell: "=" if the output is invariant as claimed, "x" if it changes as claimed, "!" if the
+/// claim is refuted.
 char letter_of(const probe::Claim& claim) {
   if (!claim.holds()) return '!';
   return claim.relation == probe::Relation::at_most ? '=' : 'x';
 }
 
-/// The table as letters: a line for each norm, a column for each change.
-/// \param claims  of invariance_claims(): for each row all changes
+/// A table of letter_of(): one line per norm, one column per change of the input.
+/// \param claims  result of invariance_claims(): all changes of the first norm, then of the next
 std::string overview(const probe::Claims& claims) {
   constexpr std::size_t kName = 26;
   const auto& changes = probe::changes();
@@ -46,7 +47,7 @@ std::string overview(const probe::Claims& claims) {
 }
 
 /// Checks invariance of the norms, equal kinds, and causality of the schemes.
-/// \return refuted if one claim is
+/// \return Exit::check_failed if a claim is refuted, else Exit::success
 Exit run_probe_invariance(bool json) {
   const auto table = probe::invariance_claims();
   auto claims = table;
@@ -65,9 +66,9 @@ Exit run_probe_invariance(bool json) {
 
 }  // namespace
 
-/// `probe invariance` changes the input of each norm kind, compares its outputs before and
-/// after, and checks that no token sees later ones (probe/invariance.h, probe/causality.h). Exit
-/// code 1: a claim fails.
+/// `probe invariance` compares the outputs of each norm kind before and after a change of its
+/// input, and checks that the output of a token does not depend on later tokens
+/// (probe/invariance.h, probe/causality.h). Exit code 1: a claim is refuted.
 Verb add_probe_invariance(const Command& probe) {
   const auto json = std::make_shared<bool>(false);
   const auto command =

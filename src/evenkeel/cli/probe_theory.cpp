@@ -28,6 +28,7 @@ struct ProbeTheoryOptions {
   bool json = false;
 };
 
+/// Checks an integer option.
 /// \throws Error (usage) if the value is outside [least, most]
 void probe_theory_check(const char* option, std::int64_t value, std::int64_t least,
                         std::int64_t most) {
@@ -35,7 +36,7 @@ void probe_theory_check(const char* option, std::int64_t value, std::int64_t lea
   throw Error(Exit::usage, text(option, " must be ", least, " to ", most, ", but is ", value));
 }
 
-/// The table of Jacobian norms and their bounds.
+/// Prints the table of Jacobian norms, their bounds, and norm / bound ("share").
 void probe_theory_print(const probe::BoundRows& rows, const probe::TheoryOptions& options) {
   std::printf(
       "Jacobians of one head, s = %lld, d = dk = %lld, seeds 1 to %lld\n"
@@ -53,7 +54,7 @@ void probe_theory_print(const probe::BoundRows& rows, const probe::TheoryOptions
   std::printf("\n");
 }
 
-/// The rows as JSON, one object a pair of setting and matrix.
+/// One object per pair of placement ("setting") and weight matrix.
 nlohmann::ordered_json jacobians_of(const probe::BoundRows& rows) {
   auto list = nlohmann::ordered_json::array();
   for (const auto& row : rows) {
@@ -70,6 +71,7 @@ nlohmann::ordered_json jacobians_of(const probe::BoundRows& rows) {
 }
 
 /// Compares Jacobians of random heads with their bounds, and checks the coupling claims.
+/// \return Exit::check_failed if a claim is refuted, else Exit::success
 /// \throws Error (usage) for sizes out of range
 Exit run_probe_theory(const ProbeTheoryOptions& options) {
   const auto& sizes = options.theory;

@@ -32,7 +32,7 @@ constexpr const char* kSchemesExamples = R"(Examples:
   evenkeel schemes check mine.toml                  check it at several depths
 A scheme is a TOML file; docs/schemes.md says how to write one.)";
 
-/// Options of `schemes`; `family` and `kind` select, none: all.
+/// Options of `schemes`. `family` and `kind` filter the catalogue; nullopt: all schemes.
 struct SchemesOptions {
   std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
   std::optional<std::string> family, kind;
@@ -72,7 +72,7 @@ std::vector<CatalogueEntry> chosen(const SchemesOptions& options) {
   return all;
 }
 
-/// One object a scheme.
+/// One object per scheme. "norm_parameters" is an expression in N, d and dk.
 nlohmann::ordered_json schemes_as_json(const std::vector<CatalogueEntry>& schemes) {
   auto all = nlohmann::ordered_json::array();
   for (const auto& [info, kinds, norm_parameters] : schemes) {
@@ -100,6 +100,7 @@ void print_family(const std::string& family, const std::vector<norm::SchemeInfo>
   }
 }
 
+/// Prints the schemes by family; one sentence if there are none.
 void schemes_print(const std::vector<CatalogueEntry>& schemes) {
   if (schemes.empty()) {
     std::printf("no scheme of this family has a norm of this kind\n");
@@ -128,7 +129,7 @@ Exit list_schemes(const SchemesOptions& options) {
   return Exit::success;
 }
 
-/// The options of the list; they mean nothing to a subcommand.
+/// Options of the list, which exclude subcommands.
 void add_filters(const Command& command, SchemesOptions& options,
                  std::span<const Verb> subcommands) {
   auto family = command.add_option("--family", options.family, "list only this family");
@@ -162,9 +163,9 @@ void print_field(const char* name, const std::string& value, int width, int inde
   if (!value.empty()) std::printf("%*s%-*s %s\n", indent, "", width, name, value.c_str());
 }
 
-/// `schemes` lists the catalogue by family, or the part that --family and --kind select. Its
-/// subcommands show, compare, check and create schemes, and exclude --family, --kind and
-/// --markdown.
+/// `schemes` lists the catalogue by family, filtered by --family and --kind. Its subcommands show,
+/// compare, check and create schemes, and exclude --family, --kind and --markdown.
+/// Exit code 64: unknown family or norm kind.
 Verb add_schemes(const Command& program) {
   const auto options = std::make_shared<SchemesOptions>();
   const auto command = program.add_subcommand(
@@ -175,7 +176,7 @@ Verb add_schemes(const Command& program) {
       add_schemes_show(command, options->common), add_schemes_diff(command, options->common),
       add_schemes_check(command, options->common), add_schemes_new(command)};
   add_filters(command, *options, subcommands);
-  subcommands[3].command.excludes(command.option("--json"));  // it has nothing to say in JSON
+  subcommands[3].command.excludes(command.option("--json"));  // `new` has no JSON output
   command.allow_subcommand();
   return {command, [options, subcommands] {
             for (const auto& subcommand : subcommands) {

@@ -9,18 +9,18 @@
 #include "evenkeel/nn/parameter_specs.h"
 #include "evenkeel/norm/scheme.h"
 
-/// The subcommands of `evenkeel schemes`, one file each.
+/// The subcommands of `evenkeel schemes`, one source file each.
 namespace evenkeel::cli {
 
 /// A scheme bound to the shape of a model.
 struct BoundScheme {
-  std::string preset;          // of the model's sizes
-  norm::Scheme scheme;         // with the values of every block
-  nn::ParameterCounts counts;  // of the model's parameters
+  std::string preset;          // the preset of the model's sizes
+  norm::Scheme scheme;         // bound: every layer has its values
+  nn::ParameterCounts counts;  // parameters of the whole model
 };
 
-/// The scheme that the configuration names, in the model that it describes.
-/// \throws SchemeError, Error (usage)
+/// Binds the scheme of the configuration to the model of the configuration.
+/// \throws SchemeError if the scheme is invalid; Error (usage) for an invalid configuration
 BoundScheme bound_scheme(const CommonOptions& common);
 
 /// "preset tiny: 4 layers, width 128, 4 heads"
@@ -29,24 +29,25 @@ std::string model_summary(const BoundScheme& bound);
 /// --preset, --config, --set: the model that a scheme is shown in.
 void add_model_options(const Command& command, CommonOptions& common);
 
-/// Prints a line "name          value", the name padded to `width` behind `indent` spaces; nothing
-/// where the value is empty.
+/// Prints the line "name          value": `indent` spaces, then the name padded to `width`. Prints
+/// nothing if the value is empty.
 void print_field(const char* name, const std::string& value, int width, int indent = 0);
 
-/// A scheme of the catalogue as the list shows it.
+/// A row of the catalogue.
 struct CatalogueEntry {
   norm::SchemeInfo info;
-  std::vector<std::string> kinds;  // of its norms: "rms_norm"
-  std::string norm_parameters;     // a formula in N, d and dk
+  std::vector<std::string> kinds;  // norm kinds: "rms_norm"
+  std::string norm_parameters;     // their number as an expression in N, d and dk; may be ""
 };
 
 /// The whole catalogue, sorted by name.
 std::vector<CatalogueEntry> catalogue_entries();
 
-/// The generated part of docs/schemes.md, as Markdown: a table a family.
+/// The generated part of docs/schemes.md, as Markdown: one table per family.
 std::string catalogue_page(const std::vector<CatalogueEntry>& catalogue);
 
-/// Each adds a subcommand. \param common  of the verb itself: it may hold --json already
+/// Each function adds one subcommand.
+/// \param common  options of `schemes`, where --json may precede the subcommand
 Verb add_schemes_show(const Command& schemes, const std::shared_ptr<CommonOptions>& common);
 Verb add_schemes_diff(const Command& schemes, const std::shared_ptr<CommonOptions>& common);
 Verb add_schemes_check(const Command& schemes, const std::shared_ptr<CommonOptions>& common);

@@ -42,13 +42,13 @@ std::vector<std::string> kinds_in(const norm::Scheme& scheme) {
   return names;
 }
 
-/// "  kinds         rms_norm"; nothing where the value is empty.
+/// Prints "  kinds         rms_norm"; nothing if the value is empty.
 void print_finding(const char* name, const std::string& value) {
   constexpr int kIndent = 2, kWidth = 13;
   print_field(name, value, kWidth, kIndent);
 }
 
-/// A warning with its explanation, and the depths at which it arises unless these are all.
+/// A warning with its explanation, and the depths that raise it unless all do.
 std::string warning_text(const Findings& findings, const WarningOccurrence& each) {
   const auto where =
       each.depths == findings.depths
@@ -58,7 +58,7 @@ std::string warning_text(const Findings& findings, const WarningOccurrence& each
               each.warning.explanation, where);
 }
 
-/// "NAME: fine", then equations, kinds, parameter formula, equal schemes, leaks and warnings.
+/// Prints "NAME: fine", equations, kinds, norm parameters, equivalent schemes, leaks and warnings.
 void schemes_check_print(const std::string& name, const Findings& findings) {
   const auto& scheme = findings.scheme;
   std::printf("%s: fine\n", name.c_str());
@@ -77,7 +77,7 @@ void schemes_check_print(const std::string& name, const Findings& findings) {
   }
 }
 
-/// The findings of one scheme as an object.
+/// The findings of one scheme. "layers" has the numbers of layers at which it was bound.
 nlohmann::ordered_json schemes_check_as_json(const std::string& name, const Findings& findings) {
   const auto& scheme = findings.scheme;
   auto warnings = nlohmann::ordered_json::array();
@@ -101,20 +101,21 @@ nlohmann::ordered_json schemes_check_as_json(const std::string& name, const Find
           {"layers", findings.depths}};
 }
 
-/// The message with the scheme's name first, unless it begins with that name, as errors of a file
-/// do.
+/// The message, with the name of the scheme prepended unless the message begins with it.
 std::string schemes_check_complaint(const std::string& name, const std::string& what) {
   return what.starts_with(name) ? what : text(name, ": ", what);
 }
 
-/// A wrong scheme is `refuted`; an unknown name or an unreadable file keeps its own exit code.
+/// The exit code of a scheme with this error: check_failed for an invalid scheme, usage for an
+/// unknown name, io or data for a file that cannot be read.
 Exit schemes_check_verdict(const Error& error) {
   const auto* const wrong = dynamic_cast<const norm::SchemeError*>(&error);
   if (wrong != nullptr && wrong->code() == "unknown_scheme") return Exit::usage;
   return error.exit() == Exit::usage ? Exit::check_failed : error.exit();
 }
 
-/// Checks all schemes, also after one that is wrong.
+/// Checks all schemes, also after an invalid one.
+/// \return Exit::check_failed if one is invalid, else the code of the first error, or success
 Exit check(const SchemesCheckOptions& options) {
   const bool json = options.common->json;
   const auto known = config::known_schemes(config::catalogue_in_default_shape());
@@ -141,9 +142,9 @@ Exit check(const SchemesCheckOptions& options) {
 
 }  // namespace
 
-/// `schemes check` binds each scheme at several depths, since a patch may address blocks that a
-/// small model does not have. It prints all findings of all files. Exit code 1: one of them is
-/// invalid.
+/// `schemes check` binds each scheme at several depths, since [[layers]] may address layers that a
+/// shallow model does not have. It prints all findings of all files.
+/// Exit codes: 1 a scheme is invalid; 64 no scheme has this name.
 Verb add_schemes_check(const Command& schemes, const std::shared_ptr<CommonOptions>& common) {
   const auto options = std::make_shared<SchemesCheckOptions>(SchemesCheckOptions{common, {}});
   const auto command =

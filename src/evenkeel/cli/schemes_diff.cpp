@@ -33,11 +33,11 @@ struct Comparison {
   BoundScheme left, right;
   std::vector<SchemeDifference> differences;
   SchemeRelation relation = SchemeRelation::different;
-  bool left_moved = false, right_moved = false;  // the table shows norms in other places
+  bool left_moved = false, right_moved = false;  // the canonical form moved norms to other slots
 };
 
-/// Binds both schemes to one model and compares them.
-/// \throws SchemeError, Error (usage)
+/// Binds both schemes to one model and compares their canonical forms.
+/// \throws SchemeError for an invalid scheme, Error (usage) for an invalid configuration
 Comparison comparison_of(const SchemesDiffOptions& options) {
   auto common = *options.common;
   common.scheme = options.left;
@@ -84,7 +84,7 @@ const char* relation_name(SchemeRelation relation) {
   return "different";
 }
 
-/// Names the schemes whose norms the table shows in other places than their files; "" if none.
+/// A sentence that names the schemes whose norms the canonical form moved; "" if there are none.
 std::string moved_norms_text(const SchemesDiffOptions& options, const Comparison& comparison) {
   if (!comparison.left_moved && !comparison.right_moved) return "";
   return text("norms on a sum are shown as the input norm of the sublayer that reads it, in ",
@@ -102,7 +102,7 @@ std::string blocks(const SchemeDifference& each) {
 
 using DiffRow = std::array<std::string, 4>;  // blocks, place, left, right
 
-/// The table: a header, a row a difference, and the parameter counts.
+/// The rows of the table: a header, one row per difference, and the parameter counts.
 std::vector<DiffRow> rows_of(const SchemesDiffOptions& options, const Comparison& comparison) {
   std::vector<DiffRow> rows = {{"", "", options.left, options.right}};
   std::string group;
@@ -116,7 +116,7 @@ std::vector<DiffRow> rows_of(const SchemesDiffOptions& options, const Comparison
   return rows;
 }
 
-/// The table with aligned columns, and sentences on the relation of the two.
+/// Prints the table with aligned columns, and sentences on the relation of the two schemes.
 void schemes_diff_print(const SchemesDiffOptions& options, const Comparison& comparison) {
   const auto rows = rows_of(options, comparison);
   std::array<std::size_t, 3> widths = {};
@@ -139,7 +139,7 @@ void schemes_diff_print(const SchemesDiffOptions& options, const Comparison& com
   for (const auto& each : sentences) std::printf("%s\n", each.c_str());
 }
 
-/// Relation, parameter counts, and one object a difference.
+/// Relation, parameter counts ([left, right]), and one object per difference.
 nlohmann::ordered_json schemes_diff_as_json(const SchemesDiffOptions& options,
                                             const Comparison& comparison) {
   auto differences = nlohmann::ordered_json::array();
@@ -162,6 +162,8 @@ nlohmann::ordered_json schemes_diff_as_json(const SchemesDiffOptions& options,
           {"differences", differences}};
 }
 
+/// Prints the comparison as a table or as JSON.
+/// \return Exit::success, also for schemes that differ
 Exit diff(const SchemesDiffOptions& options) {
   const auto found = comparison_of(options);
   if (options.common->json) {

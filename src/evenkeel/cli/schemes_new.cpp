@@ -28,8 +28,8 @@ struct SchemesNewOptions {
   std::optional<fs::path> out;
 };
 
-/// A scheme's name becomes part of the names of run folders: letters, digits and ._+- only.
-/// \throws Error (usage)
+/// Checks a name, which becomes part of the names of run folders: letters, digits and ._+- only.
+/// \throws Error (usage) for another character
 void check_name(const std::string& name) {
   const auto is_fit = [](unsigned char letter) {
     return std::isalnum(letter) != 0 ||
@@ -69,6 +69,7 @@ fs::path file_of(const SchemesNewOptions& options) {
 }
 
 /// Writes the file and prints the next commands.
+/// \throws Error (usage) if --extends names no scheme
 Exit make(const SchemesNewOptions& options) {
   const auto file = file_of(options);
   const auto name = file.string();

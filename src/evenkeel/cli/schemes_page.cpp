@@ -48,6 +48,7 @@ std::string remark(const norm::SchemeInfo& info) {
   return line + "\n";
 }
 
+/// The word with an upper-case first letter.
 std::string capitalized(std::string word) {
   if (!word.empty()) word[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(word[0])));
   return word;

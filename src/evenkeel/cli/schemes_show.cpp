@@ -21,13 +21,13 @@ constexpr const char* kSchemesShowExamples = R"(Examples:
   evenkeel schemes show hybrid_norm_star            blocks and number of parameters
   evenkeel schemes show mine.toml --preset 151m     your own file, for a model of that size)";
 
-/// "scheme         hybrid_norm_star"; nothing where the value is empty.
+/// Prints "scheme         hybrid_norm_star"; nothing if the value is empty.
 void print_row(const char* name, const std::string& value) {
   constexpr int kWidth = 14;
   print_field(name, value, kWidth);
 }
 
-/// Name, source and equations.
+/// Prints name, source and equations.
 void print_info(const norm::SchemeInfo& info) {
   print_row("scheme", info.name + (info.title.empty() ? "" : ": " + info.title));
   print_row("source", info.source);
@@ -37,13 +37,13 @@ void print_info(const norm::SchemeInfo& info) {
   print_row("note", info.note);
 }
 
-/// Whether the scheme declares this warning itself (`warnings = [...]`).
+/// True if the scheme file declares this warning (`warnings = [...]`).
 bool is_expected(const norm::Scheme& scheme, const norm::Warning& warning) {
   const auto& expected = scheme.info.warnings;
   return std::find(expected.begin(), expected.end(), warning.code) != expected.end();
 }
 
-/// Name and equations, the diagram of the blocks, parameters, leaks and warnings.
+/// Prints name and equations, the diagram of the layers, parameters, leaks and warnings.
 void schemes_show_print(const BoundScheme& shown) {
   const auto& scheme = shown.scheme;
   print_info(scheme.info);
@@ -57,7 +57,7 @@ void schemes_show_print(const BoundScheme& shown) {
   }
 }
 
-/// As print(), as an object.
+/// The content of schemes_show_print() as an object.
 nlohmann::ordered_json schemes_show_as_json(const BoundScheme& shown) {
   const auto& [preset, scheme, counts] = shown;
   const auto& info = scheme.info;
@@ -86,6 +86,8 @@ nlohmann::ordered_json schemes_show_as_json(const BoundScheme& shown) {
           {"warnings", warnings}};
 }
 
+/// Prints the scheme as text or as JSON.
+/// \throws SchemeError if the scheme is invalid
 Exit show(const CommonOptions& common) {
   const auto shown = bound_scheme(common);
   if (common.json) {

@@ -13,10 +13,10 @@
 #include "evenkeel/cli/command.h"
 #include "evenkeel/config/config.h"
 
-/// The command line. One file a verb; each adds itself to the program.
+/// The command line: one source file per command, which adds its options to the program.
 namespace evenkeel::cli {
 
-/// The options that several verbs share; each verb adds those that have an effect on it.
+/// Options that several commands share. Each command adds only those that affect it.
 struct CommonOptions {
   std::optional<std::string> preset;         // --preset: a name
   std::optional<std::string> scheme;         // --scheme: a name or a .toml file
@@ -29,16 +29,17 @@ struct CommonOptions {
 
   /// The sources of the configuration, without the run's own.
   config::Sources sources() const { return {preset, files, scheme, sets}; }
-  /// As sources(), with run.toml of --run as the first file, which later sources override.
+  /// sources(), with run.toml of --run as the first file, which later sources override.
   /// \throws Error (usage) if --run names no run folder
   config::Sources sources_with_run() const;
 };
 
-/// A verb: its options are bound when it is added, its body runs after parsing.
+/// A command, its options, and the function that runs it after parsing. A command prints its result
+/// on standard output, everything else on standard error.
 struct Verb {
   Command command;
   std::function<Exit()> body;
-  bool computes = false;  // the body runs a model, so MKL is warmed up before it
+  bool computes = false;  // body() runs a model, so run() calls ops::warm_up_mkl() before it
 };
 
 // Each function adds options that are bound to `common`, which must outlive the parsing.
@@ -47,25 +48,29 @@ struct Verb {
 void add_config_options(const Command& command, CommonOptions& common);
 /// --config, --set
 void add_file_and_set_options(const Command& command, CommonOptions& common);
-/// --run, --device, --json, --quiet: one each
+/// --run: a run folder, whose existence the command checks itself
 void add_run(const Command& command, CommonOptions& common, const char* help = "run folder");
+/// --device, to be checked with check_device()
 void add_device(const Command& command, CommonOptions& common);
+/// --json: one JSON value on standard output instead of text
 void add_json(const Command& command, CommonOptions& common);
+/// --quiet: no progress on standard error
 void add_quiet(const Command& command, CommonOptions& common);
 
-/// Checks --device.
-/// \throws Error (usage) for a device that this build does not support
+/// Checks --device: "cpu" is the only device that the program supports.
+/// \throws Error (usage) for another device
 void check_device(const CommonOptions& common);
 
-/// The text with U+FFFD for control characters if standard output is a terminal; else unchanged.
+/// The text, with U+FFFD in place of control characters other than line end and tab if standard
+/// output is a terminal; unchanged for files and pipes.
 std::string terminal_safe(const std::string& text);
 
-/// Writes a result to standard output, with a line end; bytes that are not UTF-8 as U+FFFD.
-/// \param indent  spaces a level; -1: one line
+/// Writes a result and a line end to standard output. Invalid UTF-8 becomes U+FFFD.
+/// \param indent  spaces per nesting level; -1: one line
 void print_json(const nlohmann::ordered_json& result, int indent = -1);
 
-/// Adds all verbs to the program, in the order of its help. CMakeLists.txt generates the source
-/// from its list of verbs: a verb NAME is added by the function
+/// Adds all commands to the program, in the order of its help. CMakeLists.txt generates the source
+/// from its list of commands. The command NAME is added by the function
 ///   Verb add_NAME(const Command& program);
 std::vector<Verb> add_verbs(const Command& program);
 

@@ -19,7 +19,7 @@ constexpr const char* kConfigExamples = R"(Examples:
   evenkeel config --config mine.toml --check       prints what is wrong with it, or nothing
   evenkeel config --run runs/x-1 --json            that of a run, for another program)";
 
-/// The TOML tree as JSON; dates, which no key has, become null.
+/// Converts a TOML tree to JSON. Dates, which no key allows, become null.
 nlohmann::json config_as_json(const toml::node& node) {
   nlohmann::json out;
   node.visit([&](const auto& value) {
@@ -37,7 +37,7 @@ nlohmann::json config_as_json(const toml::node& node) {
 }
 
 /// Prints the resolved configuration as TOML or JSON; with `check` only resolves it.
-/// \throws Error (usage), SchemeError for what is wrong in it
+/// \throws Error (usage), SchemeError for an invalid configuration
 Exit run_config(const CommonOptions& common, bool check) {
   const auto config = config::resolve(common.sources_with_run());
   const auto shape = config::shape_of(config, data::kByteVocabulary);

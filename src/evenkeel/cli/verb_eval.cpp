@@ -26,7 +26,7 @@ constexpr const char* kEvalExamples = R"(Examples:
   evenkeel eval --run runs/x-1 --set data.ood=other.txt               an out-of-distribution text
   evenkeel eval --run runs/x-1 --set train.precision=float64 --json)";
 
-/// Options of `eval`; `sequences` 0: the whole text.
+/// Options of `eval`. `sequences` is a number of windows; 0: the whole text.
 struct EvalOptions {
   CommonOptions common;
   std::int64_t sequences = 0;
@@ -38,12 +38,12 @@ struct Evaluations {
   std::optional<evaluate::Evaluation> ood;  // of data.ood
 };
 
-/// "loss         2.3456 nats per token"
+/// Prints "loss         2.3456 nats per token".
 void print_eval_line(const char* name, double value, const char* unit) {
   std::printf("%-12s %s%s\n", name, with_decimals(value, 4).c_str(), unit);
 }
 
-/// One line a quantity; losses in nats.
+/// Prints one line per quantity: losses in nats, entropy lower bound and gap in nats per byte.
 void eval_print(const evaluate::Evaluation& evaluation) {
   std::printf("tokens       %s scored\n", with_commas(evaluation.tokens).c_str());
   print_eval_line("loss", evaluation.nats_per_token, " nats per token");
@@ -56,6 +56,7 @@ void eval_print(const evaluate::Evaluation& evaluation) {
   print_eval_line("gap", *evaluation.gap, " nats per byte");
 }
 
+/// Prints scheme and step, then the results on the validation text and on data.ood.
 void eval_print(const train::TrainedModel& loaded, const Evaluations& evaluations) {
   std::printf("scheme       %s, step %lld\n", loaded.config.scheme.name.c_str(),
               static_cast<long long>(loaded.step));
@@ -77,9 +78,9 @@ nlohmann::ordered_json eval_as_json(const train::TrainedModel& loaded,
   return out;
 }
 
-/// \throws Error (usage, data, no_checkpoint, differs); (diverged) after printing if the loss is
-/// not
-///         finite
+/// Evaluates the model of --run and prints the results.
+/// \throws Error (usage, data, no_checkpoint, differs); (diverged), after printing, if the loss is
+///         not finite
 Exit run_eval(const EvalOptions& options) {
   const auto& common = options.common;
   check_device(common);
@@ -117,9 +118,10 @@ Exit run_eval(const EvalOptions& options) {
 }  // namespace
 
 /// `eval` computes the loss of the model of --run on its validation text, in nats per token, and on
-/// data.ood. Each window of model.context tokens is scored once; --sequences N takes N of them.
-/// Exit codes: 65 a text that is missing or too short; 76 a loss that is not finite, after it is
-/// printed; 77 no usable checkpoint; 78 a setting differs from that of the training.
+/// data.ood. Each window of model.context tokens is scored once; --sequences N takes N of them,
+/// evenly spaced.
+/// Exit codes: 65 a text is missing or too short; 76 the loss is not finite; 77 no valid
+/// checkpoint; 78 a setting differs from that of the training.
 Verb add_eval(const Command& program) {
   const auto options = std::make_shared<EvalOptions>();
   const auto command =

@@ -22,7 +22,7 @@ constexpr const char* kGenerateExamples = R"(Examples:
   evenkeel generate --run runs/x-1 --prompt "The old baker" --temperature 0.7 --count 3
   echo "To be" | evenkeel generate --run runs/x-1 --tokens 500 --top-k 40)";
 
-/// Options of `generate`.
+/// Options of `generate`. `tokens` per text, `count` texts; no prompt: standard input.
 struct GenerateOptions {
   CommonOptions common;
   std::optional<std::string> prompt;
@@ -31,6 +31,7 @@ struct GenerateOptions {
   bool no_cache = false;
 };
 
+/// Checks the ranges of the numeric options.
 /// \throws Error (usage) for a value out of its range
 void generate_check(const GenerateOptions& options) {
   const auto refuse = [](const char* what) { throw Error(Exit::usage, what); };
@@ -43,8 +44,8 @@ void generate_check(const GenerateOptions& options) {
   if (options.seed < 0) refuse("--seed must be 0 or more");
 }
 
-/// The tokens of --prompt, else of standard input unless that is a terminal, else none; an
-/// end-of-text token comes first, as at the start of each training document.
+/// An end-of-text token, as at the start of each training document, and the tokens of --prompt, or
+/// of standard input if it is no terminal.
 std::vector<std::int64_t> prompt_of(const GenerateOptions& options) {
   std::string prompt = options.prompt.value_or("");
   if (!options.prompt && ::isatty(STDIN_FILENO) == 0) {
@@ -95,11 +96,11 @@ Exit run_generate(const GenerateOptions& options) {
 
 }  // namespace
 
-/// `generate` continues a prompt with the model of --run. Bytes of the texts go to standard output
-/// as they are, but control characters are replaced on a terminal. Sequence i of --count draws from
-/// the random stream (--seed, i), so that a larger --count repeats the first texts. Exit codes: 64
-/// an option out of its range; 76 the weights give logits that are not finite; 77 no usable
-/// checkpoint; 78 a setting differs from that of the training.
+/// `generate` continues a prompt with the model of --run. It writes the bytes of the texts to
+/// standard output; on a terminal U+FFFD replaces control characters. Sequence i of --count draws
+/// from the random stream (--seed, i), so that a larger --count repeats the first texts. Exit
+/// codes: 64 an option is out of its range; 76 logits are not finite; 77 no valid checkpoint; 78 a
+/// setting differs from that of the training.
 Verb add_generate(const Command& program) {
   const auto options = std::make_shared<GenerateOptions>();
   const auto command = program.add_subcommand("generate", "continue a text with a trained model");

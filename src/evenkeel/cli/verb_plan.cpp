@@ -25,17 +25,20 @@ constexpr const char* kPlanExamples = R"(Examples:
 /// The plan of a configuration on this machine.
 struct PlanReport {
   config::Config config;
-  std::string machine;  // one line about it
+  std::string machine;  // one line for the user
   plan::Plan plan;
-  double available = 0;  // bytes that this machine has free now
+  double available = 0;  // free memory now, bytes; 0: unknown
 };
 
+/// A number with three significant digits: "1.23e+18".
 std::string scientific(double value) {
   std::array<char, 32> out{};
   std::snprintf(out.data(), out.size(), "%.2e", value);
   return out.data();
 }
 
+/// Computes the plan of the configuration of --run and the options.
+/// \throws Error (usage), SchemeError for an invalid configuration
 PlanReport plan_report(const CommonOptions& common) {
   PlanReport report{.config = config::resolve(common.sources_with_run())};
   const auto machine = train::configure_machine(report.config.train);
@@ -45,7 +48,7 @@ PlanReport plan_report(const CommonOptions& common) {
   return report;
 }
 
-/// Whether the run fits into the available memory, and if not, which settings need less.
+/// A sentence: the run fits into free memory, or the keys that reduce its memory.
 std::string fit_verdict(const PlanReport& report) {
   const auto& plan = report.plan;
   const auto& memory = plan.memory;
@@ -64,6 +67,7 @@ std::string fit_verdict(const PlanReport& report) {
               "a shorter context (model.context) or a smaller model may");
 }
 
+/// Prints parameters, FLOPs, steps, and memory by purpose.
 void plan_print(const PlanReport& report) {
   const auto& plan = report.plan;
   const auto line = [](const char* name, const std::string& value, const char* remark = "") {
@@ -100,6 +104,7 @@ void plan_print(const PlanReport& report) {
   std::printf("\n%s\n", fit_verdict(report).c_str());
 }
 
+/// The same as JSON, with memory in bytes.
 nlohmann::ordered_json plan_as_json(const PlanReport& report) {
   const auto& plan = report.plan;
   const auto& memory = plan.memory;
@@ -126,6 +131,8 @@ nlohmann::ordered_json plan_as_json(const PlanReport& report) {
           {"fits", report.available <= 0 || memory.total() <= report.available}};
 }
 
+/// Prints the plan as text or as JSON.
+/// \return Exit::success, also for a run that does not fit
 Exit run_plan(const CommonOptions& common) {
   check_device(common);
   const auto report = plan_report(common);
@@ -141,6 +148,7 @@ Exit run_plan(const CommonOptions& common) {
 
 /// `plan` prints parameters, FLOPs and memory of a run without starting it. FLOPs are those of
 /// forward and backward, a multiply-add counts as 2 (nn::flops_per_token()), attention is causal.
+/// The same as JSON, with memory in bytes.
 /// Memory is the estimate of plan::footprint_of() in bytes, compared with the memory that is free
 /// now. Exit code: 0, also where the run does not fit.
 Verb add_plan(const Command& program) {

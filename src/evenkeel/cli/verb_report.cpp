@@ -18,9 +18,9 @@ constexpr const char* kReportExamples = R"(Examples:
   evenkeel report bench.jsonl                                         results of `bench --out`)";
 
 /// Writes the page and prints its path.
-/// \param page  empty: report.html in the only run, or in the current folder; of a bench file its
-/// own
-///              name with .html
+/// \param page  output file. Empty: for one run report.html in its folder, for several runs
+///              report.html in the current folder, for a bench file its name with .html
+/// \throws Error (usage) if no run is named; (data) for a folder or file without data; (io)
 Exit run_report(const CommonOptions& common, const std::vector<std::filesystem::path>& runs,
                 std::filesystem::path page) {
   if (runs.empty()) {
@@ -43,7 +43,7 @@ Exit run_report(const CommonOptions& common, const std::vector<std::filesystem::
 
 /// `report` writes one HTML page without external files: of a run, of several runs side by side, or
 /// of a file of `bench --out`. It prints the path of the page.
-/// Exit codes: 65 a folder or file without data; 74 the page cannot be written.
+/// Exit codes: 64 no run is named; 65 a folder or file without data; 74 the page cannot be written.
 Verb add_report(const Command& program) {
   struct Options {
     CommonOptions common;

@@ -21,6 +21,7 @@ std::string number_text(const std::optional<double>& value) {
   return value ? with_decimals(*value, 4) : "-";
 }
 
+/// Time since the last write as text; whole days from 86,400 seconds on.
 std::string age_text(double seconds) {
   constexpr double kDay = 86400;
   if (seconds >= kDay)
@@ -28,7 +29,8 @@ std::string age_text(double seconds) {
   return duration_text(seconds);
 }
 
-/// One run; null for an unknown number.
+/// One run. Losses are in nats per token, "val_gap" in nats per byte, "age_s" in seconds; null: not
+/// known.
 nlohmann::ordered_json runs_as_json(const store::RunSummary& run) {
   const auto value = [](const std::optional<double>& v) {
     return v ? nlohmann::ordered_json(*v) : nlohmann::ordered_json();
@@ -45,6 +47,8 @@ nlohmann::ordered_json runs_as_json(const store::RunSummary& run) {
           {"age_s", run.age_seconds}};
 }
 
+/// Prints the runs below a folder as a table or as a JSON array.
+/// \return Exit::success, also without runs
 Exit run_runs(const CommonOptions& common, const std::filesystem::path& folder) {
   const auto runs = store::list_runs(folder);
   if (common.json) {

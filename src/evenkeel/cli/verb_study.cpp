@@ -31,14 +31,16 @@ constexpr const char* kStudyExamples = R"(Examples:
   evenkeel study main --size desk --seeds 13-24      new seeds for a new claim
 Ctrl-C saves all runs and writes a report of the finished ones. docs/studies.md)";
 
+/// Options of `study`. Without `study` it lists the catalogue.
 struct StudyOptions {
   CommonOptions common;
-  std::string study, size, seeds;  // "": the first size, the seeds of the file
-  int jobs = 0;                    // 0: those of the machine
+  std::string study, size, seeds;  // "": the first size, the seeds of the TOML file
+  int jobs = 0;                    // threads; 0: one per core
   bool dry_run = false, strict = false, allow_changes = false;
 };
 
-/// The cost of a run with this configuration.
+/// Parameters, memory (bytes), FLOPs and arithmetic of one run of a study. A callback, because
+/// study/ depends on neither nn/ nor train/.
 study::RunCost cost_of(const config::Config& config) {
   const auto machine = train::configure_machine(config.train);
   const auto plan = plan::plan_of(config, machine);
@@ -55,7 +57,8 @@ study::RunCost cost_of(const config::Config& config) {
                              train::provenance_of(machine).at("libtorch"))};
 }
 
-/// \throws Error (usage) for options that only a study has
+/// Prints name, sizes and title of each built-in study.
+/// \throws Error (usage) for any option except --json
 Exit list_studies(const StudyOptions& options) {
   const auto& common = options.common;
   if (!options.size.empty() || !options.seeds.empty() || options.jobs > 0 || options.dry_run ||
@@ -87,6 +90,7 @@ std::string size_of(const StudyOptions& options, const study::StudyFile& file) {
   return sizes.empty() ? "" : sizes.front();
 }
 
+/// The command line that repeats the study, for the report.
 std::string command_of(const StudyOptions& options, const std::string& size) {
   auto command = "evenkeel study " + options.study;
   if (!size.empty()) command += " --size " + size;
@@ -96,6 +100,9 @@ std::string command_of(const StudyOptions& options, const std::string& size) {
   return command;
 }
 
+/// The study of the options, with seeds and --set applied. Its default folder is
+/// runs/studies/NAME-SIZE, with -SEEDS-seeds appended for --seeds.
+/// \throws Error (usage) for an invalid definition or option
 study::StudyRequest request_of(const StudyOptions& options) {
   const auto file = study::find_study(options.study);
   const auto size = size_of(options, file);
@@ -115,12 +122,13 @@ study::StudyRequest request_of(const StudyOptions& options) {
   return request;
 }
 
+/// The folder of runs that studies share: `pool`, next to the folder of the study.
 fs::path run_cache_of(const study::StudyRequest& request) {
   const auto parent = request.folder.parent_path();
   return (parent.empty() ? fs::path(".") : parent) / "pool";
 }
 
-/// The minimum detectable effect with the study's seeds.
+/// A sentence with the minimum detectable effect, in standard deviations.
 std::string detectable_effect_text(const study::Study& study, const study::DryRun& plan) {
   const auto seeds = study.seeds.size();
   if (seeds < 2) return "one seed gives no verdict; two are the least";
@@ -130,6 +138,7 @@ std::string detectable_effect_text(const study::Study& study, const study::DryRu
               with_digits(plan.minimum_detectable_effect, 2), " standard deviations");
 }
 
+/// Prints number and cost of the runs, and starts none.
 Exit print_dry_run(const study::StudyRequest& request, const study::Resources& resources,
                    bool json) {
   const auto plan = study::dry_run(request, resources);
@@ -166,6 +175,7 @@ Exit print_dry_run(const study::StudyRequest& request, const study::Resources& r
   return Exit::success;
 }
 
+/// Prints one verdict per claim, or the differences from the baseline if there are no claims.
 void print_results(const study::Results& results, const fs::path& folder) {
   for (const auto& verdict : results.verdicts) {
     const auto& claim = *study::claim_of(results, verdict);
@@ -183,6 +193,8 @@ void print_results(const study::Results& results, const fs::path& folder) {
   std::printf("report: %s\n", (folder / "report.html").c_str());
 }
 
+/// The verdicts as JSON. "difference", "low" and "high" are arm minus reference with its 95 %
+/// interval; "p" is absent for a claim that is not tested.
 nlohmann::ordered_json results_json(const study::Results& results, const fs::path& folder) {
   auto verdicts = nlohmann::ordered_json::array();
   for (const auto& verdict : results.verdicts) {
@@ -206,7 +218,8 @@ nlohmann::ordered_json results_json(const study::Results& results, const fs::pat
           {"report", (folder / "report.html").string()}};
 }
 
-/// 0; 1 with --strict where a claim is contradicted; 70 where a run crashed twice.
+/// The exit code: 70 (internal) if a run crashed twice; 1 (check_failed) if `strict` and a claim is
+/// contradicted; else 0.
 Exit exit_of(const study::Results& results, bool strict) {
   for (const auto& arm : results.arms) {
     for (const auto& seed_run : arm.seed_runs) {
@@ -226,6 +239,7 @@ Exit exit_of(const study::Results& results, bool strict) {
                                                                           : Exit::success;
 }
 
+/// Lists the studies, prints a dry run, or runs the study and prints its results.
 Exit run_study(const StudyOptions& options) {
   check_device(options.common);
   if (options.study.empty()) return list_studies(options);
@@ -251,11 +265,11 @@ Exit run_study(const StudyOptions& options) {
 
 }  // namespace
 
-/// `study` runs what a study lacks, tests its claims and writes report.html, report.md and
-/// runs.csv. Runs are child processes, at most --jobs threads together, and are shared between
-/// studies in the folder `pool`. Without a study it lists the catalogue. Exit codes: 1 with
-/// --strict if a claim is contradicted; 70 a run crashed twice; 75 another process holds the study;
-/// 78 the definition differs from the folder's, without --override.
+/// `study` runs the missing runs of a study, tests its claims and writes report.html, report.md and
+/// runs.csv. Runs are child processes with at most --jobs threads in total. Studies share runs in
+/// the folder `pool`. Without a study it lists the catalogue.
+/// Exit codes: 1 with --strict if a claim is contradicted; 70 a run crashed twice; 75 another
+/// process holds the study; 78 the definition differs from the folder's, without --override.
 Verb add_study(const Command& program) {
   const auto options = std::make_shared<StudyOptions>();
   const auto command =

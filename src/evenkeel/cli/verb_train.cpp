@@ -23,7 +23,8 @@ constexpr const char* kTrainExamples = R"(Examples:
   evenkeel train --run runs/hybrid_norm_star-tiny-1        go on with a run
 Ctrl-C finishes the step, saves, and says how to go on. Keys: docs/configuration.md)";
 
-/// The progress of a run and its last values; null for values that were not measured.
+/// The progress of a run and its last finite values: losses in nats per token, "val_gap" in nats
+/// per byte; null: not measured.
 nlohmann::ordered_json train_as_json(const std::filesystem::path& folder) {
   const auto run = report::read_run(folder);
   return {{"run", folder.string()},
@@ -38,8 +39,8 @@ nlohmann::ordered_json train_as_json(const std::filesystem::path& folder) {
           {"report", (folder / "report.html").string()}};
 }
 
-/// \throws Error (usage) unless `name` is a key, a table or "numerics", which allows another
-///         instruction set or version of LibTorch
+/// Checks a value of --override. "numerics" allows another instruction set or LibTorch version.
+/// \throws Error (usage) unless `name` is a key, a table or "numerics"
 void check_override(const std::string& name) {
   std::vector<std::string> known = {"numerics", "scheme"};
   for (const auto& section : config::sections()) {
@@ -51,6 +52,8 @@ void check_override(const std::string& name) {
                                 did_you_mean(name, known, "docs/configuration.md lists them")));
 }
 
+/// Trains and prints a summary, or JSON.
+/// \return the exit code of train::train()
 Exit run_train(const CommonOptions& common, const std::vector<std::string>& overrides) {
   check_device(common);
   for (const auto& name : overrides) check_override(name);
@@ -68,9 +71,9 @@ Exit run_train(const CommonOptions& common, const std::vector<std::string>& over
 
 }  // namespace
 
-/// `train` makes a run folder (runs/SCHEME-PRESET-SEED without --run), or resumes that of --run.
-/// Exit codes: 75 another process holds the run, or memory is short; 76 diverged; 77 no usable
-/// checkpoint; 78 a setting differs from the run's, without --override.
+/// `train` creates a run folder (default runs/SCHEME-PRESET-SEED), or resumes the run of --run.
+/// Exit codes: 75 another process holds the run, or memory is short; 76 training diverged; 77 no
+/// valid checkpoint; 78 a setting differs from the run's, without --override.
 Verb add_train(const Command& program) {
   struct Options {
     CommonOptions common;

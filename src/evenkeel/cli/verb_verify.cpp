@@ -31,12 +31,14 @@ const std::map<std::string, AttentionPath> kPaths = {{"auto", AttentionPath::aut
                                                      {"explicit", AttentionPath::explicit_scores},
                                                      {"flash", AttentionPath::flash}};
 
+/// The keys of a map of choices.
 std::vector<std::string> names_of(const auto& choices) {
   std::vector<std::string> names;
   for (const auto& [name, choice] : choices) names.push_back(name);
   return names;
 }
 
+/// Options of `verify`. `tolerance` is a factor on the tolerance of the dtype.
 struct VerifyOptions {
   std::vector<std::string> files;
   std::string precision = "float64", attention = "auto";
@@ -51,7 +53,7 @@ struct VerifyOptions {
   }
 };
 
-/// The verdicts of several files.
+/// Counts of verdicts, and the exit code of the first file that could not be read.
 struct Tally {
   int held = 0, refuted = 0, not_judged = 0;
   Exit first_error = Exit::success;
@@ -59,12 +61,15 @@ struct Tally {
   Exit exit() const { return refuted > 0 ? Exit::check_failed : first_error; }
 };
 
-/// A file and the JSON beside it begin alike: then the message has said which file it is about.
+/// The line of a file that could not be verified. The file name is prepended unless the message
+/// begins with it, or with the JSON file of the same stem.
 std::string verify_complaint(const std::string& file, const std::string& what) {
   const auto stem = std::filesystem::path(file).replace_extension().string();
   return "not judged: " + (what.starts_with(stem) ? what : file + ": " + what);
 }
 
+/// Verifies one file and prints its table or JSON.
+/// \return Exit::check_failed if a value exceeds its tolerance, else Exit::success
 Exit verify_one(const VerifyOptions& options) {
   const auto result =
       verify::verify(verify::read_golden(options.files.front()), options.settings());
@@ -76,7 +81,8 @@ Exit verify_one(const VerifyOptions& options) {
   return result.passed() ? Exit::success : Exit::check_failed;
 }
 
-/// Verifies several files; a file that cannot be judged does not stop the loop.
+/// Verifies several files, also after one that cannot be read; prints one line per file.
+/// \return Exit::check_failed if a file is refuted, else the code of the first error, or success
 Exit verify_all(const VerifyOptions& options) {
   Tally tally;
   auto results = nlohmann::json::array();
@@ -104,6 +110,8 @@ Exit verify_all(const VerifyOptions& options) {
   return tally.exit();
 }
 
+/// Checks --tolerance, then verifies the files.
+/// \throws Error (usage) for a tolerance that is not above 0; for a single file errors of reading
 Exit run_verify(const VerifyOptions& options) {
   if (!std::isfinite(options.tolerance) || options.tolerance <= 0) {
     throw Error(Exit::usage, text("--tolerance: must be a number above 0, but is ",
@@ -114,10 +122,10 @@ Exit run_verify(const VerifyOptions& options) {
 
 }  // namespace
 
-/// `verify` computes golden files again: logits, loss, gradients, and weights of a trajectory, each
-/// compared by the tolerance of its dtype (tests/golden/README.md) times --tolerance.
-/// Exit codes: 0 every value is within its tolerance; 1 one is not; else that of the first file
-/// that cannot be judged.
+/// `verify` recomputes golden files: logits, loss, gradients, and weights of a trajectory. The
+/// tolerance is that of the dtype (tests/golden/README.md) times --tolerance.
+/// Exit codes: 0 every value is within its tolerance; 1 a value is not; else the code of the first
+/// file that could not be read.
 Verb add_verify(const Command& program) {
   const auto options = std::make_shared<VerifyOptions>();
   const auto command = program.add_subcommand("verify", "compute golden files again and compare");

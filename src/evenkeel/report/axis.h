@@ -6,19 +6,20 @@
 
 namespace evenkeel::report {
 
-/// A mark on an axis: the value at which it is, and its text.
+/// A mark on an axis: its value and its label.
 struct Tick {
   double at = 0;
   std::string label;
 };
 
-/// An axis of a chart: a range of values, its ticks, and the map from a value to a position.
+/// An axis of a chart: a range of values, ticks, and the map from a value to a position.
 struct Axis {
-  double low = 0, high = 1;
+  double low = 0, high = 1;  // low < high; both above 0 if logarithmic
   bool logarithmic = false;
-  std::vector<Tick> ticks;
+  std::vector<Tick> ticks;  // inside [low, high], ascending
 
-  /// 0 at `low`, 1 at `high`; linear in the value or in its logarithm.
+  /// The relative position of a value: 0 at `low`, 1 at `high`; linear in the value, or in its
+  /// logarithm. Values outside the range give numbers outside 0 .. 1.
   double place(double value) const;
 };
 
@@ -26,14 +27,14 @@ struct Axis {
 /// with labels of equal decimals: 0, 0.5, 1; from 10,000 on in k, M or G.
 std::vector<Tick> linear_ticks(double low, double high, int wanted);
 
-/// Powers of ten inside [low, high], where they are few with their threefolds or with their doubles
-/// and fivefolds; where even these are fewer than three, linear ticks.
+/// Ticks inside [low, high] at 1, 2 and 5 times powers of ten. More than `wanted` + 1 ticks are
+/// thinned to 1 and 3 times, then to powers of ten. Fewer than three: linear_ticks().
 std::vector<Tick> logarithmic_ticks(double low, double high, int wanted);
 
-/// An axis over [low, high]; a range of one value is widened so that it lies in the middle.
+/// A linear axis over [low, high]. A range of one value is widened on both sides.
 Axis linear_axis(double low, double high, int wanted);
 
-/// As linear_axis(), over logarithms; both ends must be above 0.
+/// A logarithmic axis over [low, high], both above 0. A range of one value is widened likewise.
 Axis logarithmic_axis(double low, double high, int wanted);
 
 }  // namespace evenkeel::report

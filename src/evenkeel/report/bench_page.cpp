@@ -25,7 +25,7 @@ std::string shown(double value) {
   return std::isfinite(value) ? with_digits(value, kBenchPageDigits) : "–";
 }
 
-/// Tokens a second of a record of `bench step` or `bench peers`: "12,345".
+/// Tokens per second of a record of `bench step` or `bench peers`: "12,345".
 std::string speed_text(const json& record) {
   const double speed = number(record, "tokens") / number(record, "median_seconds");
   return std::isfinite(speed) ? with_commas(std::llround(speed)) : "–";
@@ -66,7 +66,7 @@ Ratio ratio_of(const std::string& name, const json& record, const std::string& p
           .is_judged = word(record, "not_judged").empty()};
 }
 
-/// `bench step`: a table of the schemes, their ratios to the first, and the parts of a step.
+/// Section of `bench step`: a table of the schemes, ratios to the first, and the parts of a step.
 std::string bench_page_steps(const Records& records) {
   std::vector<std::vector<std::string>> rows;
   std::vector<Ratio> ratios;
@@ -101,7 +101,7 @@ std::string bench_page_steps(const Records& records) {
              parts);
 }
 
-/// `bench kernels`: the ratio of each operator to its probe, and a table.
+/// Section of `bench kernels`: the ratio of each operator to its probe, and a table.
 std::string kernels(const Records& records) {
   std::vector<std::vector<std::string>> rows;
   std::vector<Ratio> probes;
@@ -130,7 +130,7 @@ std::string kernels(const Records& records) {
                     1, rows);
 }
 
-/// `bench peers`: our training step over PyTorch's, and a table of the processes.
+/// Section of `bench peers`: our step time / PyTorch's, and a table of the processes.
 std::string peers(const Records& records) {
   std::vector<std::vector<std::string>> rows;
   std::vector<Ratio> ratios;
@@ -156,7 +156,7 @@ std::string peers(const Records& records) {
                     1, rows);
 }
 
-/// A kind of bench: its field "bench" in the records, and how its records become HTML.
+/// A benchmark: the value of "bench" in its records, and the function that renders them.
 struct Kind {
   const char* bench;
   const char* heading;
@@ -166,7 +166,7 @@ constexpr Kind kKinds[] = {{"step", "Training steps", bench_page_steps},
                            {"kernels", "Operators", kernels},
                            {"peers", "Beside PyTorch", peers}};
 
-/// nullptr if the record is not of a bench.
+/// The benchmark of a record; nullptr if the record is no benchmark record.
 const Kind* kind_of(const json& record) {
   for (const auto& kind : kKinds) {
     if (record.is_object() && word(record, "bench") == kind.bench) return &kind;
@@ -174,7 +174,7 @@ const Kind* kind_of(const json& record) {
   return nullptr;
 }
 
-/// The date and the machine of a bench; with a notice where its figures are not judged.
+/// Date and machine of a benchmark, with a notice if the machine was busy.
 std::string about(const json& record) {
   std::string out = word(record, "date");
   if (record.contains("machine") && record["machine"].is_object()) {
@@ -187,7 +187,7 @@ std::string about(const json& record) {
          (verdict.empty() ? "" : element("p", escaped(verdict), "notice") + "\n");
 }
 
-/// One invocation of a bench: consecutive records with one date and machine.
+/// The section of one benchmark run: consecutive records with equal date and machine.
 std::string section_of(const Records& records) {
   const auto& kind = *kind_of(records.front());
   return section(kind.heading, about(records.front()) + kind.content(records));

@@ -8,10 +8,11 @@
 
 namespace evenkeel::report {
 
-/// The page of what benches appended to a file (`bench ... --out FILE.jsonl`): a section for each
-/// bench that was run, with its machine, its table and its ratios as a figure.
-/// \param name  of the file
-/// \throws Error (data) if none of the records is a bench's
+/// The page of a file of `bench ... --out FILE.jsonl`: one section per benchmark run, with machine,
+/// table, and a figure of the ratios.
+/// \param name  name of the file
+/// \param records  lines of the file; lines that are no benchmark records are skipped
+/// \throws Error (data) if no record is a benchmark record
 std::string bench_page(const std::string& name, const std::vector<nlohmann::json>& records);
 
 }  // namespace evenkeel::report

@@ -33,7 +33,7 @@ std::string chart_drawing(const Chart& chart, std::vector<Line> lines, const Fra
   return out + "</svg>\n";
 }
 
-/// Lines without a name belong to another.
+/// The legend: one entry per line with a name; "" for fewer than two names.
 std::string chart_legend(const std::vector<Line>& lines) {
   const auto named = std::count_if(lines.begin(), lines.end(),
                                    [](const Line& line) { return !line.name.empty(); });

@@ -10,15 +10,15 @@
 
 namespace evenkeel::report {
 
-/// How many colours and dash patterns there are; 7 and 6 have no common factor, so 42 runs differ.
+/// Numbers of colours and dash patterns. They have no common factor, so 42 runs look different.
 constexpr int kColours = 7;
 constexpr int kDashes = 6;
 
-/// How a line is drawn. `dotted`: bold, with a dot on each point if the points are few. `points`:
+/// The style of a line. `dotted`: bold, with a dot at each point if there are few points. `points`:
 /// dots without a line.
 enum class Stroke { faint, bold, dotted, points };
 
-/// Error band or error bars of a line, an entry a point; NaN where not known.
+/// Error band or error bars of a line: one entry per point; NaN if unknown.
 struct ErrorBounds {
   enum class As { band, bars };
   std::vector<double> low{}, high{};
@@ -32,8 +32,8 @@ struct Line {
   int colour = 0;  // 0 .. kColours - 1
   int dash = 0;    // 0 .. kDashes - 1; 0 is solid
   Stroke stroke = Stroke::bold;
-  ErrorBounds bounds{};  // empty, or as many as points
-  double shift = 0;      // of everything to the right, in CSS pixels: bars stand side by side
+  ErrorBounds bounds{};  // empty, or one entry per point
+  double shift = 0;      // to the right, in CSS pixels, so that bars do not overlap
 };
 
 /// A labelled horizontal line: the entropy of a text, or a limit.
@@ -61,18 +61,18 @@ struct Chart {
   Scale scale = Scale::linear;
   std::string x_label = "step";
   bool has_legend = true;
-  bool wide = false;         // over the whole page, or half of it
-  std::string when_empty{};  // what stands in the place of curves that have no point
+  bool wide = false;         // full page width; false: half
+  std::string when_empty{};  // text in place of the plot if no curve has a point
   bool logarithmic_x = false;
-  std::vector<Tick> x_ticks{};  // instead of those that suit the range
+  std::vector<Tick> x_ticks{};  // empty: chosen by the range
   std::vector<Cross> crosses{};
 };
 
 /// The chart as `<figure>` with an inline `<svg>`, coloured by the page's style sheet. Curves are
-/// downsampled to what the eye can see, so the size does not grow with the run.
+/// downsampled to the resolution of the plot, so the size does not grow with the run.
 std::string figure(const Chart& chart);
 
-/// A short piece of a line in its colour and pattern, for legends and tables.
+/// A short line in this colour and dash pattern as `<svg>`, for legends and tables.
 std::string swatch(int colour, int dash);
 
 }  // namespace evenkeel::report

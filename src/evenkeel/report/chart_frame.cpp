@@ -18,8 +18,7 @@ constexpr double kMinLeft = 48;             // room for "step" and half a label
 constexpr std::size_t kMaxInlineLabel = 6;  // letters of `x_label` that fit there
 constexpr double kChartFrameRow = 17;       // below the labels, for longer ones
 
-/// Size of a chart in units of the view box, the wanted number of ticks, and the number of points
-/// that a curve keeps (two units each).
+/// Size of a chart, number of ticks, and number of buckets of downsampled() (two units each).
 struct Size {
   double width, height;
   int x_ticks, y_ticks;
@@ -41,7 +40,7 @@ struct Range {
   bool empty() const { return low > high; }
 };
 
-/// Whether the label of the x axis is too long to stand at its end, and gets a line of its own.
+/// True if the label of the x axis is too long for the end of the axis: it gets a separate line.
 bool has_x_label_row(const Chart& chart) {
   return chart.x_label.size() > kMaxInlineLabel;
 }

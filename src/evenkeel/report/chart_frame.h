@@ -13,12 +13,12 @@
 namespace evenkeel::report {
 
 inline constexpr double kFont = 12;
-inline constexpr double kBaseline = 4;  // of a line of text below its middle
+inline constexpr double kBaseline = 4;  // baseline of a text line, below its middle
 
 /// The plot area of a chart, and the map from values to positions in it.
 struct Frame {
   double width = 0, height = 0;
-  std::size_t buckets = 0;  // of thinning: about two units each
+  std::size_t buckets = 0;  // of downsampled(): about two units each
   double left = 0, bottom_margin = 0;
   Axis x, y;
 
@@ -30,16 +30,16 @@ struct Frame {
   double y_position(double value) const { return bottom() - y.place(value) * (bottom() - top()); }
 };
 
-/// The chart's lines; values that its scales cannot show become gaps.
+/// The lines of the chart. Values <= 0 become gaps (NaN) on a logarithmic scale.
 std::vector<Line> drawable(const Chart& chart);
 
-/// The frame that holds the lines; empty if they have no point.
+/// The frame that contains all lines; nullopt if no line has a finite point.
 std::optional<Frame> frame_of(const Chart& chart, const std::vector<Line>& lines);
 
 /// Grid, ticks and labels as SVG.
 std::string axes(const Chart& chart, const Frame& frame);
 
-/// A coordinate or length as SVG writes it: one decimal.
+/// A coordinate or length with one decimal: "12.0".
 std::string svg_number(double value);
 
 }  // namespace evenkeel::report

@@ -30,13 +30,13 @@ bool has_bounds(const Line& line, std::size_t at, ErrorBounds::As as) {
          std::isfinite(line.bounds.high[at]) && std::isfinite(line.points.y[at]);
 }
 
-/// Where an end lies; the lower edge where a logarithm cannot show it.
+/// The y of the low end; the lower edge for a value <= 0 on a logarithmic scale.
 double low_end(const Line& line, std::size_t at, const Frame& frame) {
   const double low = line.bounds.low[at];
   return std::isfinite(low) ? frame.y_position(low) : frame.bottom();
 }
 
-/// A value of the horizontal axis: its label there, or the number.
+/// A value of the x axis as text: the label of its tick, or the number.
 std::string place_text(const Chart& chart, double x) {
   for (const auto& tick : chart.x_ticks) {
     if (tick.at == x) return tick.label;
@@ -45,7 +45,7 @@ std::string place_text(const Chart& chart, double x) {
   return x == std::round(x) ? with_commas(std::llround(x)) : with_digits(x, kDigits);
 }
 
-/// The value of a point, with its bounds where it has some: the tooltip.
+/// The tooltip of a point: its value, and its bounds if it has any.
 std::string chart_marks_value_text(const Line& line, std::size_t at) {
   constexpr int kDecimals = 4, kDigits = 5;
   const double y = line.points.y[at];
@@ -81,7 +81,7 @@ std::string classes_of(const Line& line) {
               line.stroke == Stroke::faint ? " faint" : "");
 }
 
-/// A dot is a line of no length with round ends.
+/// A dot as an SVG path: a line of length 0 with round caps.
 std::string curve(const Line& line, const Frame& frame) {
   if (line.stroke == Stroke::points) return {};
   const auto& points = line.points;

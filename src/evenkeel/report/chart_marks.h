@@ -6,8 +6,7 @@
 
 #include "evenkeel/report/chart_frame.h"
 
-/// The marks of a chart (curves, bands, bars, dots, crosses) as SVG; "" where nothing is to be
-/// drawn.
+/// The marks of a chart (curves, bands, bars, dots, crosses) as SVG; "" for no marks.
 namespace evenkeel::report {
 
 /// The line and its error bounds, downsampled at common indices.
@@ -22,10 +21,10 @@ std::string curve(const Line& line, const Frame& frame);
 /// The area from low to high, in the line's colour.
 std::string band(const Line& line, const Frame& frame);
 
-/// A bar from low to high through each point. One that leaves the frame has no end there.
+/// A bar from low to high through each point. A bar that leaves the frame has no cap there.
 std::string bars(const Line& line, const Frame& frame);
 
-/// A dot with a tooltip at each point, if the points are few.
+/// A dot with a tooltip at each point, for Stroke::points, or Stroke::dotted with few points.
 std::string dots(const Chart& chart, const Line& line, const Frame& frame);
 
 /// Crosses at the upper edge; crosses at one position are drawn side by side.

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kComparisonPageDecimals = 4;
 
-/// The last validation loss; NaN without one.
+/// The last finite validation loss, in nats per token; NaN without one.
 double validation(const Run& run) {
   return last_finite(run.validation_loss.y);
 }
@@ -29,7 +29,7 @@ bool is_better(const Run& left, const Run& right) {
   return std::isfinite(a) && (!std::isfinite(b) || a < b);
 }
 
-/// What must be the same in all runs, or their validation losses say nothing about the schemes.
+/// A property that must be equal in all runs for a valid comparison of validation losses.
 struct Condition {
   const char* name;
   std::string (*value)(const Run&);
@@ -56,7 +56,9 @@ std::string confounding_conditions(const std::vector<Run>& runs) {
   return out;
 }
 
-/// \param differing  what differs between the runs beside what is compared
+/// A sentence with the lowest validation loss and its lead; or the reason why no run is the best.
+/// \param runs  sorted by is_better()
+/// \param differing  result of confounding_conditions()
 std::string comparison_page_verdict(const std::vector<Run>& runs, const std::string& differing) {
   const double best = validation(runs.front()), next = validation(runs[1]);
   if (!std::isfinite(best)) return "No run has a validation loss yet.";
@@ -107,8 +109,8 @@ std::string runs_table(const std::vector<Run>& runs, bool has_best, bool has_flo
              "below");
 }
 
-/// A chart of one quantity, a curve a run, without a legend. Runs without a finite value are left
-/// out.
+/// A chart of one quantity, one curve per run, without a legend. Runs without a finite value
+/// are left out.
 Chart common_chart(const std::vector<Run>& runs, const Quantity& quantity,
                    Stroke stroke = Stroke::dotted) {
   Chart chart{quantity.title, quantity.unit};
@@ -125,7 +127,7 @@ Chart common_chart(const std::vector<Run>& runs, const Quantity& quantity,
   return chart;
 }
 
-/// The chart of what is logged every few steps, as moving means.
+/// The chart of a quantity that is logged every few steps, as moving means.
 Chart mean_chart(const std::vector<Run>& runs, const Quantity& quantity) {
   auto chart = common_chart(runs, quantity, Stroke::bold);
   for (auto& line : chart.lines) {
@@ -135,7 +137,7 @@ Chart mean_chart(const std::vector<Run>& runs, const Quantity& quantity) {
   return chart;
 }
 
-/// The floor, if all runs with a validation loss share it.
+/// The entropy lower bound, if all runs with a validation loss have the same.
 std::optional<Reference> common_floor(const std::vector<Run>& runs) {
   constexpr double kSame = 1e-6;
   std::optional<Reference> common;
@@ -149,7 +151,7 @@ std::optional<Reference> common_floor(const std::vector<Run>& runs) {
   return common;
 }
 
-/// The second half of the steps: where runs that started alike have parted.
+/// The validation loss over the second half of the steps.
 Chart late_chart(const std::vector<Run>& runs) {
   auto chart = common_chart(runs, kValidation);
   double furthest = 0;
@@ -159,7 +161,8 @@ Chart late_chart(const std::vector<Run>& runs) {
   return chart;
 }
 
-/// All charts of the page. \param has_floor  the text's entropy is known: gaps in place of losses
+/// All charts of the page.
+/// \param has_floor  true: charts of the gap to the entropy in place of the loss
 std::string figures(const std::vector<Run>& runs, bool has_floor) {
   auto loss = common_chart(runs, kValidation);
   loss.reference = common_floor(runs);
@@ -189,8 +192,8 @@ std::string figures(const std::vector<Run>& runs, bool has_floor) {
          figure(rate) + figure(throughput) + other_figures;
 }
 
-/// The settings with the scheme's name in place of its keys. A scheme that one run names and
-/// another run writes out cannot be compared key by key.
+/// The settings with the name of the scheme in place of its keys. Runs may name a scheme or write
+/// it out, so a comparison key by key is impossible.
 KeyValues with_named_scheme(const KeyValues& settings) {
   const auto name = value_of(settings, "scheme.name");
   if (name.empty()) return settings;

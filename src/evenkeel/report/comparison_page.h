@@ -8,8 +8,9 @@
 
 namespace evenkeel::report {
 
-/// The page of several runs: a table sorted by validation loss, common charts, and the keys of the
-/// configuration and of the environment that differ.
+/// The page of several runs: a table sorted by validation loss, common charts, and the differing
+/// keys of the configuration and the environment.
+/// \param runs  two or more
 std::string comparison_page(std::vector<Run> runs);
 
 }  // namespace evenkeel::report

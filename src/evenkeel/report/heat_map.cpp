@@ -25,7 +25,8 @@ constexpr double kLeastHeight = 96, kMostHeight = 220, kRow = 16;
 struct Colour {
   double red, green, blue;
 };
-/// From low to high: dark blue over teal to yellow, of rising lightness for every kind of eye.
+/// The colour scale from low to high: dark blue, teal, yellow. Lightness increases monotonically,
+/// so it can be read with every kind of colour vision.
 constexpr std::array<Colour, 5> kScale = {
     {{53, 42, 105}, {44, 92, 140}, {34, 145, 140}, {94, 201, 98}, {253, 231, 37}}};
 
@@ -95,7 +96,7 @@ std::string heat_map_label(const char* anchor, double x, double y, const std::st
               escaped(content), "</text>\n");
 }
 
-/// The colours of the range with its ends.
+/// The colour scale as SVG, with the values at both ends.
 std::string colour_bar(const ColourRange& range, double y) {
   constexpr int kSteps = 40;
   constexpr double kBar = 160, kHigh = 8, kGap = 8, kBaseline = 8;
@@ -117,7 +118,7 @@ std::string layer_name(std::int64_t layer) {
   return layer == 0 ? "embedding" : text("block ", layer);
 }
 
-/// Where the cells of a map stand: steps to the right, layers upwards.
+/// The layout of the cells: steps to the right, layers upwards.
 struct Grid {
   std::vector<double> steps;
   std::size_t layers;
@@ -136,7 +137,7 @@ struct Grid {
 };
 
 /// The cells as SVG. A value that is not finite has the colour of a failure. Each cell is 0.5 units
-/// larger than its place, so that no gap shows between neighbours.
+/// larger than its place, which hides gaps between neighbours.
 std::string cells(const LayerMap& map, const Grid& grid, const ColourRange& range,
                   const std::string& x_label) {
   std::string out;
@@ -155,7 +156,7 @@ std::string cells(const LayerMap& map, const Grid& grid, const ColourRange& rang
   return out;
 }
 
-/// At most about six numbers beside each axis, and what they count.
+/// Tick labels, about six per axis, and the titles of both axes.
 std::string heat_map_axes(const LayerMap& map, const Grid& grid, const std::string& x_label) {
   constexpr double kGap = 6, kDrop = 16, kMiddle = 4;  // middle: of a digit, above its baseline
   std::string out = heat_map_label("start", 0, kTop - kGap, "block");

@@ -8,14 +8,14 @@
 
 namespace evenkeel::report {
 
-/// How many columns a heat map shows at most.
+/// The largest number of columns of a heat map.
 inline constexpr std::size_t kHeatMapColumns = 60;
 
-/// A figure of a map: layers upwards, probed steps to the right, a value as a colour. Positive
+/// A map as `<figure>`: layers upwards, probed steps to the right, values as colours. Positive
 /// values that span more than a factor of 20 are coloured by their logarithm. With more than
-/// kHeatMapColumns steps some are left out, but not the first and the last. The tooltip of a cell
-/// is its value.
-/// \param x_label  what the keys of the map's values are
+/// kHeatMapColumns steps some are left out, but never the first and the last. The tooltip of a cell
+/// shows its value.
+/// \param x_label  meaning of the keys of LayerMap::values
 std::string heat_map(const LayerMap& map, const std::string& title, const std::string& unit,
                      const std::string& x_label = "step");
 

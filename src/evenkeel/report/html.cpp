@@ -33,14 +33,14 @@ std::string_view entity(char character) {
   }
 }
 
-/// Whether HTML forbids the character: U+0000 to U+001F but tab and line feed, and U+007F.
+/// True for characters that HTML forbids: U+0000 to U+001F except tab and line feed, and U+007F.
 /// \source HTML Living Standard, 13.1.4 (control characters)
 bool is_forbidden(char character) {
   const auto code = static_cast<std::uint8_t>(character);
   return (code < 0x20 && character != '\t' && character != '\n') || code == 0x7F;
 }
 
-/// U+0080 .. U+009F, written in UTF-8 as C2 80 .. C2 9F.
+/// True for U+0080 .. U+009F, in UTF-8 C2 80 .. C2 9F.
 bool is_second_control(std::string_view character) {
   return character.size() == 2 && character[0] == '\xC2' &&
          static_cast<std::uint8_t>(character[1]) < 0xA0;

@@ -6,17 +6,21 @@
 
 namespace evenkeel::report {
 
-/// Text from a file as HTML text: & < > " ' become entities; bytes that are not UTF-8, and control
-/// characters that HTML forbids (all but tab and line feed), become U+FFFD. CR LF becomes LF.
+/// Plain text as HTML: & < > " ' become entities, CR LF becomes LF. Invalid UTF-8 and control
+/// characters that HTML forbids (all except tab and line feed) become U+FFFD.
 std::string escaped(std::string_view text);
 
-/// `<tag class="name">content</tag>`; `content` is HTML already.
+/// `<tag class="name">content</tag>`.
+/// \param content  HTML, not escaped
+/// \param name     CSS class; "": no attribute
 std::string element(std::string_view tag, std::string_view content, std::string_view name = "");
 
-/// A number as text with a fixed count of decimals: 1.0230; "–" where there is none (NaN).
+/// A number with this many decimals, "1.0230"; "–" for NaN and infinity.
 std::string fixed(double value, int decimals);
 
 /// The whole page: document type, head with the style sheet, body.
+/// \param title  plain text
+/// \param body   HTML
 std::string page(std::string_view title, std::string_view body);
 
 }  // namespace evenkeel::report

@@ -79,15 +79,15 @@ std::string figure_of(const LayerMap& map, const ShownMeasure& measure) {
   return figure(chart);
 }
 
-/// A run that was probed, and how its curves look.
+/// A run that was probed, and the style of its curves.
 struct Probed {
   const Run* run;
   LineStyle style;
 };
 using AllProbed = std::vector<Probed>;
 
-/// The profiles of a measure at one step, a curve a run; "" if no run has it.
-/// \param has_legend  true for the first of several figures of equal colours, which is drawn wide
+/// The profiles of a measure at one step, one curve per run; "" if no run has the measure.
+/// \param has_legend  true for the first figure, which is also wide
 std::string comparison_figure(const AllProbed& runs, const ShownMeasure& measure, double step,
                               bool has_legend) {
   auto chart = profile_chart(measure, text("At ", step_text(step), "."));
@@ -102,7 +102,7 @@ std::string comparison_figure(const AllProbed& runs, const ShownMeasure& measure
   return figure(chart);
 }
 
-/// Steps that at least two of the runs were probed at.
+/// The steps at which at least two runs were probed.
 std::vector<double> shared_steps(const AllProbed& runs) {
   std::map<double, int> count;
   for (const auto& [run, style] : runs) {
@@ -130,7 +130,7 @@ std::string mean_text(const std::vector<double>& values) {
   return short_text(mean) + " ± " + short_text(std::sqrt(squares / (count - 1)));
 }
 
-/// A row for each scheme with several runs: mean and standard deviation over them.
+/// One table row per scheme with several runs: mean and standard deviation over runs.
 std::string mean_rows(const AllProbed& runs, const std::vector<double>& steps) {
   std::vector<std::string> schemes;
   for (const auto& [run, style] : runs) {
@@ -164,7 +164,7 @@ std::string mean_rows(const AllProbed& runs, const std::vector<double>& steps) {
   return rows;
 }
 
-/// Slope and spread of the gradient flow of each run at each step.
+/// A table of slope and spread of the gradient norms, per run and step.
 std::string flow_table(const AllProbed& runs, const std::vector<double>& steps) {
   auto head = element("th", "run") + element("th", "scheme");
   for (const auto step : steps) {

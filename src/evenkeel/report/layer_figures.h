@@ -8,13 +8,13 @@
 
 namespace evenkeel::report {
 
-/// The probes of one run: a heat map for each measure, or its profile over the layers if a single
-/// step was probed; "" without probes.
+/// The probes of one run: a heat map per measure, or its profile over layers if only one step was
+/// probed; "" without probes.
 std::string layer_figures(const Run& run);
 
-/// The profiles of several runs in common charts, one colour a scheme. Gradient norms are shown at
-/// each step that all runs probed, with a table of their slopes and spreads; further measures at
-/// the last such step. "" if fewer than two runs were probed at the same step.
+/// The profiles of several runs in common charts, one colour per scheme. Gradient norms: at
+/// probed steps that runs share, with a table of DepthTrend. Other measures: at the last such step.
+/// "" if fewer than two runs were probed at the same step.
 std::string layer_comparison(const std::vector<Run>& runs);
 
 }  // namespace evenkeel::report

@@ -16,13 +16,13 @@ namespace evenkeel::report {
 struct LayerMap {
   std::string measure, part, on;                 // as in probes.jsonl
   std::int64_t first = 1;                        // layer of the first value
-  std::map<double, std::vector<double>> values;  // by step; NaN where nothing was measured
+  std::map<double, std::vector<double>> values;  // by step; NaN: not measured
 
-  /// The values of a step over layers; empty if it was not probed.
+  /// The values at a step (x: layer); empty if the step was not probed.
   Series at(double step) const;
 };
 
-/// The records of probes.jsonl by measure; of a step that was probed twice the last values.
+/// The records of probes.jsonl, grouped by measure. A later record of the same step wins.
 std::vector<LayerMap> layer_maps(const std::vector<nlohmann::json>& records);
 
 /// The map of a measure and part, measured on "training" or "validation" text; nullptr if there is
@@ -30,12 +30,13 @@ std::vector<LayerMap> layer_maps(const std::vector<nlohmann::json>& records);
 const LayerMap* find(const std::vector<LayerMap>& maps, const std::string& measure,
                      const std::string& part, const std::string& on = "training");
 
-/// How the values of a profile change with depth: figure 2 of the HybridNorm paper in two numbers.
+/// The change of a profile with depth: figure 2 of the HybridNorm paper (arXiv:2503.04598) in two
+/// numbers.
 struct DepthTrend {
-  double slope = 0;   // of ln value against the layer, least squares
-  double spread = 0;  // largest over smallest
+  double slope = 0;   // least-squares slope of ln(value), per layer
+  double spread = 0;  // largest / smallest value
 };
-/// The trend of a profile (x: layer); NaN if a value is not above 0 or there are fewer than two.
+/// The trend of a profile (x: layer); NaN if a value is not above 0, or for fewer than two values.
 DepthTrend depth_trend(const Series& profile);
 
 }  // namespace evenkeel::report

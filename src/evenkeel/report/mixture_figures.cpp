@@ -18,8 +18,8 @@ std::string mixture_figures_curve(const Run& run, const Quantity& quantity, int 
   return figure(chart);
 }
 
-/// The load as a heat map. Of more experts than there are columns, neighbours share one, which
-/// shows the busiest of them.
+/// The load as a heat map. With more experts than columns, neighbouring experts share a column,
+/// which shows the largest load.
 std::string load_figure(const LayerMap& load) {
   const auto experts = load.values.size();
   const auto together = (experts + kHeatMapColumns - 1) / kHeatMapColumns;

@@ -7,8 +7,8 @@
 
 namespace evenkeel::report {
 
-/// The routing of a mixture of experts: the load of each expert of each block as a heat map, and
-/// the balance of the loads over the steps. "" for a dense model.
+/// The routing of a mixture of experts: a heat map of the load per expert and layer, and the load
+/// balance over steps. "" for a dense model.
 std::string mixture_figures(const Run& run);
 
 }  // namespace evenkeel::report

@@ -20,7 +20,7 @@ constexpr const char* kPlain = "c0";
 constexpr const char* kRatioFigureAbove = "c1";
 constexpr const char* kWithin = "c2";
 
-/// From below the lowest ratio, or 1, to above the highest; an interval may leave it.
+/// The axis: from below min(ratios, 1) to above the largest ratio. Intervals may exceed it.
 Axis axis_of(const std::vector<Ratio>& ratios) {
   constexpr double kMargin = 0.06;
   double low = 1, high = 1;
@@ -32,7 +32,7 @@ Axis axis_of(const std::vector<Ratio>& ratios) {
   return linear_axis(std::max(0.0, low - room), high + room, kTicks);
 }
 
-/// The colour of a ratio: by whether it meets its goal, if that is judged.
+/// The CSS class of a ratio: goal met, goal missed, or neither (no goal, or not judged).
 const char* ratio_figure_colour_of(const Ratio& ratio) {
   if (ratio.goal == 0 || !ratio.is_judged) return kPlain;
   return ratio.median <= ratio.goal ? kWithin : kRatioFigureAbove;
@@ -54,7 +54,7 @@ std::string ratio_figure_drawn(const Ratio& ratio, const RowFrame& frame, double
   return out + row_label("end", kRowWidth, y, numbers);
 }
 
-/// What the marks and colours of these rows mean.
+/// The legend of the marks and colours of these rows.
 std::string legend_of(const std::vector<Ratio>& ratios) {
   const auto any = [&](bool is_judged) {
     return std::any_of(ratios.begin(), ratios.end(), [&](const Ratio& ratio) {

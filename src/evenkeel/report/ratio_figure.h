@@ -6,19 +6,18 @@
 
 namespace evenkeel::report {
 
-/// The time of one arm of a benchmark over that of another: the median of the ratios of the rounds,
-/// and the confidence interval of that median.
+/// Time of one arm of a benchmark / time of another: the median over rounds and its 95 % interval.
 struct Ratio {
   std::string name;
   double median = 1, low = 1, high = 1;
-  double goal = 0;        // at most; 0: none
-  bool is_judged = true;  // false: measured on a busy machine, which meets or misses no goal
+  double goal = 0;        // largest ratio that meets the goal; 0: no goal
+  bool is_judged = true;  // false: the machine was busy, so the goal is neither met nor missed
 };
 
-/// A figure with one row a ratio: the interval, a line at 1, and a mark at the goal. The colour
-/// says whether the goal is met, where that is judged. Many rows are cut into figures that fit a
-/// printed page. "" without a finite ratio.
-/// \param note  what is divided by what
+/// A figure with one row per ratio: the interval, a line at 1, and a mark at the goal. The colour
+/// shows whether the goal is met. Many rows are split into figures that fit a printed page.
+/// \param note  explanation of the ratio, below the title
+/// \return HTML; "" without a finite ratio
 std::string ratio_figures(const std::string& title, const std::string& note,
                           const std::vector<Ratio>& ratios);
 

@@ -17,7 +17,7 @@ namespace {
 constexpr double kRowFigureTop = 8, kRowFigureBottom = 30, kRowFigureRow = 20;
 constexpr double kLetter = 6.6, kRowFigureGap = 10, kWidestName = 330;
 
-/// An interval; an end beyond the frame becomes the head of an arrow at its edge.
+/// The bar of an interval. An end outside the frame becomes an arrowhead at the edge.
 std::string interval_path(double low, double high, const RowFrame& frame, double y) {
   constexpr double kHalfEnd = 4, kHead = 5;
   const auto inside = [&](double value) {
@@ -38,7 +38,7 @@ std::string interval_path(double low, double high, const RowFrame& frame, double
   return path;
 }
 
-/// The rows from `first` on.
+/// One figure with the rows from `first` on.
 std::string row_figure(const RowFigure& figure, const RowFrame& frame, std::size_t first,
                        std::size_t rows, const std::string& title) {
   constexpr double kSmallest = 11.0 / 12.0;  // of the font, as in charts

@@ -29,7 +29,7 @@ std::string folder_name(const fs::path& folder) {
   return (path.has_filename() ? path : path.parent_path()).filename().string();
 }
 
-/// Does `read` with a file of the run; what goes wrong becomes the file's entry in `missing`.
+/// Calls `read` with a file of the run. An error becomes the entry of the file in Run::missing.
 void with_file(Run& run, const fs::path& file, const std::function<void()>& read) {
   const auto name = file.filename().string();
   std::error_code ignored;
@@ -49,8 +49,8 @@ void run_add(Series& series, const json& record, const char* key, double step, d
   if (record.contains(key)) series.add(step, scale * number(record, key));
 }
 
-/// The floor in nats per token: nats per byte times the bytes of a token, which the loss tells,
-/// since the loss of a byte is floor + gap.
+/// The entropy lower bound in nats per token: nats per byte * bytes per token. The loss per byte is
+/// entropy + gap, so bytes per token = loss per token / (entropy + gap).
 std::optional<EntropyFloor> floor_of(const json& record) {
   const double floor = number(record, "val_floor");
   const double loss_per_byte = floor + number(record, "val_gap");
@@ -59,7 +59,8 @@ std::optional<EntropyFloor> floor_of(const json& record) {
   return EntropyFloor{floor, floor * bytes};
 }
 
-/// What the routers of a mixture did. \throws json::exception if the lists are of other types
+/// Adds the routing fields of a record of a mixture of experts.
+/// \throws json::exception if the lists are of other types
 void add_routing(Run& run, const json& record, double step) {
   run_add(run.balance_loss, record, "balance_loss", step);
   run_add(run.load, record, "load_max", step);
@@ -88,7 +89,7 @@ void add_routing(Run& run, const json& record, double step) {
   }
 }
 
-/// Adds a line of metrics.jsonl.
+/// Adds a record of metrics.jsonl to the series. A record without a finite step is skipped.
 /// \param timed_until  the last step whose time is counted
 void add_step(Run& run, const json& record, double& timed_until) {
   const double step = number(record, "step");
@@ -129,7 +130,8 @@ void read_metrics(Run& run, const fs::path& file) {
   }
 }
 
-/// All events of health.jsonl, in the order of the file. \throws Error (data, io)
+/// All events of health.jsonl, in the order of the file.
+/// \throws Error (data, io)
 void read_health(Run& run, const fs::path& file) {
   for (const auto& record : store::read_json_lines(file)) {
     run.events.push_back({number(record, "step"), word(record, "event"), word(record, "detail")});

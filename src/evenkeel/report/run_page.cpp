@@ -25,7 +25,7 @@ std::string loss_text(double value) {
   return fixed(value, kRunPageDecimals);
 }
 
-/// Nats as bits.
+/// Converts nats to bits: divides by ln 2.
 std::string bits(double nats) {
   return loss_text(nats / std::numbers::ln2);
 }
@@ -68,7 +68,7 @@ std::string tile(const char* name, const std::string& value, const std::string& 
       kind);
 }
 
-/// The unit, and the best validation loss if the last one is not the best.
+/// The remark below the validation loss: its unit, and the best value unless it is the last.
 std::string best_text(const Series& series) {
   const auto values = finite_values(series.y);
   if (values.empty()) return "no validation yet";
@@ -108,7 +108,7 @@ std::string tiles(const Run& run) {
   return element("dl", out, "tiles") + "\n";
 }
 
-/// What was logged, faintly, and its moving mean.
+/// The lines of a quantity: logged values (faint) and their moving mean.
 std::vector<Line> logged_and_mean(const Series& series, const std::string& name, int colour) {
   const auto half = half_window(series.size());
   Line logged{name, series, colour, 0, Stroke::faint};
@@ -146,7 +146,7 @@ std::string evaluation_figure(const Run& run) {
   return figure(chart);
 }
 
-/// Nothing for a text without answers.
+/// The share of correct answers over steps; "" for a text without answers.
 std::string answers_figure(const Run& run) {
   if (run.exact_match.size() + run.ood_exact_match.size() == 0) return "";
   Chart chart{
@@ -181,7 +181,7 @@ std::string gradient_figure(const Run& run) {
   return figure(chart);
 }
 
-/// Tokens a second over the steps.
+/// Tokens per second over the steps.
 std::string throughput_figure(const Run& run) {
   Chart chart{kThroughput.title, kThroughput.unit, "",
               logged_and_mean(run.tokens_per_second, "as logged", 4)};
@@ -190,7 +190,7 @@ std::string throughput_figure(const Run& run) {
   return figure(chart);
 }
 
-/// The content of a file as `<pre>`, or why it is not there.
+/// The content of a file as `<pre>`, or the reason why it is missing.
 /// \param kind  CSS class
 std::string preformatted(const Run& run, const std::optional<std::string>& content,
                          const char* file, const char* kind) {

@@ -7,8 +7,7 @@
 
 namespace evenkeel::report {
 
-/// The page of one run: how it ended, its curves, its scheme, a sample, events, configuration and
-/// environment.
+/// The page of one run: state, curves, scheme, sample, health events, configuration, environment.
 std::string run_page(const Run& run);
 
 }  // namespace evenkeel::report

@@ -6,7 +6,7 @@
 
 namespace evenkeel::report {
 
-/// Points of a curve in the order of the run; a y that is not finite is a gap.
+/// Points of a curve, in order of x. A y that is not finite is a gap.
 struct Series {
   std::vector<double> x, y;
 
@@ -17,19 +17,18 @@ struct Series {
   std::size_t size() const { return x.size(); }
 };
 
-/// At most 3 points for each of `buckets` equal stretches of the list: the lowest, the highest and
-/// one gap if there is one, in their order. The first and last point stay; extremes and spikes do
-/// too.
+/// Downsamples to at most 3 points per bucket: the lowest, the highest, and a gap if there is one.
+/// Buckets are equal parts of the list. The first and the last point are retained, and all spikes.
 Series downsampled(const Series& series, std::size_t buckets);
 
-/// Which points of several curves over the same x are kept if each of them is downsampled, for all
-/// of them together: what lies between two curves stays there.
+/// The union of the indices that downsampled() retains for each of several curves over the same x,
+/// so that the curves have common points.
 std::vector<std::size_t> downsample_indices(const std::vector<const std::vector<double>*>& curves,
                                             std::size_t buckets);
 
-/// The mean of the finite values among the `half` neighbours on either side. Near the start fewer,
-/// but as many on both sides, so that a steep start is not bent; near the end those that there are.
-/// Gaps stay gaps.
+/// The moving mean over finite values: each point and `half` neighbours on either side. Near the
+/// start the window shrinks on both sides, which preserves a steep start; near the end only on the
+/// right. Gaps stay gaps.
 Series smoothed(const Series& series, std::size_t half);
 
 /// The points with x >= `from`.
@@ -41,7 +40,7 @@ std::vector<double> finite_values(const std::vector<double>& values);
 /// The mean of the last `count` finite values; NaN if there is none.
 double mean_of_last(const std::vector<double>& values, std::size_t count);
 
-/// The middle finite value, or the mean of the two; NaN if there is none.
+/// The median of the finite values; NaN if there is none.
 double median(const std::vector<double>& values);
 
 /// The last finite value; NaN if there is none.

@@ -24,13 +24,13 @@ double sum_of(const StackedBar& row) {
                          [](double sum, const auto& part) { return sum + part.second; });
 }
 
-/// A piece's colour; past the last one they begin anew, fainter.
+/// The CSS class of a part. After the last colour the colours repeat, fainter.
 std::string class_of(std::size_t part) {
   return text("piece c", part % kColours, part >= kColours ? " faint" : "");
 }
 
-/// One bar as SVG: a rectangle a part, with its name and value as a tooltip, and the sum at the
-/// right. Parts without width are left out.
+/// One bar as SVG: one rectangle per part, with name and value as a tooltip, and the sum at the
+/// right. Parts of width 0 are left out.
 /// \param y  middle of the row, in units of the view box
 std::string stacked_bars_drawn(const StackedBar& row, const RowFrame& frame,
                                const std::string& unit_of, double y) {
@@ -52,7 +52,7 @@ std::string stacked_bars_drawn(const StackedBar& row, const RowFrame& frame,
                          with_digits(sum_of(row), kStackedBarsDigits) + " " + unit_of);
 }
 
-/// The names of the parts in their colours.
+/// The legend: names of the parts in their colours.
 std::string stacked_bars_legend(const StackedBar& row) {
   std::string out;
   for (std::size_t part = 0; part < row.parts.size(); ++part) {

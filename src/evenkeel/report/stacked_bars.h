@@ -7,14 +7,15 @@
 
 namespace evenkeel::report {
 
-/// One bar: a sum and its parts.
+/// One bar: a name and the parts of its sum.
 struct StackedBar {
   std::string name;
-  std::vector<std::pair<std::string, double>> parts;  // the same names in every row, none below 0
+  std::vector<std::pair<std::string, double>> parts;  // same names in all bars; values >= 0
 };
 
-/// A figure with one stacked bar a row, and a legend of the parts; "" without a row.
-/// \param unit  of the values: "ms"
+/// A figure with one stacked bar per row, and a legend of the parts; "" without rows.
+/// \param unit  unit of the values, "ms"
+/// \param note  one sentence below the title
 std::string stacked_bars(const std::string& title, const std::string& unit, const std::string& note,
                          const std::vector<StackedBar>& rows);
 

@@ -5,8 +5,8 @@
 
 namespace evenkeel::report {
 
-/// The style sheet (CSS) of a report: light, dark and print, with the colours of the curves. The
-/// colours of the curves differ under every kind of colour vision.
+/// The style sheet (CSS) of a report: light, dark and print. The colours of the curves can be
+/// distinguished with every kind of colour vision.
 /// \source Okabe and Ito 2008, "Color universal design" (light; lightened for dark backgrounds)
 std::string_view style_sheet();
 
