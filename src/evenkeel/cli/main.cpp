@@ -47,6 +47,7 @@ int run(int argc, char** argv) {
   program.require_subcommand();
   const auto verbs = add_verbs(program);
   std::vector<std::string> names;
+  names.reserve(verbs.size());
   for (const auto& each : verbs) names.push_back(each.command.name());
   if (argc > 1) check_verb(argv[1], names);
   if (const auto code = whole.parse(argc, argv)) return *code;

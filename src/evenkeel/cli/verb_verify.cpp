@@ -34,6 +34,7 @@ const std::map<std::string, AttentionPath> kPaths = {{"auto", AttentionPath::aut
 /// The keys of a map of choices.
 std::vector<std::string> names_of(const auto& choices) {
   std::vector<std::string> names;
+  names.reserve(choices.size());
   for (const auto& [name, choice] : choices) names.push_back(name);
   return names;
 }

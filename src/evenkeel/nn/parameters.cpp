@@ -107,6 +107,7 @@ std::vector<at::Tensor> Parameters::gradients() {
   accumulate_gradients();
   for (const auto& parameter : all_) parameter.gradient_buffer.value();
   std::vector<at::Tensor> all;
+  all.reserve(groups_.size());
   for (const auto& group : groups_) all.push_back(group.gradient);
   return all;
 }
