@@ -5,11 +5,12 @@
 
 namespace evenkeel::ops {
 
-/// Weight normalization: each row of a matrix over its Euclidean length, times a learned gain.
+/// Weight normalization: each row of a matrix is divided by its L2 norm and scaled by a learned
+/// gain.
 ///
-///   w_j = row_gain_j v_j / |v_j|;  a row of zeros stays zeros
+///   w_j = row_gain_j v_j / |v_j|;  a zero row stays zero
 ///
-/// Computed row by row in double and rounded once; no intermediate is written to memory.
+/// Computed in float64, row by row, and rounded once. No intermediate is written to memory.
 ///
 /// \param v         [rows, columns]; float32, bfloat16 or float64, on the CPU
 /// \param row_gain  [rows]; float64 if v is float64, else float32
