@@ -41,8 +41,8 @@ FLOORS = {  # from the ground up; a floor lists everything that it includes
     "bench": ["base", "config", "data", "kernels", "nn", "norm", "ops", "plan", "store", "torch", "train"],
     "study": ["base", "config", "store", "data", "report"],
     "verify": ["base", "norm", "config", "toml", "store", "data", "nn", "optim", "train", "torch"],
-    "cli": ["base", "bench", "config", "data", "evaluate", "generate", "memory", "nn", "norm", "ops", "probe",
-            "report", "store", "study", "toml", "torch", "train", "verify"],
+    "cli": ["base", "bench", "config", "data", "evaluate", "generate", "memory", "nn", "norm", "ops", "plan",
+            "probe", "report", "store", "study", "toml", "torch", "train", "verify"],
 }
 
 MAX_LINES = 350

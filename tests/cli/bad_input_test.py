@@ -188,8 +188,8 @@ class Scheme(program.Case):
                          'extends = "hybrid_norm"\n[feed_forward]\ninput = "none"\nskip = "normed"\n')
 
     def test_statistics_over_tokens_without_a_permit(self):
-        self.refuse_file('scheme mine, block 1, attention.input: leaky_statistics: a batch_norm lets a '
-                         "token see others, later ones included; if that is meant, write "
+        self.refuse_file('scheme mine, block 1, attention.input: leaky_statistics: a batch_norm makes a '
+                         "token depend on other tokens, also later ones; if that is intended, write "
                          '{ kind = "batch_norm", allow_leakage = true }',
                          'extends = "pre_norm"\nattention = { input = "batch_norm" }\n')
 
@@ -248,7 +248,7 @@ class Golden(program.Case):
         header = b'{"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}  '
         self.write("x.safetensors", len(header).to_bytes(8, "little") + header + bytes(4))
         self.refuse(65, 'x.safetensors: wants its configuration, as metadata "config" or in x.json '
-                    "beside it, but has neither", "verify", "x.safetensors")
+                    "in the same folder, but has neither", "verify", "x.safetensors")
 
     def test_a_file_of_another_kind(self):
         self.write("x.json", '{"config": {"layers": 4}}')

@@ -63,7 +63,7 @@ class Show(program.Case):
     def test_a_leak_is_named_with_its_places(self):
         out = self.succeed("schemes", "show", "batch_norm")[0]
         self.assertRegex(out, r"\nleak +batch_norm in attention\.input, feed_forward\.input, final: in "
-                         r"training a token sees others, later ones included")
+                         r"training a token depends on other tokens, also later ones")
         self.assertEqual(json.loads(self.succeed("schemes", "show", "pre_norm", "--json")[0])["leaks"], [])
 
     def test_an_expected_warning_is_marked(self):

@@ -210,14 +210,14 @@ class Notes(program.Case):
 
     def test_norms_that_see_other_tokens(self):
         for scheme in ("batch_norm", "batch_renorm"):
-            leak = (f"{scheme} in attention.input, feed_forward.input, final: in training a token sees "
-                    "others, later ones included; evaluation uses running values and is causal")
+            leak = (f"{scheme} in attention.input, feed_forward.input, final: in training a token depends "
+                    "on other tokens, also later ones; evaluation uses running values and is causal")
             self.assertEqual(self.notes(scheme), [leak])
             self.assertEqual(json.loads((self.folder / scheme / "provenance.json").read_text())["leaks"],
                              [leak])
         self.assertEqual(self.notes("instance_norm"),
                          ["instance_norm in attention.input, feed_forward.input, final: in training and "
-                          "in evaluation a token sees later ones, so no loss here is that of a "
+                          "in evaluation a token depends on later tokens, so no loss here is that of a "
                           "causal model"])
 
     def test_attention_that_cannot_be_flash(self):

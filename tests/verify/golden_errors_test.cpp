@@ -105,7 +105,8 @@ TEST_F(GoldenErrors, NoneIfNothingWasChanged) {
 TEST_F(GoldenErrors, AFileOfTheAuthorsNeedsItsJson) {
   write(kAuthors, [](Content& content) { content.json.clear(); });
   expect(Exit::data,
-         "x.safetensors: wants its configuration, as metadata \"config\" or in x.json beside it, "
+         "x.safetensors: wants its configuration, as metadata \"config\" or in x.json in the same "
+         "folder, "
          "but has neither");
 }
 
@@ -231,7 +232,7 @@ TEST_F(GoldenErrors, HeadsDivideTheWidth) {
   write(kSchemes, [](Content& content) {
     replace(content.metadata.at("config"), "\"heads\": 4", "\"heads\": 3");
   });
-  expect(Exit::data, "x.safetensors: config: \"heads\" must divide \"d\", but is 3 beside 16");
+  expect(Exit::data, "x.safetensors: config: \"heads\" must divide \"d\", but is 3 of 16");
 }
 
 TEST_F(GoldenErrors, HeadsHavePairsToRotate) {
@@ -243,7 +244,7 @@ TEST_F(GoldenErrors, HeadsHavePairsToRotate) {
 
 TEST_F(GoldenErrors, TheLossIsOneNumber) {
   write(kSchemes, [](Content& content) { content.tensors["loss"] = at::zeros({2}); });
-  expect(Exit::data, "x.safetensors: config: the loss beside it must be one number");
+  expect(Exit::data, "x.safetensors: config: the golden loss must be one number");
 }
 
 TEST_F(GoldenErrors, AMixtureHasNoMoreActiveExpertsThanExperts) {

@@ -13,7 +13,10 @@
 #include "evenkeel/config/measures.h"
 #include "evenkeel/data/corpus.h"
 #include "evenkeel/data/windows.h"
+#include "evenkeel/plan/batch_size.h"
+#include "evenkeel/plan/run_length.h"
 #include "evenkeel/report/report.h"
+#include "evenkeel/store/json_lines.h"
 #include "evenkeel/store/lock.h"
 #include "evenkeel/store/run_folder.h"
 #include "evenkeel/train/load_run.h"
@@ -90,10 +93,10 @@ ProbeOutput probe_run(const ProbeOptions& options) {
   const data::ValidationWindows windows(corpora.validation, config.model.context,
                                         config.train.batch);
   const auto batch = windows.batch(0, windows.count());
-  const auto micro_batch_size = train::micro_batch_size(config, loaded.shape.vocabulary);
+  const auto micro_batch_size = plan::micro_batch_size(config, loaded.shape.vocabulary);
   ProbeOutput output{config.scheme.name, "validation", loaded.step,
                      probe::run_probe(*loaded.model, *loaded.parameters, batch, what,
-                                      micro_batch_size, train::planned_steps(config))};
+                                      micro_batch_size, plan::planned_steps(config))};
   store::JsonLinesFile records(*common.run / "probes.jsonl");
   for (const auto& profile : output.result.profiles) {
     records.append(probe::record(output.step, output.split, profile));

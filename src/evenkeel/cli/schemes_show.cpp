@@ -8,11 +8,10 @@
 #include "evenkeel/base/number.h"
 #include "evenkeel/cli/schemes.h"
 #include "evenkeel/config/scheme/scheme.h"
-#include "evenkeel/data/corpus.h"
 #include "evenkeel/norm/describe.h"
 #include "evenkeel/norm/leakage.h"
 #include "evenkeel/norm/validate.h"
-#include "evenkeel/train/trainer.h"
+#include "evenkeel/plan/plan.h"
 
 namespace evenkeel::cli {
 
@@ -103,12 +102,8 @@ Exit show(const CommonOptions& common) {
 
 BoundScheme bound_scheme(const CommonOptions& common) {
   const auto config = config::resolve(common.sources());
-  auto scheme = config::bind(config.scheme, config::shape_of(config, data::kByteVocabulary));
-  const auto padded_vocabulary =
-      train::padded_vocabulary_size(config.model, scheme.shape.vocabulary);
-  const auto counts = nn::parameter_counts(
-      nn::parameter_specs(scheme, padded_vocabulary, scheme.tied.value_or(config.model.tied)));
-  return {config.preset, std::move(scheme), counts};
+  auto plan = plan::plan_of(config, {});
+  return {config.preset, std::move(plan.scheme), plan.counts};
 }
 
 std::string model_summary(const BoundScheme& bound) {

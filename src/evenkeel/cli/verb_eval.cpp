@@ -12,6 +12,7 @@
 #include "evenkeel/data/corpus.h"
 #include "evenkeel/data/windows.h"
 #include "evenkeel/evaluate/evaluation.h"
+#include "evenkeel/plan/batch_size.h"
 #include "evenkeel/train/load_run.h"
 
 namespace evenkeel::cli {
@@ -95,7 +96,7 @@ Exit run_eval(const EvalOptions& options) {
     if (!common.quiet) std::fprintf(stderr, "%-6s %s\n", name, text.description.c_str());
     const data::ValidationWindows windows(text, loaded.config.model.context, options.sequences);
     const auto micro_batch_size =
-        train::evaluation_batch_size(loaded.config, loaded.shape.vocabulary);
+        plan::evaluation_batch_size(loaded.config, loaded.shape.vocabulary);
     return evaluate::evaluate(*loaded.model, windows, micro_batch_size);
   };
   Evaluations evaluations{evaluated("text", corpora.validation), {}};

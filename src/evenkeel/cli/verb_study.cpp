@@ -9,14 +9,12 @@
 #include "evenkeel/base/number.h"
 #include "evenkeel/base/version.h"
 #include "evenkeel/cli/verb.h"
-#include "evenkeel/data/corpus.h"
-#include "evenkeel/nn/flops.h"
-#include "evenkeel/nn/parameter_specs.h"
+#include "evenkeel/nn/parameters.h"
 #include "evenkeel/ops/common/operands.h"
+#include "evenkeel/plan/plan.h"
 #include "evenkeel/study/study.h"
 #include "evenkeel/train/machine.h"
 #include "evenkeel/train/signals.h"
-#include "evenkeel/train/trainer.h"
 
 namespace evenkeel::cli {
 
@@ -41,27 +39,18 @@ struct StudyOptions {
   bool dry_run = false, strict = false, allow_changes = false;
 };
 
-/// Parameters, memory (bytes), FLOPs and arithmetic of one run of a study. A callback, because
-/// study/ depends on neither nn/ nor train/.
+/// The cost of a run with this configuration.
 study::RunCost cost_of(const config::Config& config) {
-  const auto shape = config::shape_of(config, data::kByteVocabulary);
-  const auto scheme = config::bind(config.scheme, shape);
-  const auto padded_vocabulary = train::padded_vocabulary_size(config.model, shape.vocabulary);
-  const auto counts =
-      nn::parameter_counts(nn::parameter_specs(scheme, padded_vocabulary, config.model.tied));
   const auto machine = train::configure_machine(config.train);
-  const double flops = nn::flops_per_token(scheme, padded_vocabulary);
-  const auto tokens =
-      static_cast<double>(train::steps_of(config) * config.train.batch * config.model.context);
+  const auto plan = plan::plan_of(config, machine);
   const auto precision = ops::dtype_name(nn::compute_dtype(machine.precision));
-  return {.parameters = counts.total,
-          .norm_parameters = counts.norms,
-          .memory_bytes =
-              train::footprint_of(config, scheme, padded_vocabulary, machine.precision).total(),
-          .flops = tokens * flops,
-          .norms_share = nn::norm_flops_per_token(scheme) / flops,
-          .paper_norms_share = nn::paper_norms_share(scheme),
-          .steps = train::steps_of(config),
+  return {.parameters = plan.counts.total,
+          .norm_parameters = plan.counts.norms,
+          .memory_bytes = plan.memory.total(),
+          .flops = plan.flops(),
+          .norms_share = plan.norm_flops_per_token / plan.flops_per_token,
+          .paper_norms_share = plan.paper_norms_share,
+          .steps = plan.steps,
           .precision = precision,
           .arithmetic = text(precision, ' ', machine.isa, " libtorch ",
                              train::provenance_of(machine).at("libtorch"))};

@@ -59,7 +59,7 @@ std::vector<KindRow> table() {
        .fields = {"epsilon", "epsilon_at"}},
       {.kind = Kind::group_norm,
        .name = "group_norm",
-       .formula = "layer_norm of each of `groups` equal runs of features",
+       .formula = "layer_norm of each of the `groups` groups of features",
        .example = "{ kind = \"group_norm\", groups = 2 }",
        .axis = group,
        .operation = standardize,

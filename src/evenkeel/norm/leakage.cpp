@@ -33,12 +33,13 @@ std::vector<std::string> leaks_of(const Scheme& scheme) {
     if (!mixes_tokens(row.kind)) continue;
     const auto places = places_of(scheme, row.kind);
     if (places.empty()) continue;
-    leaks.push_back(text(row.name, " in ", places,
-                         mixes_tokens_in_evaluation(row.kind)
-                             ? ": in training and in evaluation a token sees later ones, so no "
-                               "loss here is that of a causal model"
-                             : ": in training a token sees others, later ones included; evaluation "
-                               "uses running values and is causal"));
+    leaks.push_back(
+        text(row.name, " in ", places,
+             mixes_tokens_in_evaluation(row.kind)
+                 ? ": in training and in evaluation a token depends on later tokens, so no "
+                   "loss here is that of a causal model"
+                 : ": in training a token depends on other tokens, also later ones; evaluation "
+                   "uses running values and is causal"));
   }
   return leaks;
 }

@@ -56,11 +56,12 @@ void validate_check_slot(const Scheme& scheme, const Slot& slot) {
   }
   check_effects(slot, where);
   if (mixes_tokens(norm.kind) && !norm.allow_leakage) {
-    throw SchemeError("leaky_statistics", where,
-                      text("a ", name_of(norm.kind),
-                           " lets a token see others, later ones included; if that is meant, "
-                           "write { kind = \"",
-                           name_of(norm.kind), "\", allow_leakage = true }"));
+    throw SchemeError(
+        "leaky_statistics", where,
+        text("a ", name_of(norm.kind),
+             " makes a token depend on other tokens, also later ones; if that is intended, "
+             "write { kind = \"",
+             name_of(norm.kind), "\", allow_leakage = true }"));
   }
 }
 
@@ -76,9 +77,10 @@ void check_sublayer(const Scheme& scheme, std::int64_t l, const SublayerView& su
                            ".input is empty here; fill it, or take \"stream\""));
   }
   if (sublayer.add.update != Update::add && sublayer.has_residual) {
-    throw SchemeError("update_with_residual_norm", place_in(scheme, l, sublayer.name + ".residual"),
-                      text("the update \"", name_of(sublayer.add.update),
-                           "\" keeps the stream's length by itself; leave the residual norm out"));
+    throw SchemeError(
+        "update_with_residual_norm", place_in(scheme, l, sublayer.name + ".residual"),
+        text("the update \"", name_of(sublayer.add.update),
+             "\" keeps the L2 norm of the residual stream; leave the residual norm out"));
   }
 }
 

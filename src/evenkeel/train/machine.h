@@ -7,16 +7,11 @@
 #include <string>
 
 #include "evenkeel/config/config.h"
-#include "evenkeel/plan/batch_size.h"
 #include "evenkeel/plan/machine.h"
-#include "evenkeel/plan/memory.h"
 
 namespace evenkeel::train {
 
-using plan::evaluation_batch_size;
-using plan::footprint_of;
 using plan::Machine;
-using plan::micro_batch_size;
 
 /// Resolves "auto" and sets the number of threads of this process. Precision "auto" is bfloat16 on
 /// processors with AMX, else float32. Threads "auto" is one thread per core.

@@ -9,8 +9,6 @@
 #include "evenkeel/nn/model.h"
 #include "evenkeel/nn/parameters.h"
 #include "evenkeel/optim/schedule.h"
-#include "evenkeel/plan/model_parameters.h"
-#include "evenkeel/plan/run_length.h"
 #include "evenkeel/probe/probe.h"
 #include "evenkeel/store/checkpoint.h"
 #include "evenkeel/train/health/health_event.h"
@@ -19,9 +17,6 @@
 namespace evenkeel::train {
 
 class HealthMonitor;
-using plan::padded_vocabulary_size;
-using plan::planned_steps;
-using plan::steps_of;
 
 /// The counters of a run. state.json of a checkpoint contains all but `steps` and `planned`.
 struct Progress {

@@ -67,7 +67,7 @@ Golden golden_of_schemes(const store::Safetensors& file) {
   GoldenPass pass;
   pass.logits = float64_tensor(file, "logits");
   const auto loss = float64_tensor(file, "loss");
-  if (loss.numel() != 1) config.refuse("the loss beside it must be one number");
+  if (loss.numel() != 1) config.refuse("the golden loss must be one number");
   pass.loss = loss.item<double>();
   pass.gradients = prefixed_tensors(file, "grad.");
   pass.states = prefixed_tensors(file, "buffer_after.");
@@ -117,9 +117,9 @@ GoldenJson sidecar_json(const std::filesystem::path& path) {
   auto json = path;
   json.replace_extension(".json");
   if (!std::filesystem::exists(json)) {
-    throw Error(Exit::data,
-                text(path.string(), ": wants its configuration, as metadata \"", kConfig,
-                     "\" or in ", json.filename().string(), " beside it, but has neither"));
+    throw Error(Exit::data, text(path.string(), ": wants its configuration, as metadata \"",
+                                 kConfig, "\" or in ", json.filename().string(),
+                                 " in the same folder, but has neither"));
   }
   return GoldenJson(json.string(), read_file(json));
 }

@@ -20,8 +20,7 @@ norm::Shape read_shape(const GoldenJson& golden, const ShapeKeys& keys) {
                              .context = size(keys.context)};
   const auto divides = [&](const char* key, std::int64_t part, const char* by, std::int64_t whole) {
     if (whole % part != 0) {
-      golden.refuse(
-          text("\"", key, "\" must divide \"", by, "\", but is ", part, " beside ", whole));
+      golden.refuse(text("\"", key, "\" must divide \"", by, "\", but is ", part, " of ", whole));
     }
   };
   divides(keys.heads, shape.heads, keys.width, shape.width);

@@ -177,8 +177,8 @@ TEST(InvalidScheme, SaysInWhichBlockATapHasNoNorm) {
 TEST(InvalidScheme, SaysHowToAskForStatisticsOverOtherTokens) {
   EXPECT_EQ(refusal("extends = 'pre_norm'\nnorm = 'batch_norm'"),
             "scheme pre_norm+batch_norm, block 1, attention.input: leaky_statistics: a batch_norm "
-            "lets a token "
-            "see others, later ones included; if that is meant, write { kind = \"batch_norm\", "
+            "makes a token depend on other tokens, also later ones; if that is intended, write { "
+            "kind = \"batch_norm\", "
             "allow_leakage = true }");
   EXPECT_EQ(refusal("extends = 'pre_norm'\nnorm = { kind = 'batch_norm', allow_leakage = true }"),
             "accepted");

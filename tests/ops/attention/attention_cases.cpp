@@ -156,25 +156,24 @@ OperatorCase qkv_norm_rope_case(const char* normed_parts, const Normed& normed) 
 }
 
 OperatorCase apply_rotary_case() {
-  return {
-      .name = "apply_rotary",
-      .inputs =
-          [](std::int64_t n) {
-            return Inputs{rows({n, kPositions, 3, kWidth}),
-                          {angle_table(kPositions, kWidth), Role::constant}};
-          },
-      .run = [](const Tensors& in) { return Tensors{ops::apply_rotary(in[0], in[1])}; },
-      .formula = [](const Tensors& in) { return Tensors{rotated(in[0], in[1])}; },
-      .refusals =
-          {{"[apply_rotary] x must be [B, T, heads, D] and cos_sin [T, 2, D / 2], but they are "
-            "[2, 4, 3, 6] and [5, 2, 3]",
-            [] { ops::apply_rotary(at::ones({2, 4, 3, 6}), at::ones({5, 2, 3})); }},
-           {"[apply_rotary] cos_sin must be float32 on cpu beside x of bfloat16, but is bfloat16 "
-            "on cpu",
-            [] {
-              ops::apply_rotary(at::ones({2, 5, 3, 6}, at::kBFloat16),
-                                at::ones({5, 2, 3}, at::kBFloat16));
-            }}}};
+  return {.name = "apply_rotary",
+          .inputs =
+              [](std::int64_t n) {
+                return Inputs{rows({n, kPositions, 3, kWidth}),
+                              {angle_table(kPositions, kWidth), Role::constant}};
+              },
+          .run = [](const Tensors& in) { return Tensors{ops::apply_rotary(in[0], in[1])}; },
+          .formula = [](const Tensors& in) { return Tensors{rotated(in[0], in[1])}; },
+          .refusals =
+              {{"[apply_rotary] x must be [B, T, heads, D] and cos_sin [T, 2, D / 2], but they are "
+                "[2, 4, 3, 6] and [5, 2, 3]",
+                [] { ops::apply_rotary(at::ones({2, 4, 3, 6}), at::ones({5, 2, 3})); }},
+               {"[apply_rotary] cos_sin must be float32 on cpu, for x of bfloat16, but is bfloat16 "
+                "on cpu",
+                [] {
+                  ops::apply_rotary(at::ones({2, 5, 3, 6}, at::kBFloat16),
+                                    at::ones({5, 2, 3}, at::kBFloat16));
+                }}}};
 }
 
 }  // namespace

@@ -103,7 +103,7 @@ OperatorCase add_weight_gradient_case(const char* name, std::int64_t height, std
                     .bfloat16 = CpuFeatures::detect().amx_bf16 ? 1e-5 : 0x1p-8,
                     .strides = 1e-12},
       .refusals = {{"[add_weight_gradient_] sum must be [rows, columns], dy [n, rows] and x [n, "
-                    "columns] of one dtype and device, which sum has, too, or float32 beside "
+                    "columns] of one dtype and device, which sum has, too, or float32 for "
                     "bfloat16; but they are [2, 3] of float32, [4, 2] of float32 and [5, 3] of "
                     "float32 on cpu, cpu and cpu",
                     [] {
@@ -111,7 +111,7 @@ OperatorCase add_weight_gradient_case(const char* name, std::int64_t height, std
                                                at::zeros({5, 3}));
                     }},
                    {"[add_weight_gradient_] sum must be [rows, columns], dy [n, rows] and x [n, "
-                    "columns] of one dtype and device, which sum has, too, or float32 beside "
+                    "columns] of one dtype and device, which sum has, too, or float32 for "
                     "bfloat16; but they are [2, 3] of bfloat16, [4, 2] of float32 and [4, 3] of "
                     "float32 on cpu, cpu and cpu",
                     [] {

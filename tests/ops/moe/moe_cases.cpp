@@ -15,7 +15,7 @@ OperatorCase scale_rows_case() {
       .formula = [](const Tensors& in) { return Tensors{in[0] * in[1].unsqueeze(1)}; },
       .refusals = {{"[scale_rows] x must be [M, D] and weights [M], but they are [2, 3] and [3]",
                     [] { ops::scale_rows(at::ones({2, 3}), at::ones({3})); }},
-                   {"[scale_rows] weights must be float32 on cpu beside x of bfloat16, but is "
+                   {"[scale_rows] weights must be float32 on cpu, for x of bfloat16, but is "
                     "bfloat16 on cpu",
                     [] {
                       ops::scale_rows(at::ones({2, 3}, at::kBFloat16),

@@ -33,7 +33,7 @@ const std::vector<OperatorCase> kNorms = {
      .formula = [](const Tensors& in) { return Tensors{reference::rms_norm(in[0], in[1], kEps)}; },
      .refusals = {{"[rms_norm] gain must be [5] to fit x [2, 3, 5], but is [4]",
                    [] { ops::rms_norm(x235(), ones(4), 0); }},
-                  {"[rms_norm] gain must be float32 on cpu beside x of bfloat16, but is bfloat16 "
+                  {"[rms_norm] gain must be float32 on cpu, for x of bfloat16, but is bfloat16 "
                    "on cpu",
                    [] { ops::rms_norm(x235().to(at::kBFloat16), ones(5, at::kBFloat16), 0); }},
                   {"[rms_norm] x must be float32, bfloat16 or float64, but is int64",
@@ -75,7 +75,7 @@ const std::vector<OperatorCase> kNorms = {
          },
      .refusals = {{"[layer_norm] gain must be [5] to fit x [2, 3, 5], but is [4]",
                    [] { ops::layer_norm(x235(), ones(4), ones(5)); }},
-                  {"[layer_norm] bias must be float64 on cpu beside x of float64, but is float32 "
+                  {"[layer_norm] bias must be float64 on cpu, for x of float64, but is float32 "
                    "on cpu",
                    [] { ops::layer_norm(x235(), ones(5), ones(5, at::kFloat)); }}}},
     {.name = "affine",
@@ -85,7 +85,7 @@ const std::vector<OperatorCase> kNorms = {
      .formula = [](const Tensors& in) { return Tensors{in[1] * in[0] + in[2]}; },
      .refusals = {{"[affine] gain must be [5] to fit x [2, 3, 5], but is [4]",
                    [] { ops::affine(x235(), ones(4)); }},
-                  {"[affine] gain must be float32 on cpu beside x of float32, but is float64 on "
+                  {"[affine] gain must be float32 on cpu, for x of float32, but is float64 on "
                    "cpu",
                    [] { ops::affine(x235().to(at::kFloat), ones(5)); }}}},
     {.name = "affine_of_one_value",

@@ -44,7 +44,7 @@ void check_rotary(const Tensor& x, const Tensor& cos_sin) {
               x.sym_sizes(), " and ", cos_sin.sym_sizes());
   TORCH_CHECK(cos_sin.scalar_type() == dtype && cos_sin.device() == x.device(),
               "[apply_rotary] cos_sin must be ", dtype_name(dtype), " on ", x.device(),
-              " beside x of ", dtype_name(x.scalar_type()), ", but is ",
+              ", for x of ", dtype_name(x.scalar_type()), ", but is ",
               dtype_name(cos_sin.scalar_type()), " on ", cos_sin.device());
 }
 

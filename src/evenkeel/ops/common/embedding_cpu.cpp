@@ -48,7 +48,7 @@ void check_embedding_gradient(const Tensor& gradient, const Tensor& dy, const Te
                   (gradient.scalar_type() == dy.scalar_type() ||
                    gradient.scalar_type() == opmath_dtype(dy.scalar_type())),
               "[add_embedding_gradient_] gradient must be contiguous [rows, D], dy [n, D] of its "
-              "dtype or bfloat16 beside float32, and ids [n] of int64, but they are ",
+              "dtype or bfloat16 with float32, and ids [n] of int64, but they are ",
               gradient.sizes(), " of ", dtype_name(gradient.scalar_type()), ", ", dy.sizes(),
               " of ", dtype_name(dy.scalar_type()), " and ", ids.sizes(), " of ",
               dtype_name(ids.scalar_type()));

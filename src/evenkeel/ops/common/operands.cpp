@@ -56,7 +56,7 @@ void check_vector(const char* op, const char* name, const OptionalTensor& vector
   TORCH_CHECK(
       vector->scalar_type() == opmath_dtype(x.scalar_type()) && vector->device() == x.device(), "[",
       op, "] ", name, " must be ", dtype_name(opmath_dtype(x.scalar_type())), " on ", x.device(),
-      " beside x of ", dtype_name(x.scalar_type()), ", but is ", dtype_name(vector->scalar_type()),
+      ", for x of ", dtype_name(x.scalar_type()), ", but is ", dtype_name(vector->scalar_type()),
       " on ", vector->device());
 }
 

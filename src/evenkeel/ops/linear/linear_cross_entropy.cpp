@@ -75,7 +75,7 @@ Tensor2 forward_and_gradient(const Tensor& x, const Tensor& weight, const Tensor
                               dweight.scalar_type() == opmath_dtype(weight.scalar_type()) &&
                               dweight.device() == weight.device()),
               "[linear_cross_entropy] the gradient of weight must be ", weight.sizes(), " of ",
-              dtype_name(opmath_dtype(weight.scalar_type())), " beside it");
+              dtype_name(opmath_dtype(weight.scalar_type())), " on its device");
   const auto count = x.size(0);
   const auto tokens = std::min(count, loss_chunk_tokens(vocabulary, x.element_size()));
   const auto vocabulary_weight = weight.narrow(0, 0, vocabulary);
@@ -186,7 +186,7 @@ class LinearCrossEntropyFunction : public torch::autograd::Function<LinearCrossE
   static tensor_list backward(AutogradContext* ctx, const tensor_list& upstream) {
     TORCH_CHECK(
         !at::GradMode::is_enabled(),
-        "[linear_cross_entropy] can be differentiated once: its gradient is made beside the "
+        "[linear_cross_entropy] can be differentiated once: its gradient is computed with the "
         "loss, and has none; leave out create_graph");
     const auto saved = ctx->get_saved_variables();
     Tensor dx, dweight;

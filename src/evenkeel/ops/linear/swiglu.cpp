@@ -57,7 +57,7 @@ void check_in_place(const Tensor& dy, const Tensor& up_gate) {
   TORCH_CHECK(dy.is_contiguous() && dy.sizes() == at::IntArrayRef(sizes) &&
                   2 * dy.numel() == up_gate.numel() && dy.device() == up_gate.device() &&
                   dy.scalar_type() == up_gate.scalar_type(),
-              "[swiglu_backward_] dy must be contiguous, [..., F] beside products [..., 2 * F] of "
+              "[swiglu_backward_] dy must be contiguous, [..., F] for products [..., 2 * F] of "
               "the same dtype and device, but they are ",
               dy.sizes(), " of ", dtype_name(dy.scalar_type()), " with strides ", dy.strides(),
               " and ", up_gate.sizes(), " of ", dtype_name(up_gate.scalar_type()));

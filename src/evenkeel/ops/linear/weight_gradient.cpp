@@ -36,7 +36,7 @@ void weight_gradient_check(const Tensor& sum, const Tensor& dy, const Tensor& x)
           (sum.scalar_type() == dy.scalar_type() ||
            sum.scalar_type() == opmath_dtype(dy.scalar_type())),
       "[add_weight_gradient_] sum must be [rows, columns], dy [n, rows] and x [n, columns] of one "
-      "dtype and device, which sum has, too, or float32 beside bfloat16; but they are ",
+      "dtype and device, which sum has, too, or float32 for bfloat16; but they are ",
       sum.sym_sizes(), " of ", dtype_name(sum.scalar_type()), ", ", dy.sym_sizes(), " of ",
       dtype_name(dy.scalar_type()), " and ", x.sym_sizes(), " of ", dtype_name(x.scalar_type()),
       " on ", sum.device(), ", ", dy.device(), " and ", x.device());

@@ -45,9 +45,9 @@ Tensor scale_rows_autograd(const Tensor& x, const Tensor& weights) {
               "[scale_rows] x must be [M, D] and weights [M], but they are ", x.sym_sizes(),
               " and ", weights.sym_sizes());
   TORCH_CHECK(weights.scalar_type() == dtype && weights.device() == x.device(),
-              "[scale_rows] weights must be ", dtype_name(dtype), " on ", x.device(),
-              " beside x of ", dtype_name(x.scalar_type()), ", but is ",
-              dtype_name(weights.scalar_type()), " on ", weights.device());
+              "[scale_rows] weights must be ", dtype_name(dtype), " on ", x.device(), ", for x of ",
+              dtype_name(x.scalar_type()), ", but is ", dtype_name(weights.scalar_type()), " on ",
+              weights.device());
   return ScaleRowsFunction::apply(x.contiguous(), weights.contiguous());
 }
 
