@@ -25,9 +25,9 @@ constexpr const char* kPlanExamples = R"(Examples:
 /// The plan of a configuration on this machine.
 struct PlanReport {
   config::Config config;
-  std::string machine;  // one line about it
+  std::string machine;  // one line, from Machine::description
   plan::Plan plan;
-  double available = 0;  // bytes that this machine has free now
+  double available = 0;  // free memory now, bytes; 0: unknown
 };
 
 /// A number with three significant digits: "1.23e+18".
@@ -37,6 +37,8 @@ std::string scientific(double value) {
   return out.data();
 }
 
+/// The plan of the configuration of --run and the options.
+/// \throws Error (usage), SchemeError for an invalid configuration
 PlanReport plan_report(const CommonOptions& common) {
   PlanReport report{.config = config::resolve(common.sources_with_run())};
   const auto machine = train::configure_machine(report.config.train);
@@ -65,6 +67,7 @@ std::string fit_verdict(const PlanReport& report) {
               "a shorter context (model.context) or a smaller model may");
 }
 
+/// Prints parameters, FLOPs, steps, and memory by purpose.
 void plan_print(const PlanReport& report) {
   const auto& plan = report.plan;
   const auto line = [](const char* name, const std::string& value, const char* remark = "") {
