@@ -25,7 +25,7 @@ constexpr const char* kPlanExamples = R"(Examples:
 /// The plan of a configuration on this machine.
 struct PlanReport {
   config::Config config;
-  std::string machine;  // one line for the user
+  std::string machine;  // one line, from Machine::description
   plan::Plan plan;
   double available = 0;  // free memory now, bytes; 0: unknown
 };
@@ -37,7 +37,7 @@ std::string scientific(double value) {
   return out.data();
 }
 
-/// Computes the plan of the configuration of --run and the options.
+/// The plan of the configuration of --run and the options.
 /// \throws Error (usage), SchemeError for an invalid configuration
 PlanReport plan_report(const CommonOptions& common) {
   PlanReport report{.config = config::resolve(common.sources_with_run())};
@@ -148,7 +148,6 @@ Exit run_plan(const CommonOptions& common) {
 
 /// `plan` prints parameters, FLOPs and memory of a run without starting it. FLOPs are those of
 /// forward and backward, a multiply-add counts as 2 (nn::flops_per_token()), attention is causal.
-/// The same as JSON, with memory in bytes.
 /// Memory is the estimate of plan::footprint_of() in bytes, compared with the memory that is free
 /// now. Exit code: 0, also where the run does not fit.
 Verb add_plan(const Command& program) {

@@ -39,8 +39,7 @@ struct StudyOptions {
   bool dry_run = false, strict = false, allow_changes = false;
 };
 
-/// Parameters, memory (bytes), FLOPs and arithmetic of one run of a study. A callback, because
-/// study/ depends on neither nn/ nor train/.
+/// The cost of a run with this configuration.
 study::RunCost cost_of(const config::Config& config) {
   const auto machine = train::configure_machine(config.train);
   const auto plan = plan::plan_of(config, machine);

@@ -3,7 +3,7 @@
 
 namespace evenkeel::kernels {
 
-/// What one AdamW step multiplies with, the same for every weight. All kernels compute
+/// The coefficients of one AdamW step, equal for all weights. All kernels compute
 ///
 ///   g      = gradient_scale * gradient
 ///   first  = first + (1 - beta1) * (g - first)

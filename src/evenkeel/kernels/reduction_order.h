@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-/// The one order in which the project's kernels add over rows or over flat buffers, on every
-/// device: blocks of a fixed size, each summed from its first to its last, then a binary tree over
-/// the blocks. So the sums have the same bits for any number of threads.
+/// The summation order of all kernels over rows or over flat buffers, on every device: blocks of a
+/// fixed size, each summed from its first to its last, then a binary tree over the blocks. The bits
+/// of a sum do not depend on the number of threads.
 ///
 ///   blocks   0   1   2   3   4
 ///            0+1     2+3     4
@@ -19,7 +19,7 @@ inline constexpr std::int64_t kBlockRows = 64;
 /// Sums over flat buffers: values per block.
 inline constexpr std::int64_t kBlockValues = std::int64_t{1} << 16;
 
-/// How many blocks of `size` hold `count` things.
+/// The number of blocks of `size` for `count` items.
 constexpr std::int64_t blocks_of(std::int64_t count, std::int64_t size) {
   return (count + size - 1) / size;
 }

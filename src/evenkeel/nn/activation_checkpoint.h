@@ -11,13 +11,13 @@ namespace evenkeel::nn {
 /// A list of inputs, outputs or gradients.
 using Tensors = std::vector<at::Tensor>;
 
-/// A segment of a model as a function of its inputs. Each call gives the same bits.
-/// \param is_recomputation  the call comes from the backward pass
+/// A segment of a model as a function of its inputs. All calls return equal bits.
+/// \param is_recomputation  true in the backward pass
 using Segment = std::function<Tensors(const Tensors& inputs, bool is_recomputation)>;
 
 /// segment(inputs) under activation checkpointing, as torch.utils.checkpoint: only the inputs are
-/// saved, and the backward pass recomputes the segment. Parameters that the segment reads get the
-/// same gradients, in the same order and with the same bits, as without checkpointing.
+/// saved, and the backward pass recomputes the segment. Gradients of parameters in the segment have
+/// the order and the bits of a pass without checkpointing.
 ///
 /// \param inputs  all defined; at least one requires a gradient
 /// \return the outputs of the segment

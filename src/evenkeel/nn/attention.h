@@ -25,7 +25,9 @@ struct Observer;
 bool can_use_flash(const AttentionInputs& inputs);
 
 /// softmax(cap(scale * q k^T)) v under a causal mask; query head i reads key head i div (h / kv).
-/// With bfloat16 inputs, scores and softmax are float32.
+/// Scores and softmax are float32 (float64 if q is float64). ops/attention/causal_attention.h has
+/// the exception of bfloat16 with AMX. The layout [B, h, T, dk] differs from that of
+/// ops::causal_attention(), [B, T, heads, D].
 ///
 /// \param inputs  q has the last T of the S positions of k and v
 /// \return [B, h, T, dk], the dtype of q
@@ -38,24 +40,25 @@ at::Tensor causal_attention(const AttentionInputs& inputs, AttentionPath path);
 ///   q, k, v = split(W_qkv x);  q, k = rotate(norm(q)), rotate(norm(k));  v = norm(v)
 ///   y       = W_output norm(causal_attention(q, k, v))
 ///
-/// A norm that the scheme does not have is the identity. rope = "before" exchanges rotation and
-/// norm.
+/// Norms without a slot in the scheme are the identity. With rope = "before" the rotation precedes
+/// the norm.
 struct Attention {
   std::int64_t heads = 0, kv_heads = 0, head_width = 0;
   Matrix qkv;     // [(h + 2 kv) * dk, D], rows q, k, v
   Matrix output;  // [D, h * dk]
   std::optional<NormLayer> q_norm, k_norm, v_norm, context_norm;
   bool q_norm_after_rotation = false, k_norm_after_rotation = false;  // rope = "before"
-  Factor scale;                       // of the scores; learned: [1] or [h]
+  Factor scale;                       // factor of the scores; learned: [1] or [h]
   std::optional<StepNumber> softcap;  // c: scores become c tanh(score / c)
   AttentionPath path = AttentionPath::automatic;
-  bool fused = true;  // false: the formulas, norm by norm
+  bool fused = true;  // false: unfused norms and rotation
   Recompute recompute = Recompute::none;
-  std::int64_t l = 0;  // the block's number, for the observer
+  std::int64_t l = 0;  // layer index from 1, for the observer
 
   /// \param x         [B, T, D]
-  /// \param cache     if given, x continues the positions in it; keys and values are appended
-  /// \param observer  its `attention` is called; may be null
+  /// \param cache     not null: x holds the next positions; their keys and values are appended to
+  ///                  the cache
+  /// \param observer  gets Observer::attention; may be null
   /// \return [B, T, D]
   at::Tensor operator()(const Activation& x, const Positions& positions, Mode mode,
                         KeyValueCache* cache, const Observer* observer) const;

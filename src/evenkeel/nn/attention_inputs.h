@@ -11,11 +11,11 @@ namespace evenkeel::nn {
 /// S >= T keys of h query heads and kv key heads; query head i reads key head i div (h / kv). All
 /// three tensors have one dtype: float32, bfloat16 or float64.
 struct AttentionInputs {
-  at::Tensor q;                   // [B, h, T, dk], normed and rotated; times a learned score scale
-  at::Tensor k;                   // [B, kv, S, dk], normed and rotated
+  at::Tensor q;                   // [B, h, T, dk], normalized, rotated, times a learned scale
+  at::Tensor k;                   // [B, kv, S, dk], normalized and rotated
   at::Tensor v;                   // [B, kv, S, dk]
   double scale = 1;               // factor of q . k; 1 if a learned scale is already in q
-  std::optional<double> softcap;  // c: scores become c tanh(score / c); none: no cap
+  std::optional<double> softcap;  // c: scores become c tanh(score / c); nullopt: no cap
   at::Tensor document_starts;     // [B, T], int32: first visible position of a query; undefined: 0
 };
 

@@ -3,9 +3,9 @@
 
 namespace evenkeel::nn {
 
-/// Which code computes softmax(q k^T) v. The results agree to rounding.
-///   automatic        on the CPU ops::causal_attention(), elsewhere as `flash`
-///   flash            LibTorch's, where can_use_flash(); else as `explicit_scores`
+/// Implementations of softmax(q k^T) v. Their results are equal up to rounding.
+///   automatic        ops::causal_attention() on the CPU, else `flash`
+///   flash            LibTorch's flash attention if can_use_flash(), else `explicit_scores`
 ///   explicit_scores  materialized scores, [B, h, T, S]
 enum class AttentionPath { automatic, flash, explicit_scores };
 

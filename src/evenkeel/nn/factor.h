@@ -9,23 +9,23 @@
 
 namespace evenkeel::nn {
 
-/// A factor in the forward pass, fixed by a formula or trained: value * x.
+/// A factor in the forward pass, fixed by an expression or trained: value * x.
 class Factor {
  public:
   /// The fixed factor 1.
   Factor() : Factor(1) {}
   explicit Factor(double fixed) : number_(norm::Expression(fixed)), fixed_(fixed) {}
-  /// \param variables  of the number's place
-  /// \param parameter  [1] or [n], at least float32: the tensor that parameter_specs() lists for a
-  ///                   trained number; undefined for a fixed one
+  /// \param variables  expression variables of the slot
+  /// \param parameter  [1] or [n], float32 or float64: the tensor in parameter_specs() of a
+  ///                   trained number; undefined for a fixed number
   Factor(norm::Number number, const norm::Variables& variables, at::Tensor parameter);
 
-  /// Whether the factor is trained.
+  /// True if the factor is trained.
   bool is_learned() const { return parameter_.defined(); }
   /// The value of a fixed factor.
   double fixed() const { return fixed_; }
 
-  /// The value of a trained factor, with its gradient:
+  /// The value of a trained factor, differentiable:
   ///   min(at_most, transform(parameter * init / stored_at))
   /// \return [1] or [n], float32 or wider
   at::Tensor value() const;
@@ -35,8 +35,8 @@ class Factor {
   /// \return the shape and dtype of x
   at::Tensor operator()(const at::Tensor& x) const;
 
-  /// Evaluates the formulas anew.
-  /// \return whether one of them names t, the step
+  /// Re-evaluates the expressions.
+  /// \return true if an expression names t, the step
   bool set_step(const norm::Variables& variables);
 
  private:

@@ -13,7 +13,7 @@
 
 namespace evenkeel::nn {
 
-/// The feed-forward branch of one block, with F hidden values (the FFN width):
+/// The feed-forward branch of one block; F is the FFN width:
 ///   y = W_down norm(silu(W_gate x) * W_up x)
 /// \source Shazeer 2020, arXiv:2002.05202, eq. 6 (SwiGLU)
 struct FeedForward {
@@ -21,10 +21,10 @@ struct FeedForward {
   Matrix down;           // [D, F]
   Factor up_gate_scale;  // of up and gate; learned: [1] or [2 F]
   std::optional<NormLayer> hidden_norm;
-  /// Experts that every token goes to, side by side in one matrix: each norms its own F /
-  /// expert_count hidden values.
+  /// Number of shared experts in these matrices: hidden_norm normalizes each group of
+  /// F / expert_count hidden values separately.
   std::int64_t expert_count = 1;
-  bool fused = true;  // false: the formula of ops/common/reference.h
+  bool fused = true;  // false: reference implementation (ops/common/reference.h)
   Recompute recompute = Recompute::none;
 
   /// \param x  [..., D]

@@ -5,28 +5,26 @@
 
 #include "evenkeel/norm/scheme.h"
 
-/// The arithmetic of a model, in floating-point operations (FLOPs), computed from sizes alone.
-/// Knows no torch. A multiply-add counts as 2.
+/// FLOPs of a model, computed from sizes alone, without torch. A multiply-add counts as 2.
 namespace evenkeel::nn {
 
-/// FLOPs of a forward and backward pass for each token:
+/// FLOPs of a forward and backward pass, per token:
 ///   6 * (weights of all matrix products, the head once) + 6 * N * context * d
 /// The second term is causal attention. In a mixture of experts, the weights are those of the
-/// router and of the experts that are active for a token. Norms, activations and the softmax are
-/// left out.
+/// router and of the active experts of a token. Norms, activations and softmax are excluded.
 /// \param padded_vocabulary  rows of the head
 double flops_per_token(const norm::Scheme& scheme, std::int64_t padded_vocabulary);
 
-/// FLOPs of all norms for each token, forward and backward: 12 for each value that a norm sees,
-/// whatever its kind; 4 of them forward (square, sum, scale, gain). A norm of hidden values counts
-/// for every feed-forward that is active for the token.
+/// FLOPs of all norms, per token, forward and backward: 12 per normalized value for all kinds, of
+/// which 4 forward (square, sum, scale, gain). A norm of hidden values counts once per active
+/// expert of the token.
 double norm_flops_per_token(const norm::Scheme& scheme);
 
-/// The norms' share of the FLOPs of a forward pass as the HybridNorm paper counts it:
+/// Norm FLOPs / total FLOPs of a forward pass, by the count of the HybridNorm paper:
 ///   4 n s d / (24 s d^2 + 4 s^2 d) = n / (6 d + s)
-/// n is the number of norms a block (2 for Pre-Norm, 4 for HybridNorm), each of d values; s is the
-/// context. The paper's model has no head and no final norm, attention without a causal mask, and a
-/// feed-forward of width 8/3 d.
+/// n is the number of norms per layer (2 for Pre-Norm, 4 for HybridNorm), each over d values; s is
+/// the context length. The paper's model has no head and no final norm, attention without a causal
+/// mask, and a feed-forward of width 8/3 d.
 /// \source arXiv:2503.04598, table 11
 double paper_norms_share(const norm::Scheme& scheme);
 

@@ -193,7 +193,7 @@ SavedActivations saved_by(const norm::Scheme& scheme, std::int64_t i,
   return sum.saved();
 }
 
-/// Bytes of what all blocks save; temporary are the scores of one block.
+/// Bytes that all blocks save for the backward pass; Footprint::temporary: scores of one block.
 SavedBytes block_bytes(const norm::Scheme& scheme, double tokens, const FootprintOptions& options) {
   const auto bytes = static_cast<double>(options.compute_bytes);
   double all = 0, largest = 0;  // of the blocks

@@ -6,28 +6,28 @@
 #include "evenkeel/nn/mode.h"
 #include "evenkeel/norm/scheme.h"
 
-/// The peak memory of training, computed from sizes alone. Knows no torch.
+/// The peak memory of training, computed from sizes alone, without torch.
 namespace evenkeel::nn {
 
 /// Bytes by purpose, at the end of a forward pass in training.
 struct Footprint {
-  double weights = 0;      // masters; with bfloat16 arithmetic also the bfloat16 copies
-  double gradients = 0;    // one sum for every parameter
-  double moments = 0;      // AdamW: two for every parameter
+  double weights = 0;      // master weights; with bfloat16 also the bfloat16 copies
+  double gradients = 0;    // one value per parameter
+  double moments = 0;      // AdamW: two values per parameter
   double activations = 0;  // tensors that are saved for the backward pass
-  double temporary = 0;    // logits of a chunk, the head's gradient, gradients inside a block
+  double temporary = 0;    // logits of a chunk, gradient of the head, gradients inside a block
   double program = 0;      // code and libraries
   double total() const { return weights + gradients + moments + activations + temporary + program; }
 };
 
-/// The run's options that matter to its memory.
+/// Options of a run that affect its memory.
 struct FootprintOptions {
-  std::int64_t micro_batch_size = 1;    // sequences of one forward pass
-  std::int64_t accumulation_steps = 1;  // micro-batches of an optimizer step
-  std::int64_t compute_bytes = 4;       // of one value: 2 for bfloat16, 4, or 8
-  bool fused = true;                    // kernels.fused; false: formulas save more
+  std::int64_t micro_batch_size = 1;    // sequences per forward pass
+  std::int64_t accumulation_steps = 1;  // micro-batches per optimizer step
+  std::int64_t compute_bytes = 4;       // bytes per value: 2 (bfloat16), 4 or 8
+  bool fused = true;                    // kernels.fused; false: unfused operators save more tensors
   bool explicit_attention = false;      // scores are materialized
-  bool flash_attention = false;         // LibTorch's: a soft cap materializes the scores
+  bool flash_attention = false;         // LibTorch; with a soft cap, scores are materialized
   Recompute recompute = Recompute::none;
 };
 

@@ -10,14 +10,14 @@ namespace evenkeel::nn {
 
 /// The key-value cache of one block, for decoding token by token.
 struct KeyValueCache {
-  at::Tensor keys;            // [B, kv, capacity, dk], compute dtype; normed and rotated
+  at::Tensor keys;            // [B, kv, capacity, dk], compute dtype; normalized and rotated
   at::Tensor values;          // [B, kv, capacity, dk], compute dtype
   std::int64_t length = 0;    // positions filled
   at::Tensor document_start;  // [B], int32: start of the document that the next token continues;
-                              // undefined: 0; set in the first block's cache only
+                              // undefined: 0; set in the cache of the first block only
 };
 
-/// The caches of a model: one entry a block.
+/// The caches of a model: one per block.
 using ModelCache = std::vector<KeyValueCache>;
 
 }  // namespace evenkeel::nn

@@ -15,8 +15,8 @@ namespace evenkeel::nn {
 /// The weight of a linear layer and the buffer of its gradient (Megatron: main_grad).
 struct Weight {
   at::Tensor value;                     // [rows, columns], of experts [E, rows, columns]
-  ops::GradientBuffer gradient_buffer;  // the linear layer's backward pass adds to it;
-                                        // empty: the gradient goes through autograd
+  ops::GradientBuffer gradient_buffer;  // the backward pass of the layer accumulates into
+                                        // it; empty: autograd returns the gradient
 
   Weight(at::Tensor of, ops::GradientBuffer into = {})  // NOLINT: a tensor is one
       : value(std::move(of)), gradient_buffer(std::move(into)) {}
@@ -26,30 +26,30 @@ struct Weight {
 ///   none           weight = V
 ///   weight_norm    row j of the weight = row_gain_j * v_j / |v_j|
 ///   sigma_reparam  weight = (gamma / sigma) V, sigma = left . V right
-/// Stacked experts, [E, rows, columns], count as one matrix of E * rows rows.
+/// Stacked experts, [E, rows, columns], are one matrix of E * rows rows here.
 /// \source Salimans and Kingma 2016, arXiv:1602.07868, eq. 2 (weight_norm);
 ///         Zhai et al. 2023, arXiv:2303.06296 (sigma_reparam)
 class Matrix {
  public:
-  /// The rows of one logical matrix ("attention.q") and its reparameterization, if it has one.
+  /// The rows of one slice ("attention.q") of the stored matrix, and their reparameterization.
   struct RowBlock {
     std::int64_t first = 0;  // first row in the stored matrix
     std::int64_t rows = 0;
     at::Tensor row_gain;  // weight_norm: [rows], float32 or float64; else undefined
     at::Tensor gamma;     // sigma_reparam: [1], float32 or float64; else undefined
-    at::Tensor left;      // sigma_reparam: [rows], a state: updated by a forward pass in training
-    at::Tensor right;     // sigma_reparam: [columns], a state as `left`
+    at::Tensor left;      // sigma_reparam: [rows], buffer, updated by a forward pass in training
+    at::Tensor right;     // sigma_reparam: [columns], buffer as `left`
   };
 
   Matrix() = default;
   /// \param parts  all rows, in order; empty for a matrix without reparameterizations
   /// \param gradient_buffer  of the stored matrix; used if `parts` is empty
-  /// \param fused  false: the formulas of ops/common/reference.h
+  /// \param fused  false: reference implementations (ops/common/reference.h)
   explicit Matrix(at::Tensor stored, std::vector<RowBlock> parts = {},
                   ops::GradientBuffer gradient_buffer = {}, bool fused = true);
 
   /// The weight, with the shape and dtype of the stored matrix. In training, sigma_reparam first
-  /// makes one step of power iteration, without a gradient: left = unit(V right), then
+  /// performs one power iteration without gradient: left = unit(V right), then
   /// right = unit(V^T left).
   at::Tensor operator()(Mode mode) const;
 

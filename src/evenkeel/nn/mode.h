@@ -3,17 +3,17 @@
 
 namespace evenkeel::nn {
 
-/// The purpose of a forward pass, as torch.nn.Module.train() and eval(). In training, batch norms
-/// use the statistics of the batch and update their running statistics, and sigma_reparam makes a
-/// step of power iteration.
+/// Training or evaluation, as torch.nn.Module.train() and eval(). In training, batch norms use the
+/// statistics of the batch and update their running statistics, and sigma_reparam performs a power
+/// iteration.
 enum class Mode { training, evaluation };
 
-/// Activation checkpointing: what the backward pass recomputes instead of reading it from memory.
-/// The results have the same bits.
+/// Activation checkpointing: the activations that the backward pass recomputes. Results are bitwise
+/// identical in all modes.
 enum class Recompute {
   none,
-  norms,  // outputs of norms that are the input of a linear layer
-  block   // whole blocks: only the input of each block is saved
+  norms,  // norm outputs that are inputs of a linear layer
+  block   // whole layers: only the input of each layer is saved
 };
 
 }  // namespace evenkeel::nn

@@ -25,24 +25,23 @@ class Parameters;
 ///
 ///   x0 = embedding[ids];  x_l = block_l(x_{l-1});  logits = head(final_norm(x_N))
 ///
-/// The layers are built once and refer to the tensors of `Parameters`: the model has none of its
-/// own.
+/// The layers are built once. All tensors are those of `Parameters`.
 class Model {
  public:
-  /// \param parameters  it must outlive the model
-  /// \param steps  the optimizer step at which formulas of the scheme are evaluated, as in
-  ///               at_step()
-  /// \throws Error (usage) that names what of the scheme the options exclude
+  /// \param parameters  must outlive the model
+  /// \param steps       the optimizer step at which expressions are evaluated, as in at_step()
+  /// \throws Error (usage) for a feature of the scheme that the options exclude
   Model(norm::Scheme scheme, const ModelOptions& options, const Parameters& parameters,
         const norm::Steps& steps);
   ~Model();
 
-  /// Evaluates the formulas of the scheme at another optimizer step. It does nothing where no
-  /// formula names t and `steps.planned` is the same. The layers stay the same objects, so a
-  /// backward pass that recomputes activations (ModelOptions::recompute) must come before.
+  /// Re-evaluates the expressions of the scheme at another optimizer step. No effect if no
+  /// expression names t and `steps.planned` is unchanged. With ModelOptions::recompute, call it
+  /// after the backward pass, which recomputes activations with the current values.
   void at_step(const norm::Steps& steps);
 
-  /// The input of the head: the stream after the last block, normed where the scheme says so.
+  /// The input of the head: the residual stream after the last block, and the final norm if the
+  /// scheme has one.
   /// \param ids  [B, T], int64
   /// \return [B, T, D], in the compute dtype
   at::Tensor hidden(const at::Tensor& ids, const Pass& pass = {}) const;
@@ -53,14 +52,15 @@ class Model {
   at::Tensor logits(const at::Tensor& x) const;
 
   /// The sum of -ln softmax(logits)[target] over all targets that are >= 0, in nats.
-  /// \param ids, targets  [B, T], int64; a negative target is not scored
+  /// \param ids, targets  [B, T], int64; targets < 0 are ignored
   /// \return a scalar, float32 or float64, summed in a fixed order
   at::Tensor loss_sum(const at::Tensor& ids, const at::Tensor& targets,
                       const Pass& pass = {}) const {
     return loss_sum_of(hidden(ids, pass), targets);
   }
 
-  /// loss_sum() of a stream. \param x  [B, T, D], from hidden()
+  /// loss_sum() from the input of the head.
+  /// \param x  [B, T, D], from hidden()
   at::Tensor loss_sum_of(const at::Tensor& x, const at::Tensor& targets) const;
 
   /// An empty cache for `batch` sequences of at most `capacity` positions.
@@ -68,7 +68,7 @@ class Model {
 
   const norm::Scheme& scheme() const { return scheme_; }
 
-  /// All blocks, from l = 1 on. Their addresses stay the same for the life of the model.
+  /// All blocks, from l = 1. Their addresses are stable for the lifetime of the model.
   const std::vector<Block>& blocks() const;
 
  private:
@@ -83,8 +83,8 @@ class Model {
   ModelOptions options_;
   const Parameters* parameters_;
   std::unique_ptr<Layers> layers_;
-  norm::Steps steps_;      // of the numbers in *layers_
-  mutable Rotary rotary_;  // of positions 0 .. context - 1
+  norm::Steps steps_;      // step of the values in *layers_
+  mutable Rotary rotary_;  // cache for positions 0 .. context - 1
 };
 
 }  // namespace evenkeel::nn

@@ -9,15 +9,15 @@
 
 namespace evenkeel::nn {
 
-/// What a model needs to know besides its scheme and parameters.
+/// Options of a model, in addition to its scheme and parameters.
 struct ModelOptions {
   double rope_theta = 10000;    // base of the rotary angles
   bool tied = true;             // the head is the embedding
-  std::int64_t vocabulary = 0;  // tokens with a logit; the matrix may have more rows (padding)
-  bool fused = true;            // kernels.fused; false: the formulas of ops/common/reference.h
+  std::int64_t vocabulary = 0;  // tokens with a logit; further rows of the head are padding
+  bool fused = true;            // kernels.fused; false: reference implementations
   AttentionPath attention = AttentionPath::automatic;
   Recompute recompute = Recompute::none;
-  /// The id of the end-of-text token, if attention stays within documents.
+  /// The id of the end-of-text token, if attention is masked at document boundaries.
   std::optional<std::int64_t> document_end;
 };
 

@@ -22,50 +22,53 @@ enum class NormPath;
 struct FormulaInputs;
 struct NormImplementation;
 
-/// The tensors of one norm, as norm::parameters_of() and norm::buffers_of() list them; undefined
-/// where the norm has none.
+/// The tensors of one norm: norm::parameters_of() and norm::buffers_of(). Tensors that the norm
+/// does not have are undefined.
 struct NormTensors {
   at::Tensor gain, bias;
   at::Tensor alpha, shift, beta;           // dyt, derf, seed_norm
-  at::Tensor running_mean, running_scale;  // [D]: of batch_norm the variance, of batch_renorm the
-                                           // deviation; moved in place by a training pass
+  at::Tensor running_mean, running_scale;  // [D]: running_scale is the running variance
+                                           // (batch_norm) or running std (batch_renorm); updated
+                                           // in place in training
 };
 
-/// One norm of a model with its parameters: x -> out_scale * (gain * statistic(x) + bias). The
-/// kind's facts are rows of norm/kinds.h and norm_path.h.
+/// One norm of a model with its parameters: x -> out_scale * (gain * normalized(x) + bias).
+/// norm/kinds.h and nn/norm_path.h have one row per norm kind.
 class NormLayer {
  public:
-  /// \param variables  of its place: norm::variables_of()
-  /// \param heads      vectors in the last axis of x that a norm of scope head sees apart
-  /// \param fused      false: run the formulas of ops/reference.h
+  /// \param variables  expression variables of the slot, from norm::variables_of()
+  /// \param width      size of the last dimension of x
+  /// \param heads      number of heads in the last dimension, for norms of scope head
+  /// \param fused      false: reference implementations (ops/common/reference.h)
   NormLayer(const norm::Norm& norm, const norm::Variables& variables, std::int64_t width,
             std::int64_t heads, NormTensors tensors, bool fused);
 
-  /// \param x  [..., width], of kinds that see other tokens [B, T, width]; floating point
-  /// \return the same shape and dtype
+  /// \param x  [..., width]; [B, T, width] for norms over a batch or a sequence; floating point
+  /// \return the shape and dtype of x
   /// \throws Error (usage) for batch statistics of a single token
   at::Tensor operator()(const at::Tensor& x, Mode mode) const;
 
-  /// (residual + branch, norm of the sum) by ops::add_rms_norm; nothing for other norms.
+  /// (residual + branch, norm of the sum) by ops::add_rms_norm; nullopt unless that operator
+  /// supports the norm.
   /// \param residual, branch  [..., width]
   std::optional<std::tuple<at::Tensor, at::Tensor>> add_and_norm(const at::Tensor& residual,
                                                                  const at::Tensor& branch) const;
 
-  /// Whether the backward pass recomputes the norm's output: not where a pass in training
-  /// changes what a later pass computes.
+  /// True if the backward pass recomputes the output of the norm. False for norms with running
+  /// statistics: a second forward pass would update them twice.
   bool is_recomputed(Recompute recompute, Mode mode) const {
     const bool moves_a_state = tensors_.running_mean.defined();
     return recompute == Recompute::norms && mode == Mode::training && !moves_a_state;
   }
 
-  /// The arguments of ops::qkv_norm_rope() for this norm; nothing unless it is an rms_norm of heads
-  /// with one gain for all heads.
+  /// The arguments of ops::qkv_norm_rope() for this norm; nullopt unless it is an rms_norm of scope
+  /// head with one gain for all heads.
   /// \param rows  any tensor of the dtype of the heads
   std::optional<ops::HeadNorm> head_norm(const at::Tensor& rows) const;
 
-  /// Evaluates the formulas of the norm anew.
-  /// \param variables  of its block, or of the model; without `width`
-  /// \return whether a formula names t, the step
+  /// Re-evaluates the expressions of the norm.
+  /// \param variables  expression variables of the block or the model, without `width`
+  /// \return true if an expression names t, the step
   bool set_step(norm::Variables variables);
 
  private:
@@ -86,10 +89,10 @@ class NormLayer {
   at::Tensor with_affine(const at::Tensor& rows) const;
 
   norm::Norm norm_;
-  std::int64_t features_;    // D: values of one row
-  std::int64_t heads_;       // rows in the last axis of x; 1 for scope token
+  std::int64_t features_;    // D: values per row
+  std::int64_t heads_;       // rows in the last dimension of x; 1 for scope token
   std::int64_t groups_ = 1;  // group_norm
-  double gain_factor_ = 1;   // of the stored parameter: gain_init / stored_at
+  double gain_factor_ = 1;   // gain_init / stored_at, factor of the stored gain
   double out_scale_ = 1;
   double rate_max_ = 1, shift_max_ = 0;  // batch_renorm
   NormTensors tensors_;

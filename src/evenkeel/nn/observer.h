@@ -14,9 +14,9 @@ struct Routing;
 /// The two sublayers of a block.
 enum class Sublayer { attention, feed_forward };
 
-/// Callbacks of a forward pass, like PyTorch's forward hooks. Each gets the tensors of the pass
-/// itself, in the compute dtype, and must not change them. An empty function costs nothing. Blocks
-/// are numbered from 1.
+/// Callbacks of a forward pass, like PyTorch's forward hooks. A callback gets the tensors of the
+/// pass, in the compute dtype, and must not modify them. Empty functions are skipped. Blocks are
+/// numbered from 1.
 struct Observer {
   /// The residual stream after block `l`; l = 0: the input of the first block. [B, T, D]
   std::function<void(std::int64_t l, const at::Tensor& stream)> stream;

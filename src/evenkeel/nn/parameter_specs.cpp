@@ -95,7 +95,7 @@ void add_block(SpecList& list, const norm::Shape& shape, std::int64_t i) {
   for (const auto* const norm : {"dual_norm", "input_norm"}) list.norm(f + norm);
   const auto& experts = shape.experts;
   const bool has_router = shape.has_router(i);
-  // FFN width of what every token goes through: all of a block without a router.
+  // FFN width that is active for every token: the whole width in a block without a router.
   const auto dense_width = (has_router ? experts.shared : shape.dense_ffn_multiple()) * shape.inner;
   const auto dense_prefix = has_router ? f + "shared." : f;
   if (has_router) {

@@ -7,12 +7,12 @@
 
 #include "evenkeel/norm/scheme.h"
 
-/// The tensors of a model, by name, without making any. Knows no torch.
+/// Names and shapes of the tensors of a model, without torch.
 namespace evenkeel::nn {
 
-/// The role of a tensor. It decides weight decay, initial values and dtype.
+/// The role of a tensor, which determines weight decay, initial values and dtype.
 enum class ParameterRole {
-  embedding,  // one row a token; a tied head is the same tensor
+  embedding,  // one row per token; a tied head is the same tensor
   matrix,     // every other matrix, also an untied head; experts are stacked: [E, rows, columns]
   router,     // matrix that selects experts; at least float32
   gain,       // parameters of norms, [n]; at least float32
@@ -29,15 +29,15 @@ struct ParameterSpec {
   std::int64_t numel() const;
 };
 
-/// All parameters and states of a model under a scheme, in the order of the forward pass. Their
-/// initial values are those of initialize().
+/// All parameters and buffers of a model under a scheme, in the order of the forward pass.
+/// initialize() gives their initial values.
 ///
 /// \param padded_vocabulary  rows of the embedding and of an untied head
 /// \param tied  the head is the embedding
 std::vector<ParameterSpec> parameter_specs(const norm::Scheme& scheme,
                                            std::int64_t padded_vocabulary, bool tied);
 
-/// Numbers of trained values of a model; states do not count.
+/// Numbers of trained values of a model, without buffers.
 struct ParameterCounts {
   std::int64_t total = 0;
   std::int64_t embedding = 0;  // the embedding and an untied head

@@ -21,8 +21,8 @@ at::ScalarType compute_dtype(Precision precision);
 /// The dtype of master weights, gradients, moments, gains and logits: float32 or float64.
 at::ScalarType master_dtype(Precision precision);
 
-/// All n values of the parameters of one role, one parameter after another in flat buffers: the
-/// optimizer updates a group in one pass.
+/// All n values of the parameters of one role, concatenated in flat tensors. The optimizer updates
+/// a group in one pass.
 struct ParameterGroup {
   ParameterRole role = ParameterRole::matrix;
   at::Tensor master;    // [n], master_dtype(): updated by the optimizer, written to checkpoints
@@ -30,15 +30,15 @@ struct ParameterGroup {
   at::Tensor gradient;  // [n], master_dtype(): memory of Parameters::gradients()
 };
 
-/// One parameter; its tensors are views of the buffers of its group.
+/// One parameter. Its tensors are views of the flat tensors of its group.
 struct Parameter {
   std::string name;                     // as in ParameterSpec
   std::vector<std::int64_t> shape;      // as in ParameterSpec
   std::size_t group = 0;                // index in Parameters::groups()
-  std::int64_t begin = 0;               // its first value in the group's buffers
+  std::int64_t begin = 0;               // index of its first value in the tensors of the group
   at::Tensor master;                    // [shape], master_dtype()
   at::Tensor value;                     // [shape], a leaf that requires a gradient
-  ops::GradientBuffer gradient_buffer;  // sum of its gradients, [shape], master_dtype()
+  ops::GradientBuffer gradient_buffer;  // accumulated gradient, [shape], master_dtype()
 
   /// The parameter's slice of a flat tensor with the layout of its group.
   /// \param flat  [n]
@@ -46,16 +46,16 @@ struct Parameter {
   at::Tensor slice_of(const at::Tensor& flat) const;
 };
 
-/// The parameters of a model and their gradients, in flat buffers by role, and its states: tensors
-/// without a gradient, which no optimizer updates (PyTorch: buffers).
+/// The parameters of a model and their gradients, in flat tensors by role, and its states (PyTorch:
+/// buffers), which have no gradient and are not updated by the optimizer.
 class Parameters {
  public:
-  /// Allocates all tensors, filled with zeros; initialize() gives them values.
+  /// Allocates all tensors, filled with zeros. initialize() sets the initial values.
   Parameters(const std::vector<ParameterSpec>& specs, Precision precision);
 
   /// All parameters, in the order of their specs.
   const std::vector<Parameter>& all() const { return all_; }
-  /// One group for each role that occurs, in the order of ParameterRole.
+  /// One group per role that occurs, in the order of ParameterRole.
   std::vector<ParameterGroup>& groups() { return groups_; }
   const std::vector<ParameterGroup>& groups() const { return groups_; }
   Precision precision() const { return precision_; }
@@ -71,15 +71,14 @@ class Parameters {
   /// All states by name.
   const std::map<std::string, at::Tensor>& states() const { return states_; }
 
-  /// Rounds every master to the dtype of its value. To be called after masters change.
+  /// Rounds every master to the dtype of its value. Call it after each change of masters.
   void copy_masters_to_values();
 
-  /// Empties all gradient buffers, before the first micro-batch of a step. It does not clear their
-  /// memory: gradients() clears what no backward pass wrote.
+  /// Empties all gradient buffers. Call it before the first micro-batch of a step. Memory is not
+  /// cleared here; gradients() clears buffers that no backward pass wrote.
   void zero_gradients();
-  /// Adds the .grad of every value to its gradient buffer and resets it. To be called after each
-  /// backward pass: the sum over micro-batches (gradient accumulation) is float32 even where .grad
-  /// is bfloat16.
+  /// Adds .grad of every value to its gradient buffer and resets .grad. Call it after each backward
+  /// pass. The sum over micro-batches (gradient accumulation) is float32 even if .grad is bfloat16.
   void accumulate_gradients();
   /// The sums since zero_gradients(): ParameterGroup::gradient of each group, in order.
   std::vector<at::Tensor> gradients();

@@ -14,13 +14,14 @@ struct RouterLosses;
 /// The options of one forward pass. The default is an evaluation of whole sequences.
 struct Pass {
   Mode mode = Mode::evaluation;
-  /// If given, the tokens continue the positions in it, and their keys and values are appended.
+  /// Not null: the tokens have the next positions; their keys and values are appended to the cache.
   ModelCache* cache = nullptr;
   const Observer* observer = nullptr;  // may be null
-  /// If given, it gets the means of the auxiliary losses over all routers; unchanged in a model
-  /// without routers.
+  /// Output: mean auxiliary losses over all routers; unchanged in a model without routers. May be
+  /// null.
   RouterLosses* router = nullptr;
-  std::int64_t skipped_block = 0;  // block, from 1, that is the identity; 0: none
+  std::int64_t skipped_block =
+      0;  // index, from 1, of a block that is replaced by the identity; 0: none
 };
 
 }  // namespace evenkeel::nn

@@ -10,8 +10,8 @@
 
 namespace evenkeel::nn {
 
-/// The positions of the T tokens of a pass: rotary angles, and the starts of documents. The angles
-/// continue from one document to the next, because scores depend on distances only.
+/// Positions of the T tokens of a pass: rotary angles and document starts. Angles continue across
+/// documents, because scores depend on position differences only.
 struct Positions {
   Rotary rotary;
   at::Tensor document_starts;  // [B, T], int32: first visible position; undefined: 0
@@ -20,11 +20,11 @@ struct Positions {
       : rotary(std::move(rope)), document_starts(std::move(starts)) {}
 };
 
-/// The position at which each token's document starts. An end-of-text token belongs to the document
+/// The start position of the document of each token. An end-of-text token belongs to the document
 /// that it ends.
 struct DocumentStarts {
   at::Tensor of_tokens;  // [B, T], int32
-  at::Tensor next;       // [B], int32: start of the document of the token that would follow
+  at::Tensor next;       // [B], int32: document start of the next token
 };
 
 /// Finds the document starts in a batch.

@@ -3,26 +3,25 @@
 
 #include <ATen/core/Tensor.h>
 
-/// Weights that are computed from stored ones in each pass. Fused and on a CPU they are the
-/// operators of ops/norms/, else the formulas of ops/common/reference.h. All are differentiable
-/// once.
+/// Reparameterized weights (torch.nn.utils.parametrize), computed from stored weights in each pass:
+/// by the operators of ops/norms/ if fused and on the CPU, else by ops/common/reference.h. All are
+/// differentiable once.
 namespace evenkeel::nn {
 
 /// reference::weight_norm_rows().
 /// \param v         [rows, columns]
-/// \param row_gain  [rows], contiguous; float32, or float64 beside float64
+/// \param row_gain  [rows], contiguous; float64 if v is float64, else float32
 at::Tensor weight_norm(const at::Tensor& v, const at::Tensor& row_gain, bool fused = true);
 
 /// reference::sigma_rows().
-/// \param gamma        [1]
-/// \param left, right  [rows], [columns]: constants to the gradient; contiguous and of the dtype of
-///                     gamma, which is that of a row gain
+/// \param gamma        [1]; float64 if v is float64, else float32
+/// \param left, right  [rows], [columns]: detached, contiguous, of the dtype of gamma
 at::Tensor sigma_reparam(const at::Tensor& v, const at::Tensor& gamma, const at::Tensor& left,
                          const at::Tensor& right, bool fused = true);
 
 /// ops::power_iteration_() without gradient: one step towards the largest singular value of V.
 /// \param v            [rows, columns]
-/// \param left, right  as above; changed
+/// \param left, right  as above; updated in place
 void power_iteration(const at::Tensor& v, const at::Tensor& left, const at::Tensor& right);
 
 }  // namespace evenkeel::nn

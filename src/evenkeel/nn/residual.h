@@ -13,25 +13,25 @@
 #include "evenkeel/nn/step_number.h"
 #include "evenkeel/norm/scheme.h"
 
-/// How a sublayer adds its branch to the residual stream.
+/// The residual update of a sublayer.
 namespace evenkeel::nn {
 
-/// The parts of residual_update() that a scheme decides.
+/// The options of residual_update() that come from the scheme.
 struct ResidualRule {
-  std::vector<norm::Tap> skip;  // what the skip connection carries; several are summed
+  std::vector<norm::Tap> skip;  // inputs of the skip connection, which are summed
   Factor skip_scale, branch_scale;
   norm::Update update = norm::Update::add;
   StepNumber angle_decay;              // geodesic
   at::Tensor angle_scale, angle_bias;  // geodesic: [1] each, float32 or float64
-  std::optional<NormLayer> residual;   // norm of the sum
-  std::optional<Factor> damp;          // fraction of the sum that is subtracted from it
-  bool fused = true;                   // false: the formulas of ops/common/reference.h
+  std::optional<NormLayer> residual;   // norm after the residual addition (Post-Norm)
+  std::optional<Factor> damp;          // residual damping (GPAS)
+  bool fused = true;                   // false: reference implementations (ops/common/reference.h)
 
-  /// Whether `tap` is one of the skip connection's.
+  /// True if the skip connection has this input.
   bool takes(norm::Tap tap) const { return std::find(skip.begin(), skip.end(), tap) != skip.end(); }
 };
 
-/// The tensors that a skip connection can carry, all [B, T, D].
+/// The tensors that a skip connection may add, all [B, T, D].
 struct Taps {
   at::Tensor stream;       // the residual stream before the sublayer
   at::Tensor normed;       // the input of the branch: input_norm(stream)
@@ -40,18 +40,18 @@ struct Taps {
 
 /// The new residual stream after a sublayer:
 ///
-///   skip = skip_scale * (sum of the taps: stream | normed | block_input)
+///   skip = skip_scale * (sum of its inputs: stream, normed, block_input)
 ///   s    = skip + branch_scale * branch          (update = add)
 ///   s    = residual_norm(s)
 ///   s    = s - damp * stop_gradient(s)
 ///
 /// With update = sphere:   s = unit(unit(skip) + branch_scale * (unit(branch) - unit(skip))).
-/// With update = geodesic: s moves from skip along the sphere through skip, towards the part of
-/// branch_scale * branch that is orthogonal to skip.
+/// With update = geodesic: s = ops::geodesic_step(skip, branch_scale * branch), a step along the
+/// sphere through skip in the direction of the part of the branch that is orthogonal to skip.
 ///
 /// \param branch  [B, T, D]
 /// \param second_branch  [B, T, D], added to skip: the second branch of a parallel block, scaled
-/// \return [B, T, D]; with update = add and no norm or damp, the sum is still pending
+/// \return [B, T, D]; a pending sum for update = add without norm and damping
 /// \source Loshchilov et al. 2024, arXiv:2410.01131, eq. 10 (sphere); arXiv:2601.22095 (geodesic)
 ResidualStream residual_update(const ResidualRule& rule, const Taps& taps, const at::Tensor& branch,
                                Mode mode,

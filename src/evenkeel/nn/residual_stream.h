@@ -9,13 +9,14 @@
 
 namespace evenkeel::nn {
 
-/// The residual stream: a tensor, or a pending sum skip + branch. The sum waits for the norm that
-/// reads it, so that one fused operator (ops::add_rms_norm()) computes both.
+/// The residual stream: a tensor, or a pending sum skip + branch. The sum is deferred until a norm
+/// reads it, so that ops::add_rms_norm() can compute both.
 class ResidualStream {
  public:
   /// \param value  [B, T, D]
   explicit ResidualStream(at::Tensor value);
-  /// A pending sum. \param skip, branch  [B, T, D]
+  /// A pending sum.
+  /// \param skip, branch  [B, T, D]
   ResidualStream(at::Tensor skip, at::Tensor branch);
 
   /// The tensors of the stream as the inputs of a checkpointed segment: {value}, or {skip, branch}
@@ -24,11 +25,11 @@ class ResidualStream {
   /// The inverse of tensors().
   static ResidualStream from_tensors(const std::vector<at::Tensor>& tensors);
 
-  /// The stream; computes a pending sum. [B, T, D]
+  /// The stream, [B, T, D]. Computes a pending sum.
   const at::Tensor& value();
 
-  /// norm(stream); a pending sum is computed by the same operator where the norm has one.
-  /// [B, T, D]
+  /// norm(stream), [B, T, D]. A pending sum is computed by the same operator if the norm supports
+  /// it (NormLayer::add_and_norm()).
   at::Tensor normed(const NormLayer& norm, Mode mode);
 
  private:

@@ -11,11 +11,12 @@ namespace evenkeel::nn {
 struct Rotary {
   at::Tensor cos_sin;  // [positions, 2, dk/2]: cosines, then sines; float32 or float64
 
+  /// Computes the table.
   /// \param first  the position of row 0
   static Rotary of(std::int64_t first, std::int64_t positions, std::int64_t dk, double theta,
                    at::ScalarType dtype);
 
-  /// Of the `count` positions from row `first` on; a view.
+  /// A view of `count` positions from row `first` on.
   Rotary narrow(std::int64_t first, std::int64_t count) const {
     return {cos_sin.narrow(0, first, count)};
   }

@@ -11,11 +11,11 @@
 
 namespace evenkeel::nn {
 
-/// Copies the states of a model (torch: buffers) and restores them in its destructor. Forward
-/// passes in training change states: running means, for example.
+/// Copies the states of a model (PyTorch: buffers) and restores them in its destructor. Forward
+/// passes in training update states, such as running means.
 class StateGuard {
  public:
-  /// \param parameters  must outlive it
+  /// \param parameters  must outlive the guard
   explicit StateGuard(const Parameters& parameters) : parameters_(parameters) {
     for (const auto& [name, state] : parameters.states()) copies_[name] = state.clone();
   }
@@ -29,7 +29,7 @@ class StateGuard {
     for (const auto& [name, copy] : copies_) parameters_.find_state(name).copy_(copy);
   }
 
-  /// Drops the copies: the states stay as they are.
+  /// Drops the copies: the destructor then restores nothing.
   void release() { copies_.clear(); }
 
  private:

@@ -8,13 +8,13 @@
 
 namespace evenkeel::nn {
 
-/// Whether the value of `formula` may change from one optimizer step to the next: it names t.
+/// True if the expression names t, so that its value may differ between optimizer steps.
 inline bool names_step(const norm::Expression& formula) {
   return formula.names().contains("t");
 }
 
-/// A number of the scheme that is not trained: its formula, and the value at the current optimizer
-/// step. The default is 1.
+/// A number of the scheme that is not trained: its expression, and its value at the current
+/// optimizer step. The default is 1.
 struct StepNumber {
   norm::Expression formula = 1;
   double value = 1;
@@ -23,7 +23,7 @@ struct StepNumber {
   StepNumber(norm::Expression of, const norm::Variables& variables)
       : formula(std::move(of)), value(formula.value(variables)) {}
 
-  /// Evaluates the formula anew.
+  /// Re-evaluates the expression.
   /// \return names_step()
   bool set_step(const norm::Variables& variables) {
     value = formula.value(variables);
@@ -31,7 +31,7 @@ struct StepNumber {
   }
 };
 
-/// The value of a number that a scheme may leave out.
+/// The value of an optional number; nullopt if the scheme does not have it.
 inline std::optional<double> value_of(const std::optional<StepNumber>& number) {
   return number ? std::optional(number->value) : std::nullopt;
 }
@@ -40,14 +40,14 @@ template <typename Part>
 bool set_part_step(Part& part, const norm::Variables& variables) {
   return part.set_step(variables);
 }
-/// Nothing where the scheme does not have the part.
+/// No effect if the scheme does not have the part.
 template <typename Part>
 bool set_part_step(std::optional<Part>& part, const norm::Variables& variables) {
   return part && part->set_step(variables);
 }
 
-/// Evaluates the formulas of all `parts`: numbers and layers with a member set_step().
-/// \return whether a formula names t, the step
+/// Re-evaluates the expressions of all `parts`: numbers and layers with a member set_step().
+/// \return true if an expression names t, the step
 template <typename... Parts>
 bool set_parts_step(const norm::Variables& variables, Parts&... parts) {
   bool any = false;

@@ -10,8 +10,8 @@ namespace evenkeel::plan {
 /// Arithmetic and threads of a process.
 struct Machine {
   nn::Precision precision = nn::Precision::float32;
-  int threads = 1;          // of LibTorch and of our kernels
-  std::string isa;          // of our kernels: "amx-bf16", "avx512", "avx2", ...
+  int threads = 1;          // threads of LibTorch and of the kernels
+  std::string isa;          // instruction set of the kernels: "amx-bf16", "avx512", "avx2", ...
   std::string description;  // one line for the user: "AMD EPYC, avx2, 2 threads, float32 (...)"
 };
 

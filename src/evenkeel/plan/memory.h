@@ -11,10 +11,10 @@
 
 namespace evenkeel::plan {
 
-/// The mode of activation checkpointing that model.recompute names.
+/// The mode of activation checkpointing in model.recompute.
 nn::Recompute recompute_of(const config::Config& config);
 
-/// The predicted memory of one optimizer step.
+/// The predicted peak memory of one optimizer step, in bytes by purpose.
 /// \param scheme  bound to the shape of the model
 /// \param padded_vocabulary  rows of the embedding
 nn::Footprint footprint_of(const config::Config& config, const norm::Scheme& scheme,

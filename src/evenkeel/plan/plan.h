@@ -19,7 +19,7 @@ struct Plan {
   std::vector<nn::ParameterSpec> parameters;  // tensors of the model, in the order of the forward
                                               // pass; the embedding has its padded vocabulary
   nn::ParameterCounts counts;
-  std::int64_t active_parameters = 0;  // for one token: of stacked experts top-k count
+  std::int64_t active_parameters = 0;  // per token: top-k of the stacked experts
   std::int64_t steps = 0;              // optimizer steps of the run
   std::int64_t micro_batch_size = 1;   // sequences of one forward pass
   double tokens = 0;                   // of the whole run
@@ -33,8 +33,8 @@ struct Plan {
 };
 
 /// The plan of a configuration. A pure function: it reads no file, and allocates no tensor.
-/// \param machine  its precision decides the bytes of a value
-/// \throws Error (usage) for a shape or a scheme that cannot be built
+/// \param machine  Machine::precision determines the bytes per value
+/// \throws Error (usage) for an invalid shape or scheme
 Plan plan_of(const config::Config& config, const Machine& machine);
 
 }  // namespace evenkeel::plan

@@ -7,7 +7,7 @@
 
 namespace evenkeel::plan {
 
-/// Steps of the run: train.steps, or train.tokens over the tokens of a batch, rounded up.
+/// Steps of the run: train.steps, or train.tokens / tokens per batch, rounded up.
 std::int64_t steps_of(const config::Config& config);
 
 /// Steps of the learning-rate schedule, and T of expressions: schedule.steps, or steps_of().

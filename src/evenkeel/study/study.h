@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The floor `study` as the command line sees it.
+// The public headers of study/, for the command line.
 #include "evenkeel/study/definition/catalogue.h"   // IWYU pragma: export
 #include "evenkeel/study/definition/definition.h"  // IWYU pragma: export
 #include "evenkeel/study/report/outcome.h"         // IWYU pragma: export

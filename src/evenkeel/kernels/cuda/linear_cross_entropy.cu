@@ -7,7 +7,7 @@ namespace evenkeel::kernels::cuda {
 
 namespace {
 
-/// What stands before the softmax, and its derivative with respect to the logit.
+/// The input of the softmax, and its derivative with respect to the logit.
 template <typename F>
 struct CappedLogit {
   F z, slope;

@@ -171,7 +171,7 @@ std::tuple<Tensor, Tensor> causal_attention_forward_cpu(
 /// What the backward pass reads: y, q and so on with the values of a head side by side.
 struct AttentionBackward {
   Tensor dy, q, k, v, y;
-  Tensor lse;  // [B, heads, T], contiguous, float32 beside bfloat16
+  Tensor lse;  // [B, heads, T], contiguous, float32 for bfloat16
   AttentionSizes sizes;
 };
 

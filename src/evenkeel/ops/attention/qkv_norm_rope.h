@@ -9,26 +9,28 @@
 
 namespace evenkeel::ops {
 
-/// The norm of one of q, k and v; gain [width of a head], shared by its heads.
+/// The RMS norm of q, k or v, applied to each head. The gain [D] is shared by all heads.
 struct HeadNorm {
-  std::optional<at::Tensor> gain;  // none: not normed
+  std::optional<at::Tensor> gain;  // nullopt: no norm
   double epsilon = 1e-5;
 };
 
-/// Everything between the product of attention and its scores, in one pass over memory: the norm
-/// of each head of q, k and v, and the rotary embedding of q and k.
+/// QKV-Norm and rotary embedding in one pass over memory, between the QKV projection and the
+/// scores.
 ///
-///   q_h = R_t(gain_q * x / sqrt(mean(x^2) + epsilon)), k_h the same, v_h without R_t
+///   q_h = R_t(gain_q * x / sqrt(mean(x^2) + epsilon)),  x = head h of q at position t
+///   k_h = R_t(gain_k * x / sqrt(mean(x^2) + epsilon))
+///   v_h =     gain_v * x / sqrt(mean(x^2) + epsilon)
 ///
-/// Any of the three norms may be missing; without all of them it is the rotary embedding. Row
-/// statistics as in rms_norm(); everything is rounded once.
+/// Each of the three norms is optional; without a norm the fraction is x. Row statistics are those
+/// of rms_norm(). Results are rounded once.
 ///
 /// \param qkv      (`products` of the schema) [B, T, (heads + 2 * kv_heads) * D]: all heads of q,
 ///                 then of k, then of v; float32, bfloat16 or float64, on the CPU or CUDA
 /// \param cos_sin  (`turn` of the schema) [T, 2, D / 2]: cosine and sine of the angle of each pair
-///                 at each position; float64 beside float64 products, else float32
-/// \return q [B, T, heads, D], k and v [B, T, kv_heads, D]; differentiable once with respect to the
-///         products and the gains
+///                 at each position; float64 if qkv is float64, else float32
+/// \return q [B, T, heads, D], k and v [B, T, kv_heads, D]; differentiable once with respect to qkv
+///         and the gains
 /// \throws c10::Error if shapes, dtypes or devices do not fit
 /// \source arXiv:2503.04598, eq. 5 (QKV-Norm); Su et al. 2021, arXiv:2104.09864, eq. 34
 std::tuple<at::Tensor, at::Tensor, at::Tensor> qkv_norm_rope(

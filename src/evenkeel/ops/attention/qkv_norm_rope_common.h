@@ -8,18 +8,20 @@
 
 #include "evenkeel/ops/common/operands.h"
 
-/// What the adapters of qkv_norm_rope share, on every device.
+/// Shared by the CPU, CUDA and Meta adapters of qkv_norm_rope.
 namespace evenkeel::ops {
 
-/// q, k or v inside the products of a token.
+/// q, k or v as a range of heads in the QKV projection of a token.
 struct QkvPart {
-  std::int64_t first = 0, count = 0;  // heads
-  OptionalTensor gain;                // none: not normed
+  std::int64_t first = 0, count = 0;  // first head and number of heads
+  OptionalTensor gain;                // nullopt: no norm
   double epsilon = 0;
   bool is_rotated = false;
 };
 
-/// The three parts, in order.
+/// The parts q, k, v, in this order.
+/// \param epsilon  of the norms of q, k and v
+/// \throws c10::Error unless epsilon has 3 elements
 inline std::array<QkvPart, 3> qkv_parts(std::int64_t heads, std::int64_t kv_heads,
                                         const OptionalTensor& q_gain, const OptionalTensor& k_gain,
                                         const OptionalTensor& v_gain,
@@ -34,6 +36,8 @@ inline std::array<QkvPart, 3> qkv_parts(std::int64_t heads, std::int64_t kv_head
            {heads + kv_heads, kv_heads, contiguous(v_gain), epsilon[2], false}}};
 }
 
+/// D, the width of a head.
+/// \throws c10::Error unless qkv is [B, T, (heads + 2 * kv_heads) * D]
 inline std::int64_t head_width(const at::Tensor& qkv, std::int64_t heads, std::int64_t kv_heads) {
   const auto all = width_of(qkv);
   TORCH_CHECK(qkv.dim() == 3 && heads > 0 && kv_heads > 0 && heads <= all && kv_heads <= all &&

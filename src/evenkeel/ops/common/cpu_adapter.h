@@ -12,10 +12,10 @@
 #include "evenkeel/kernels/cpu/common/simd.h"
 #include "evenkeel/kernels/reduction_order.h"
 
-/// What the CPU adapters share: raw pointers out of tensors, and loops over rows in parallel.
+/// Shared by the CPU adapters: raw pointers of tensors, and parallel loops over rows.
 namespace evenkeel::ops::cpu {
 
-/// The kernels' type of a tensor's values: Bf16 for at::BFloat16, else the same.
+/// The element type in kernels/cpu: Bf16 for at::BFloat16, else T.
 template <typename T>
 using KernelType = std::conditional_t<std::is_same_v<T, at::BFloat16>, kernels::cpu::Bf16, T>;
 
@@ -27,8 +27,9 @@ const KernelType<T>* const_data(const at::Tensor& tensor) {
 /// \throws c10::Error unless `tensor` is `count` contiguous values on the CPU
 void check_contiguous_cpu(const at::Tensor& tensor, std::int64_t count);
 
-/// The same of a tensor of which `count` values are read. Public operators say better what is wrong
-/// with theirs; but those behind them may be called from Python, too.
+/// const_data() of a tensor that must have `count` values. This check protects the internal
+/// operators (X_forward, X_backward), which Python can also call.
+/// \throws c10::Error as check_contiguous_cpu()
 template <typename T>
 const KernelType<T>* const_data(const at::Tensor& tensor, std::int64_t count) {
   check_contiguous_cpu(tensor, count);
@@ -40,7 +41,7 @@ KernelType<T>* mutable_data(const at::Tensor& tensor) {
   return reinterpret_cast<KernelType<T>*>(tensor.mutable_data_ptr<T>());
 }
 
-/// Calls work(row) for every row, in parallel; rows must not depend on each other.
+/// Calls work(row) for every row, in parallel. Rows must be independent.
 template <typename Work>
 void for_each_row(std::int64_t rows, const Work& work) {
   constexpr std::int64_t kRowsPerTask = 16;
@@ -49,7 +50,7 @@ void for_each_row(std::int64_t rows, const Work& work) {
   });
 }
 
-/// Calls work(block, begin, end) for every block of `size` of `count` things, in parallel.
+/// Splits `count` items into blocks of `size`; calls work(block, begin, end) for each, in parallel.
 template <typename Work>
 void for_each_block(std::int64_t count, std::int64_t size, const Work& work) {
   const auto blocks = kernels::blocks_of(count, size);
@@ -60,8 +61,8 @@ void for_each_block(std::int64_t count, std::int64_t size, const Work& work) {
   });
 }
 
-/// Calls work(row, block) for every row: those of a block in order, so that it may add to the sums
-/// of its block, and blocks in parallel.
+/// Calls work(row, block) for every row: blocks in parallel, rows of a block in order by one
+/// thread, so that work() may add to the sums of its block.
 template <typename Work>
 void for_each_row_of_blocks(std::int64_t rows, const Work& work) {
   for_each_block(rows, kernels::kBlockRows,
@@ -70,12 +71,13 @@ void for_each_row_of_blocks(std::int64_t rows, const Work& work) {
                  });
 }
 
-/// The sum of zero_block_sums(), in the tree of kernels/reduction_order.h: [D], double. `sums` is
-/// used up.
+/// The sum over blocks, in the tree of kernels/reduction_order.h: [D], float64.
+/// \param sums  result of zero_block_sums(); overwritten
 at::Tensor tree_sum(const at::Tensor& sums);
 
-/// The gradient of a vector [D], or of one value [1], out of zero_block_sums(); [0] without a
-/// vector.
+/// The gradient of a vector [D] or [1] from its block sums, in the dtype of the vector; [0] if
+/// `vector` is nullopt.
+/// \param sums  result of zero_block_sums(); overwritten
 at::Tensor vector_gradient_from_blocks(const at::Tensor& sums,
                                        const std::optional<at::Tensor>& vector);
 

@@ -11,10 +11,10 @@
 
 #include "evenkeel/kernels/cuda/block_reduction.cuh"
 
-/// What the CUDA adapters share: device pointers out of tensors, and the stream to run on.
+/// Shared by the CUDA adapters: device pointers of tensors, and the current stream.
 namespace evenkeel::ops::cuda {
 
-/// The kernels' type of a tensor's values.
+/// The element type in kernels/cuda: __nv_bfloat16 for at::BFloat16, else T.
 template <typename T>
 using KernelType = std::conditional_t<std::is_same_v<T, at::BFloat16>, __nv_bfloat16, T>;
 
@@ -28,7 +28,8 @@ KernelType<T>* mutable_data(const at::Tensor& tensor) {
   return reinterpret_cast<KernelType<T>*>(tensor.mutable_data_ptr<T>());
 }
 
-/// \throws c10::Error if a launch was refused
+/// Checks the result of a kernel launch.
+/// \throws c10::Error if the launch failed
 inline void check(cudaError_t launched) {
   C10_CUDA_CHECK(launched);
 }
@@ -37,8 +38,8 @@ inline cudaStream_t stream() {
   return c10::cuda::getCurrentCUDAStream();
 }
 
-/// The sum of zero_block_sums(), in the tree of kernels/reduction_order.h: [D], double. `sums` is
-/// used up.
+/// The sum over blocks, in the tree of kernels/reduction_order.h: [D], float64.
+/// \param sums  result of zero_block_sums(); overwritten
 inline at::Tensor tree_sum(const at::Tensor& sums) {
   if (sums.size(0) == 0) return sums.sum(0);
   check(kernels::cuda::tree_sum(mutable_data<double>(sums), sums.size(0), sums.size(1), stream()));

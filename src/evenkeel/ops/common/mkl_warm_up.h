@@ -7,10 +7,10 @@
 
 namespace evenkeel::ops {
 
-/// Intel's MKL, which computes exp, sqrt and the like for LibTorch, detects the processor when the
-/// first of these is called, without a lock: of threads that call at the same time one may get
-/// values that are right to 3e-11 only, once in one or two thousand runs on a busy machine. One
-/// thread alone must call it first. Call this before the first parallel region.
+/// Makes the first call of Intel MKL, to be called before the first parallel region. MKL computes
+/// exp, sqrt and others for LibTorch, and detects the CPU in its first call, without a lock. If
+/// several threads make this call, one may get values with relative errors of 3e-11; this was
+/// observed in one of 1,000 to 2,000 runs on a busy machine.
 inline void warm_up_mkl() {
   for (const auto type : {at::kFloat, at::kDouble}) at::sqrt(at::exp(at::ones({16}, type)));
 }

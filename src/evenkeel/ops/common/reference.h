@@ -13,20 +13,21 @@
 #include "evenkeel/ops/norms/row_norm.h"
 #include "evenkeel/ops/optim/adamw.h"
 
-/// Every operator once more, as its formula in plain tensor operations: what the fused kernels must
-/// compute. The tests compare values and gradients with them. nn::NormLayer runs those of norms
-/// where there is no fused operator, and everywhere under `kernels.fused = false`.
+/// Reference implementations (unfused): each operator in plain tensor operations. The tests compare
+/// values and gradients of the fused kernels with them. nn::NormLayer runs those of norms that have
+/// no fused operator, and all of them under `kernels.fused = false`.
 ///
-/// Norms are computed in double: exact over the whole range of float rows. Of float64 rows, those
-/// beyond 1e154 overflow in the sum of squares, as those of rms_norm and layer_norm do not.
+/// Norms are computed in float64, which covers the whole range of float32 rows. For float64 rows,
+/// values above 1e154 overflow in the sum of squares, unlike in ops::rms_norm and ops::layer_norm.
 namespace evenkeel::ops::reference {
 
-/// The square root; its derivative at 0 counts as 0, so that a row of zeros has a finite gradient.
+/// The square root, with derivative 0 at 0, so that a row of zeros has a finite gradient.
 inline at::Tensor root(const at::Tensor& square) {
   const auto positive = square > 0;
   return at::where(positive, at::where(positive, square, 1.0).sqrt(), 0.0);
 }
 
+/// 1 / denominator, for s = square:
 ///   inside 1/sqrt(s + e), outside 1/(sqrt(s) + e), clamp 1/max(sqrt(s), e)
 inline at::Tensor inverse_root(const at::Tensor& square, double epsilon, EpsilonAt at) {
   switch (at) {
@@ -40,10 +41,10 @@ inline at::Tensor inverse_root(const at::Tensor& square, double epsilon, Epsilon
   return root(square).clamp_min(epsilon).reciprocal();
 }
 
-/// Rows over their root mean square, which is taken over the first max(1, int(partial D)) values:
-///   x / sqrt(mean(x^2) + e), or as inverse_root() says
+/// Rows divided by their root mean square over the first max(1, int(partial D)) values:
+///   x / sqrt(mean(x^2) + e), or another denominator of inverse_root()
 /// \param x  [..., D]
-/// \return the same shape, in double
+/// \return [..., D], float64
 /// \source Zhang and Sennrich 2019, arXiv:1910.07467, eq. 4; `partial` is its pRMSNorm
 inline at::Tensor rms_rows(const at::Tensor& x, double epsilon, EpsilonAt at = EpsilonAt::inside,
                            double partial = 1) {
@@ -53,14 +54,14 @@ inline at::Tensor rms_rows(const at::Tensor& x, double epsilon, EpsilonAt at = E
   return row * inverse_root(measured.square().mean(-1, /*keepdim=*/true), epsilon, at);
 }
 
-/// Rows as distances from their first value, which a mean takes out again: so equal values of
-/// float64 give exactly 0. The shift is a constant to the gradient.
+/// Rows minus their first value, which centering removes again: a constant float64 row then gives
+/// exactly 0. The shift is detached.
 inline at::Tensor from_first(const at::Tensor& row) {
   return row.numel() == 0 ? row : row - row.narrow(-1, 0, 1).detach();
 }
 
-/// Centred rows over their standard deviation:
-///   (x - mean(x)) / sqrt(mean((x - mean(x))^2) + e), or as inverse_root() says
+/// Centered rows divided by their standard deviation:
+///   (x - mean(x)) / sqrt(mean((x - mean(x))^2) + e), or another denominator of inverse_root()
 /// \source Ba, Kiros and Hinton 2016, arXiv:1607.06450, eq. 4
 inline at::Tensor layer_rows(const at::Tensor& x, double epsilon,
                              EpsilonAt at = EpsilonAt::inside) {
@@ -69,8 +70,8 @@ inline at::Tensor layer_rows(const at::Tensor& x, double epsilon,
   return centred * inverse_root(centred.square().mean(-1, /*keepdim=*/true), epsilon, at);
 }
 
-/// Rows over their Euclidean length, for l2 and scale_norm:
-///   x / max(|x|, e), or as inverse_root() says of s = |x|^2
+/// Rows divided by their L2 norm, for l2 and scale_norm:
+///   x / max(|x|, e), or another denominator of inverse_root() with s = |x|^2
 /// \source Nguyen and Salazar 2019, arXiv:1910.05895 (scale_norm)
 inline at::Tensor unit_rows(const at::Tensor& x, double epsilon, EpsilonAt at = EpsilonAt::clamp) {
   const auto row = x.to(at::kDouble);
@@ -87,8 +88,8 @@ inline at::Tensor sphere_step(const at::Tensor& start, const at::Tensor& towards
   return unit_rows(u + step * (unit_rows(towards, kTiny) - u), kTiny);
 }
 
-/// A step from x along the sphere through it, towards what of g is orthogonal to it; x + g where x
-/// is zero. ops/sphere.h has the formula.
+/// A step from x along the sphere through x, towards the part of g that is orthogonal to x; x + g
+/// for a zero row. ops/norms/sphere.h has the equation.
 /// \param scale, bias  [1], in double
 /// \source arXiv:2601.22095 (GeoNorm)
 inline at::Tensor geodesic_step(const at::Tensor& x, const at::Tensor& g, const at::Tensor& scale,
@@ -109,14 +110,14 @@ inline at::Tensor geodesic_step(const at::Tensor& x, const at::Tensor& g, const 
   return at::where(defined, moved, from + pull);
 }
 
-/// Equal runs of features, each centred and over its standard deviation: layer_rows() of each.
+/// GroupNorm: layer_rows() of each of `groups` contiguous groups of features.
 /// \source Wu and He 2018, arXiv:1803.08494, eq. 1-3, for a single position
 inline at::Tensor group_rows(const at::Tensor& x, std::int64_t groups, double epsilon,
                              EpsilonAt at = EpsilonAt::inside) {
   return layer_rows(x.unflatten(-1, {groups, -1}), epsilon, at).flatten(-2);
 }
 
-/// Every feature centred and over its standard deviation over the positions of one sequence.
+/// InstanceNorm: layer_rows() of each feature over the positions of one sequence.
 /// \param x  [B, T, D]
 /// \source Ulyanov, Vedaldi and Lempitsky 2016, arXiv:1607.08022, eq. 3
 inline at::Tensor instance_rows(const at::Tensor& x, double epsilon,
@@ -124,14 +125,14 @@ inline at::Tensor instance_rows(const at::Tensor& x, double epsilon,
   return layer_rows(x.transpose(-1, -2), epsilon, at).transpose(-1, -2).contiguous();
 }
 
-/// Every feature centred and over its standard deviation over all rows: the layer norm of columns.
+/// BatchNorm: layer_rows() of each feature over all rows.
 /// \param x  [n, D]
 /// \source Ioffe and Szegedy 2015, arXiv:1502.03167, algorithm 1
 inline at::Tensor batch_rows(const at::Tensor& x, double epsilon) {
   return layer_rows(x.t().contiguous(), epsilon).t().contiguous();
 }
 
-/// Mean and biased variance of every feature, [D] each, in double. \param x  [n, D]
+/// Mean and biased variance of each feature over all rows, [D] each, float64.
 struct BatchMoments {
   at::Tensor mean, variance;
 };
@@ -142,20 +143,22 @@ inline BatchMoments batch_moments(const at::Tensor& x) {
   return {columns.select(-1, 0) + mean.squeeze(-1), (apart - mean).square().mean(-1)};
 }
 
-/// tanh(alpha x), in double. \param alpha  [1]
+/// tanh(alpha x), float64.
+/// \param alpha  [1]
 /// \source Zhu et al. 2025, arXiv:2503.10622, eq. 1 (DyT)
 inline at::Tensor dyt_rows(const at::Tensor& x, const at::Tensor& alpha) {
   return at::tanh(alpha * x.to(at::kDouble));
 }
 
-/// erf(alpha x + shift), in double. \param alpha, shift  [1]
+/// erf(alpha x + shift), float64.
+/// \param alpha, shift  [1]
 /// \source arXiv:2512.10938 (Derf)
 inline at::Tensor derf_rows(const at::Tensor& x, const at::Tensor& alpha, const at::Tensor& shift) {
   return at::erf(alpha * x.to(at::kDouble) + shift);
 }
 
-/// The part of seed_norm that its gain is added to:
-///   alpha tanh(x . beta) x / rms(x), for rows x_hat = rms_rows(x)
+/// The row-dependent term of seed_norm:
+///   alpha tanh(x . beta) x_hat,  x_hat = rms_rows(x)
 /// \param alpha, beta  [D]
 /// \source arXiv:2510.22777 (SeeDNorm)
 inline at::Tensor seed_rows(const at::Tensor& x, const at::Tensor& x_hat, const at::Tensor& alpha,
@@ -163,14 +166,14 @@ inline at::Tensor seed_rows(const at::Tensor& x, const at::Tensor& x_hat, const 
   return alpha * at::tanh((beta * x.to(at::kDouble)).sum(-1, /*keepdim=*/true)) * x_hat;
 }
 
-/// Row j = row_gain_j v_j / |v_j|; zeros stay zeros.
+/// Weight normalization: row j = row_gain_j v_j / |v_j|; a zero row stays zero.
 /// \source Salimans and Kingma 2016, arXiv:1602.07868, eq. 2
 inline at::Tensor weight_norm_rows(const at::Tensor& v, const at::Tensor& row_gain) {
   const auto length = root(v.square().sum(-1, /*keepdim=*/true));
   return row_gain.unsqueeze(-1) * v / at::where(length > 0, length, 1.0);
 }
 
-/// (gamma / sigma) V, sigma = left . V right; where sigma is 0, gamma V.
+/// (gamma / sigma) V, sigma = left . V right; gamma V if sigma is 0.
 /// \source Zhai et al. 2023, arXiv:2303.06296
 inline at::Tensor sigma_rows(const at::Tensor& v, const at::Tensor& gamma, const at::Tensor& left,
                              const at::Tensor& right) {
@@ -204,13 +207,13 @@ inline at::Tensor layer_norm(const at::Tensor& x, const std::optional<at::Tensor
   return affine(layer_rows(x, epsilon), gain, bias, x.scalar_type());
 }
 
-/// up * silu(gate), the halves of the last axis.
+/// up * silu(gate); up and gate are the halves of the last dimension.
 inline at::Tensor swiglu(const at::Tensor& up_gate) {
   const auto halves = up_gate.chunk(2, -1);
   return at::silu(halves[1]) * halves[0];
 }
 
-/// Sum of -ln softmax(logits)[target] over targets that are not negative.
+/// The sum of -ln softmax(logits)[target]; targets < 0 are ignored.
 /// \param logits  [n, V]; targets  [n]
 inline at::Tensor cross_entropy_sum(const at::Tensor& logits, const at::Tensor& targets) {
   const auto place = targets.clamp_min(0).unsqueeze(-1);

@@ -8,27 +8,27 @@
 
 #include <optional>
 
-/// What every operator file needs to register itself. An operator with a gradient is four files:
+/// Helpers for registration. An operator with a gradient has four source files:
 ///
 ///   X.cpp        schemas; evenkeel::X, one body for all keys around an autograd::Function, which
 ///                calls evenkeel::X_forward and evenkeel::X_backward; the C++ entry ops::X()
 ///   X_cpu.cpp    kernels of X_forward and X_backward, over raw pointers
-///   X_cuda.cpp   the same, where CUDA is built in
-///   X_meta.cpp   the same, shapes only
+///   X_cuda.cpp   CUDA kernels of both, if CUDA is built in
+///   X_meta.cpp   Meta kernels of both: shapes only
 namespace evenkeel::ops {
 
-/// The operator of this name; look it up once, into a static.
+/// Looks up an operator by name. Store the handle in a static variable.
 template <typename Signature>
 c10::TypedOperatorHandle<Signature> registered_operator(const char* name) {
   return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
 }
 
-/// The tensor, or none if it is undefined: as saved tensors and gradients come back from autograd.
+/// Converts an undefined tensor, as autograd returns it for absent saved tensors, to nullopt.
 inline std::optional<at::Tensor> defined_or_none(const at::Tensor& tensor) {
   return tensor.defined() ? std::optional(tensor) : std::nullopt;
 }
 
-/// For operators without a gradient of their own: calls the kernel, and refuses in backward().
+/// The autograd kernel of operators without a gradient: backward() throws.
 inline torch::CppFunction autograd_not_implemented() {
   return torch::autograd::autogradNotImplementedFallback();
 }

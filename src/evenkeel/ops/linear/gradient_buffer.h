@@ -11,8 +11,8 @@ namespace evenkeel::ops {
 /// need not be zeroed: the first accumulation overwrites it. Copies share one buffer.
 class GradientBuffer {
  public:
-  /// A gradient that the loss computes before backward() knows its factor; undefined once it is
-  /// added.
+  /// A gradient that the forward pass of the loss computes, before backward() provides its factor.
+  /// Undefined after accumulate().
   using PendingGradient = std::shared_ptr<at::Tensor>;
 
   GradientBuffer() = default;  // no buffer: autograd returns the gradients
@@ -20,29 +20,29 @@ class GradientBuffer {
   explicit GradientBuffer(at::Tensor memory);
 
   explicit operator bool() const { return state_ != nullptr; }
-  /// The accumulated gradient: zeros if nothing was added.
+  /// The accumulated gradient; zeros for an empty buffer.
   const at::Tensor& value() const;
   /// Makes the buffer empty.
   void reset() const;
 
-  /// += gradient, of the shape of the buffer.
+  /// buffer += gradient, which has the shape of the buffer.
   void accumulate(const at::Tensor& gradient) const;
-  /// += dy^T x, by add_weight_gradient(). dy is [n, rows], x is [n, columns].
+  /// buffer += dy^T x, by add_weight_gradient(). dy is [n, rows], x is [n, columns].
   void accumulate_weight_gradient(const at::Tensor& dy, const at::Tensor& x) const;
-  /// The memory, for a caller that adds to it itself.
+  /// The memory of the buffer, for a caller that accumulates into it.
   struct Target {
     at::Tensor memory;
-    bool is_first;  // the caller must overwrite, else add
+    bool is_first;  // true: the caller must overwrite; false: add
   };
-  /// The buffer counts as written from then on.
+  /// After this call the buffer is no longer empty.
   Target target() const;
 
-  /// An uninitialized tensor of the shape of the buffer, for the caller to fill; in the buffer's
-  /// memory if that is free. If the memory is needed earlier, the tensor is cloned out of it. A
-  /// tensor that is dropped changes nothing.
+  /// An uninitialized tensor with the shape of the buffer, for the caller to fill. It uses the
+  /// memory of the buffer if that is free; another accumulation first clones it out of this memory.
+  /// A pending gradient that is destroyed has no effect.
   PendingGradient pending_gradient() const;
-  /// += factor * pending
-  /// \throws c10::Error if it was added already
+  /// buffer += factor * pending
+  /// \throws c10::Error if `pending` has already been added
   void accumulate(const PendingGradient& pending, double factor) const;
 
  private:

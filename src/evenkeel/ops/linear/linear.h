@@ -10,16 +10,17 @@
 
 namespace evenkeel::ops {
 
-/// The input of a linear layer, and perhaps how to recompute it bit by bit from a tensor that is
-/// saved anyway: a norm of the residual stream.
+/// The input of a linear layer. With `recompute`, the backward pass recomputes the value, bit for
+/// bit, from a tensor that is saved anyway: a norm of the residual stream.
 struct Activation {
   using Recomputation = std::function<at::Tensor(const at::Tensor& saved)>;
 
-  at::Tensor value;  // [..., columns]
-  at::Tensor saved;  // the argument of `recompute`; undefined where the value itself is saved
+  at::Tensor value;         // [..., columns]
+  at::Tensor saved;         // the argument of `recompute`; undefined if the value itself is saved
   Recomputation recompute;  // called in the backward pass, without gradients
-  /// Gets the value once more, for the residual connection: its gradient joins the layer's own in
-  /// one addmm of the backward pass (`return_residual` of flash-attn's FusedDense). May be null.
+  /// Output: the value for the residual connection. One addmm of the backward pass then computes
+  /// the sum of its gradient and that of the layer (`return_residual` of flash-attn's FusedDense).
+  /// May be null.
   at::Tensor* residual_out = nullptr;
 
   Activation(at::Tensor itself) : value(std::move(itself)) {}  // NOLINT: a tensor is one
@@ -27,26 +28,25 @@ struct Activation {
       : value(std::move(now)), saved(std::move(from)), recompute(std::move(again)) {}
 };
 
-/// x W^T, with the gradients of at::linear(), bit for bit, unless the residual is returned: a sum
-/// of two gradients is then rounded once.
+/// x W^T. Gradients have the bits of at::linear(), except with `residual_out`, where the sum of two
+/// gradients is rounded once.
 ///
-/// The backward pass recomputes an activation that has a recomputation; only the tensor it comes
-/// from is saved. A recomputation and a gradient buffer are C++ objects: this is no registered
-/// operator, and its tensor-only form is at::linear().
+/// For an activation with `recompute`, only Activation::saved is saved for the backward pass. This
+/// function is no registered operator, because recomputations and gradient buffers are C++ objects.
 ///
 /// \param x  [..., columns]
 /// \param w  [rows, columns]
 /// \param gradient_buffer  [rows, columns]: accumulates the gradient of w
-///                 (add_weight_gradient(), which may round otherwise), of which autograd then sees
-///                 none; none: autograd's
+///                 with add_weight_gradient(), whose rounding may differ; autograd then does not
+///                 return it. Empty: autograd returns it
 /// \return [..., rows]
 at::Tensor linear(const Activation& x, const at::Tensor& w,
                   const GradientBuffer& gradient_buffer = {});
 
-/// The gradient of w in y = x W^T, dy^T x; added to the buffer if there is one, and then undefined.
+/// The gradient of w in y = x W^T: dy^T x. With a gradient buffer it is accumulated there.
 /// \param dy  [n, rows]
 /// \param x   [n, columns]
-/// \return [rows, columns], or undefined
+/// \return [rows, columns]; undefined with a gradient buffer
 at::Tensor weight_gradient(const GradientBuffer& gradient_buffer, const at::Tensor& dy,
                            const at::Tensor& x);
 

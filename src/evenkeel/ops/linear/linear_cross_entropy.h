@@ -10,11 +10,11 @@
 
 namespace evenkeel::ops {
 
-/// How logits are computed from the product x w^T.
+/// The computation of logits from x w^T.
 struct LogitsOptions {
-  std::int64_t vocabulary = 0;    // rows of the weight that are scored; others are padding
-  double scale = 1;               // of the logits
-  std::optional<double> softcap;  // then c * tanh(logits / c)
+  std::int64_t vocabulary = 0;    // rows of the weight with a logit; further rows are padding
+  double scale = 1;               // logits = scale * x w^T
+  std::optional<double> softcap;  // c: logits become c * tanh(logits / c); nullopt: no cap
 };
 
 /// The output projection and the cross-entropy loss in one operator (Cut Cross-Entropy, Liger's
@@ -22,21 +22,20 @@ struct LogitsOptions {
 ///
 ///   sum over tokens of -ln softmax(cap(scale * x w^T))[target]
 ///
-/// Tokens are processed in chunks, and each chunk computes its gradient with its loss: extra memory
-/// is that of one chunk for any number of tokens. Logits are rounded to
-/// the dtype of x; exponentials are in float32 (float64 beside float64), sums in double (of
-/// bfloat16 on processors with AMX 1,024 terms in float32) and in a fixed order. Tokens whose
-/// target is negative do not count.
+/// Tokens are processed in chunks (loss_chunk_tokens()). A chunk computes loss and gradient
+/// together, so the extra memory is one chunk of logits for any number of tokens. Logits are
+/// rounded to the dtype of x. Exponentials are float32 (float64 if x is float64). Sums are float64
+/// in a fixed order; bfloat16 on a CPU with AMX: float32 over 1,024 terms. Targets < 0 are ignored.
 ///
 /// \param x        [n, D], float32, bfloat16 or float64
 /// \param weight   [rows, D], of the dtype of x, rows >= vocabulary
 /// \param targets  [n], int64, below the vocabulary
-/// \param gradient_buffer  [rows, D], float32 beside bfloat16: accumulates the gradient of
-///                 weight, of which autograd then sees none; none: autograd's
-/// \return a scalar, float64 beside float64 and else float32; differentiable once with respect to x
-///         and weight, at the cost of what requires a gradient
-/// \throws c10::Error if shapes, dtypes or devices do not fit or the cap is not above 0; in a
-///         backward pass that is to be differentiated again
+/// \param gradient_buffer  [rows, D], float32 if x is bfloat16: accumulates the gradient of weight,
+///                 which autograd then does not return; empty: autograd returns it
+/// \return a scalar, the sum in nats; float64 if x is float64, else float32. Differentiable once
+///         with respect to x and weight; gradients that are not required are not computed
+/// \throws c10::Error if shapes, dtypes or devices do not fit, softcap is not above 0, or on double
+///         backward
 at::Tensor linear_cross_entropy(const at::Tensor& x, const at::Tensor& weight,
                                 const at::Tensor& targets, const LogitsOptions& options,
                                 const GradientBuffer& gradient_buffer = {});

@@ -8,7 +8,8 @@ namespace evenkeel::ops {
 
 /// The number of tokens in a chunk of linear_cross_entropy(): 128 MiB of logits, but at least 256
 /// tokens, since smaller products are slow, and at most 4,096.
-/// \param bytes  of one logit
+/// \param vocabulary  logits per token
+/// \param bytes       bytes per logit
 constexpr std::int64_t loss_chunk_tokens(std::int64_t vocabulary, std::int64_t bytes) {
   constexpr std::int64_t kBytes = std::int64_t{1} << 27, kLeast = 256, kMost = 4096, kStep = 64;
   const auto row = std::max<std::int64_t>(vocabulary, 1) * bytes;

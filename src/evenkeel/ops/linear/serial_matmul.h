@@ -3,23 +3,22 @@
 
 #include <ATen/core/Tensor.h>
 
-/// Single-threaded matmul for callers that parallelize themselves: inside
-/// a parallel region the calling thread computes it. On a CPU with AMX bfloat16 goes through
-/// kernels/cpu/gemm_amx.h, else through LibTorch.
+/// Single-threaded matmul for callers that parallelize themselves: inside a parallel region the
+/// calling thread computes it. bfloat16 on a CPU with AMX uses gemm_amx(), all else LibTorch.
 namespace evenkeel::ops {
 
-/// Whether matmuls of the dtype and device of x go through gemm_amx(), where a row of the result
-/// does not depend on other rows.
+/// True if matmuls of the dtype and device of x use gemm_amx(), where the bits of a row of the
+/// result do not depend on other rows.
 bool uses_amx_gemm(const at::Tensor& x);
 
 /// y = x w, all of one dtype.
 /// \param y  [n, columns]; written
 /// \param x  [n, depth]
-/// \param w  [depth, columns], or the transpose of such rows
+/// \param w  [depth, columns], row-major or the transpose of a row-major matrix
 void serial_matmul_out(const at::Tensor& y, const at::Tensor& x, const at::Tensor& w);
 
 /// As add_weight_gradient(): sum += dy^T x, or sum = dy^T x.
-/// \param sum  [rows, columns], of the dtype of dy, or float32 beside bfloat16; changed
+/// \param sum  [rows, columns], of the dtype of dy, or float32 if dy is bfloat16; updated in place
 /// \param dy   [n, rows]
 /// \param x    [n, columns]
 void serial_add_weight_gradient(const at::Tensor& sum, const at::Tensor& dy, const at::Tensor& x,

@@ -5,16 +5,16 @@
 
 namespace evenkeel::ops {
 
-/// Sums of rows: the dispatch and the combination of a mixture of experts.
+/// Sums of gathered rows: dispatch and combine of a mixture of experts.
 ///
 ///   y[n] = sum over j of x[rows[n, j]],   dx[m] = sum over j of dy[gradient_rows[m, j]]
 ///
-/// Terms are added in order of j, in float32 (float64 beside float64), and the sum is rounded once.
+/// Terms are added in order of j, in float32 (float64 if x is float64). The sum is rounded once.
 ///
 /// \param x              [M, D]; float32, bfloat16 or float64, on the CPU
 /// \param rows           [N] or [N, k], int64, 0 .. M - 1
-/// \param gradient_rows  [M] or [M, k], int64, 0 .. N - 1: for each row of x the rows of y that it
-///                       was added to
+/// \param gradient_rows  [M] or [M, k], int64, 0 .. N - 1: for each row of x the rows of y that
+///                       contain it
 /// \return y, [N, D]; differentiable once with respect to x
 /// \throws c10::Error if shapes, dtypes or devices do not fit, or a row does not exist
 at::Tensor gather_sum(const at::Tensor& x, const at::Tensor& rows, const at::Tensor& gradient_rows);

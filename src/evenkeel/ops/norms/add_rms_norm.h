@@ -8,12 +8,12 @@
 
 namespace evenkeel::ops {
 
-/// A residual addition and the norm that follows it, in one pass over memory.
+/// Residual addition and RMS norm in one pass over memory.
 ///
 ///   sum = residual + branch, rounded to their dtype
 ///   y   = rms_norm(sum, gain, epsilon)
 ///
-/// Both results carry gradient; residual and branch receive the same one.
+/// Both results are differentiable. The gradients of residual and branch are equal.
 ///
 /// \param residual, branch  [..., D], of one shape, dtype and device; float32, bfloat16, float64
 /// \param gain, epsilon     as in rms_norm()

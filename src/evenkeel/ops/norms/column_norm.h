@@ -9,23 +9,23 @@
 
 namespace evenkeel::ops {
 
-/// The result of column_norm(), and the statistics of each feature of each sequence.
+/// The result of column_norm(), with the statistics per sequence and feature.
 struct ColumnNormResult {
   at::Tensor y;         // [S, n, D], of the dtype of x
   at::Tensor mean;      // [S, D], float64, without a gradient
   at::Tensor variance;  // [S, D], float64, without a gradient; biased
 };
 
-/// Normalizes every feature over the positions of one sequence: batch normalization if all rows are
-/// one sequence (S = 1), instance normalization else.
+/// Normalizes each feature over the positions of each sequence: BatchNorm for S = 1, where all rows
+/// are one sequence; else InstanceNorm.
 ///
-///   y = gain * (x - mean) / denominator + bias,   denominator as row_norm() has it
+///   y = gain * (x - mean) / denominator + bias,   denominator as in row_norm()
 ///
-/// Computed in double and rounded once. All sums over positions are in the order of
+/// Computed in float64 and rounded once. All sums over positions are in the order of
 /// kernels/reduction_order.h.
 ///
 /// \param x           [S, n, D], float32, bfloat16 or float64, on the CPU
-/// \param gain, bias  [D], float64; absent: ones, zeros
+/// \param gain, bias  [D], float64; nullopt: ones, zeros
 /// \return y, of the shape and dtype of x; differentiable once with respect to x, gain and bias
 /// \throws c10::Error if shapes, dtypes or devices do not fit
 /// \source Ioffe and Szegedy 2015, arXiv:1502.03167, algorithm 1; Ulyanov, Vedaldi and Lempitsky

@@ -7,16 +7,16 @@
 
 namespace evenkeel::ops {
 
-/// Centres every row of `x`, divides it by its standard deviation, applies gain and bias.
+/// LayerNorm: centers each row of x, divides it by its standard deviation, applies gain and bias.
 ///
 ///   y = gain * (x - mean(x)) / sqrt(mean((x - mean(x))^2) + epsilon) + bias
 ///
-/// A large mean costs no digits of the deviation, and a constant row gives exactly the bias: sums
-/// are in double (of bfloat16 on processors with AMX in float32, where the mean is near 0; backward
-/// as those of rms_norm()). Range and rounding are those of rms_norm().
+/// A mean that is large against the deviation does not cancel digits. A constant row gives exactly
+/// the bias. Accumulation is float64; bfloat16 on a CPU with AMX: float32 if the mean is near 0.
+/// Range, rounding and backward precision are those of rms_norm().
 ///
 /// \param x           [..., D], float32, bfloat16 or float64, on CPU or CUDA
-/// \param gain, bias  [D], float64 beside float64 rows and else float32; none means ones, zeros
+/// \param gain, bias  [D], float64 if x is float64, else float32; nullopt: ones, zeros
 /// \param epsilon     in units of x^2, >= 0
 /// \return y, of the shape and dtype of x; differentiable once with respect to x, gain and bias
 /// \throws c10::Error if shapes, dtypes or devices do not fit

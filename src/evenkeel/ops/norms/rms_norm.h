@@ -7,19 +7,20 @@
 
 namespace evenkeel::ops {
 
-/// Divides every row of `x` by its root mean square, then applies a gain per feature.
+/// RMSNorm: divides each row of x by its root mean square, then applies a gain per feature.
 ///
 ///   y = gain * x / sqrt(mean(x^2) + epsilon)
 ///
-/// Row statistics are exact over the whole range of the dtype: rows of 1e30 in float32, or 1e200
-/// in float64, neither overflow nor vanish, forward or backward. A row of zeros gives zeros and a
-/// finite gradient, also with epsilon 0. Sums are in double, values are multiplied in float32 (all
-/// in double beside float64): a result is off by two units of its last place at most, in bfloat16
-/// by little more than half of one. Backward passes are in float32 unless nearly all of the
-/// gradient cancels: off by a few units in the last place of the row's largest value.
+/// Row statistics neither overflow nor underflow for any finite row (1e30 in float32, 1e200 in
+/// float64), forward and backward. A zero row gives zeros and a finite gradient, also with
+/// epsilon 0. Accumulation is float64 (docs/decisions/0011: bfloat16 with AMX partly float32);
+/// element-wise products are float32 (float64 if x is float64). Forward error: at most 2 ulp;
+/// bfloat16: little more than 0.5 ulp. The backward pass uses float32 if at least a quarter of the
+/// gradient remains after the projections (docs/decisions/0013), else float64. Its error is a few
+/// ulp of the largest value of the row.
 ///
 /// \param x        [..., D], float32, bfloat16 or float64, on CPU or CUDA
-/// \param gain     [D], float64 beside float64 rows and else float32; none means ones
+/// \param gain     [D], float64 if x is float64, else float32; nullopt: ones
 /// \param epsilon  in units of x^2, >= 0
 /// \return y, of the shape and dtype of x; differentiable once with respect to x and gain
 /// \throws c10::Error if shapes, dtypes or devices do not fit

@@ -7,17 +7,16 @@
 
 namespace evenkeel::ops {
 
-/// An RMS norm whose gain depends on the row.
+/// SeeDNorm: an RMS norm whose gain depends on the row.
 ///
 ///   y = (alpha tanh(x . beta) + gain) x / sqrt(mean(x^2) + epsilon) + bias
 ///
-/// Computed in double, in which squares beyond 1e154 overflow, and rounded once, to the dtype of x.
+/// Computed in float64, where squares of values above 1e154 overflow; rounded once.
 /// Gradients of vectors are summed over the rows in the order of kernels/reduction_order.h.
 ///
 /// \param x            [..., D]; float32, bfloat16 or float64, on the CPU
-/// \param alpha, beta  [D], or [1] for one value of all features; float64 beside float64 rows and
-///                     else float32
-/// \param gain, bias   the same; absent: ones, zeros
+/// \param alpha, beta  [D], or [1] for all features; float64 if x is float64, else float32
+/// \param gain, bias   shape and dtype as alpha; nullopt: ones, zeros
 /// \return y, of the shape and dtype of x; differentiable once with respect to all five
 /// \throws c10::Error if shapes, dtypes or devices do not fit
 /// \source arXiv:2510.22777 (SeeDNorm)

@@ -18,7 +18,7 @@ using cpu::KernelType;
 using cpu::mutable_data;
 using kernels::cpu::OpMathType;
 
-/// The vectors beside rows, [D] each.
+/// The parameters, [D] each.
 struct SeedNormVectors {
   SeedNormVectors(const Tensor& x, const Tensor& alpha_of, const Tensor& beta_of,
                   const OptionalTensor& gain_of, const OptionalTensor& bias_of)

@@ -5,15 +5,15 @@
 
 namespace evenkeel::ops {
 
-/// A matrix over an estimate of its largest singular value, times a learned scale.
+/// Sigma-Reparam: a matrix / estimate of its largest singular value * learned scale.
 ///
-///   w = (gamma / sigma) V,  sigma = left . V right;  where sigma is 0, w = gamma V
+///   w = (gamma / sigma) V,  sigma = left . V right;  w = gamma V if sigma is 0
 ///
-/// Computed in double and rounded once. left and right are constants to the gradient; they are
-/// cloned for the backward pass, so that power_iteration_() may change them before it.
+/// Computed in float64 and rounded once. left and right are detached, and cloned for the backward
+/// pass, so that power_iteration_() may change them before it.
 ///
 /// \param v      [rows, columns]; float32, bfloat16 or float64, on the CPU
-/// \param gamma  [1]; float64 beside float64, else float32
+/// \param gamma  [1]; float64 if v is float64, else float32
 /// \param left   [rows], of the dtype of gamma
 /// \param right  [columns], of the dtype of gamma
 /// \return w, of the shape and dtype of v; differentiable once with respect to v and gamma
@@ -29,8 +29,8 @@ at::Tensor sigma_reparam(const at::Tensor& v, const at::Tensor& gamma, const at:
 /// Call it under torch.no_grad().
 ///
 /// \param v      [rows, columns]; float32, bfloat16 or float64
-/// \param left   [rows]; float64 beside float64, else float32; changed
-/// \param right  [columns], of the dtype of left; changed
+/// \param left   [rows]; float64 if v is float64, else float32; updated in place
+/// \param right  [columns], of the dtype of left; updated in place
 /// \throws c10::Error if shapes, dtypes or devices do not fit
 void power_iteration_(const at::Tensor& v, const at::Tensor& left, const at::Tensor& right);
 

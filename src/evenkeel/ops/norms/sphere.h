@@ -3,12 +3,14 @@
 
 #include <ATen/core/Tensor.h>
 
-/// Residual connections on a sphere, in place of a sum; on the CPU. Computed in double and rounded
-/// once. Gradients of vectors and values are summed over the rows in the order of
+/// Residual updates on a sphere in place of the residual sum; on the CPU. Computed in float64 and
+/// rounded once. Gradients of parameters are summed over rows in the order of
 /// kernels/reduction_order.h.
 namespace evenkeel::ops {
 
-/// y = unit(u + step * (v - u)),  u = unit(start), v = unit(towards), unit(x) = x / max(|x|, 1e-12)
+/// The nGPT update:
+///   y = unit(u + step * (v - u)),  u = unit(start), v = unit(towards), unit(x) = x / max(|x|,
+///   1e-12)
 ///
 /// \param start, towards  [..., D] of one shape and dtype; float32, bfloat16 or float64
 /// \param step           [D] or [1], float64
@@ -17,16 +19,16 @@ namespace evenkeel::ops {
 /// \source Loshchilov et al. 2024, arXiv:2410.01131, eq. 10
 at::Tensor sphere_step(const at::Tensor& start, const at::Tensor& towards, const at::Tensor& step);
 
-/// A step from x along the sphere through x, in the direction t, the part of g that is orthogonal
-/// to x:
+/// The GeoNorm update: a step from x along the sphere through x, in the direction of t, the part of
+/// g that is orthogonal to x:
 ///
 ///   y = x cos(a) + |x| t / |t| sin(a),  a = min(decay (scale min(|t| / |x|, pi/4) + bias), pi/4),
 ///
-/// and x + g where x is zero.
+/// and y = x + g for a zero row x.
 ///
 /// \param x, g         [..., D] of one shape and dtype; float32, bfloat16 or float64
 /// \param scale, bias  [1], float64
-/// \param decay        of the angle, the same for all rows
+/// \param decay        factor of the angle, equal for all rows
 /// \return y, of their shape and dtype; differentiable once with respect to all four
 /// \throws c10::Error if shapes, dtypes or devices do not fit
 /// \source arXiv:2601.22095 (GeoNorm)

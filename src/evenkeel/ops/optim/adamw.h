@@ -8,23 +8,24 @@
 
 namespace evenkeel::ops {
 
-/// What one AdamW step reads and writes: flat, contiguous buffers of one length N and one device.
+/// The tensors of one AdamW step: flat, contiguous, of equal length N, on one device. torch.optim
+/// names: first is exp_avg, second is exp_avg_sq.
 struct AdamwBuffers {
   at::Tensor weight;               // [N], float32 or float64; written
-  at::Tensor first;                // [N], of the dtype of weight: mean of gradients; written
-  at::Tensor second;               // [N], of the dtype of weight: mean of their squares; written
+  at::Tensor first;                // [N], dtype of weight: moving mean of gradients; written
+  at::Tensor second;               // [N], dtype of weight: moving mean of squares; written
   at::Tensor gradient;             // [N], float32, float64 or bfloat16
   std::optional<at::Tensor> copy;  // [N], bfloat16: the new weight, rounded; written
 };
 
-/// The numbers of one AdamW step.
+/// The hyperparameters of one AdamW step.
 struct AdamwStep {
   double lr = 0;
   double beta1 = 0.9;
   double beta2 = 0.95;
   double epsilon = 1e-8;
   double weight_decay = 0;
-  double gradient_scale = 1;  // the clip factor, the loss scale: the gradient times this is used
+  double gradient_scale = 1;  // factor of the gradient: clipping and loss scale
   std::int64_t step = 1;      // counts from 1
 };
 

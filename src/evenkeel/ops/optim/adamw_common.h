@@ -10,16 +10,16 @@
 #include "evenkeel/kernels/adamw_factors.h"
 #include "evenkeel/ops/optim/adamw.h"
 
-/// What the adapters of adamw_ share, on every device.
+/// Shared by the CPU and CUDA adapters of adamw_.
 namespace evenkeel::ops {
 
 /// \throws c10::Error, which begins with [adamw_], if buffers do not fit each other or the step
 void check_adamw(const AdamwBuffers& buffers, const AdamwStep& step);
 
-/// check_adamw(); then bumps autograd's versions of the buffers that the step writes.
+/// check_adamw(), then bump_version() of all tensors that the step writes.
 void begin_adamw(const AdamwBuffers& buffers, const AdamwStep& step);
 
-/// The numbers of a step, turned into what each weight is multiplied with.
+/// The coefficients of the element-wise update, computed from the hyperparameters.
 kernels::AdamwFactors factors_of(const AdamwStep& step);
 
 /// Calls update.operator()<W, G>() with the types of weight and gradient.

@@ -5,11 +5,11 @@
 
 namespace evenkeel::ops {
 
-/// The sum of the squares of all values of `x`, in double: blocks of fixed size, then a fixed
-/// binary tree, so that it has the same bits for any number of threads.
+/// The sum of squares of all values of x, in float64: blocks of fixed size, then a fixed binary
+/// tree. The bits do not depend on the number of threads.
 ///
-/// A NaN or an infinity anywhere in x makes the result NaN or infinite. For float32 and bfloat16
-/// nothing else does: their squares cannot overflow a double. Values of float64 beyond 1e154 can.
+/// The result is finite if and only if all values are finite. Exception: squares of float64 values
+/// above 1e154 overflow.
 ///
 /// \param x  any shape; float32, bfloat16 or float64; an empty x gives 0
 double sum_of_squares(const at::Tensor& x);

@@ -7,9 +7,9 @@
 
 namespace evenkeel::study {
 
-/// The covariates in which compared arms differ although no axis varies just that covariate:
-/// tokens, parameters without those of norms, initialisation, precision. Compared are the arms of
-/// each verdict; arms that share a value form one group.
+/// Covariates that differ between compared arms although no axis varies exactly that covariate:
+/// tokens, non-norm parameters, initialization, precision. The arms of each verdict are compared.
+/// Arms with equal values form one group.
 std::vector<Confounder> confounders(const Results& results);
 
 }  // namespace evenkeel::study

@@ -7,20 +7,21 @@
 
 namespace evenkeel::study {
 
-/// All hypotheses of a study that are tested together. One that is added twice counts once.
+/// A family of hypotheses for correction by Holm. A hypothesis that is added twice counts once.
 class HypothesisFamily {
  public:
-  /// \param hypothesis  names it: equal hypotheses have equal names
-  /// \param p  its p-value, which a later correction replaces; lives until then
+  /// \param hypothesis  unique name; equal hypotheses have equal names
+  /// \param p           p-value, overwritten by apply_holm(); must outlive this object
   void add(const std::string& hypothesis, double& p);
 
-  /// Whether it was added.
+  /// True if a hypothesis of this name was added.
   bool contains(const std::string& hypothesis) const { return p_values_.contains(hypothesis); }
 
-  /// How many there are.
+  /// The number of distinct hypotheses.
   std::size_t size() const { return p_values_.size(); }
 
-  /// Corrects them together. \source Holm 1979
+  /// Holm-adjusts all p-values in place.
+  /// \source Holm 1979
   void apply_holm();
 
  private:

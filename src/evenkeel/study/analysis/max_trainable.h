@@ -7,10 +7,10 @@
 
 namespace evenkeel::study {
 
-/// The uncorrected verdicts of a claim of the kind `further`: does `of` train up to a larger value
-/// of the axis `along` than `than`? One verdict for each combination of the remaining axes; p is
-/// that of a sign test over the seeds. The outcome still ignores p; not_measured if a run is
-/// missing.
+/// The uncorrected verdicts of a claim of kind `further`: comparisons of the largest stable value
+/// of the axis Claim::along between the arms Claim::of and Claim::than. One verdict per combination
+/// of the remaining axes. p: sign test over seeds. The outcome does not depend on p yet;
+/// not_measured if a run is missing.
 std::vector<Verdict> max_trainable_verdicts(const Results& results, const Claim& claim);
 
 }  // namespace evenkeel::study

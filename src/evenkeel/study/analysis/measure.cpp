@@ -43,7 +43,7 @@ double probe_value(const report::Run& run, const Measure& measure) {
   return reduced(map->at(step), measure.reduction);
 }
 
-/// The first of what is measured on: of the text out of distribution, or of that of validation.
+/// The first file of the out-of-distribution text or of the validation text.
 const std::string& evaluated_text(const config::Data& data, bool is_ood) {
   if (is_ood) return data.ood.front();
   return data.validation.front() == "auto" ? data.train.front() : data.validation.front();

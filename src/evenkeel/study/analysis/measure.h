@@ -10,33 +10,35 @@
 
 namespace evenkeel::study {
 
-/// A kind of measure as one row: its name in TOML, its words in reports, its value.
+/// A kind of measure: TOML key, name and unit in reports, and value.
 struct MeasureRow {
   Measure::Kind kind;
   std::string key;                      // `measure = "val_loss"`
   std::string name;                     // "validation loss"
   std::string unit;                     // "nats per token"; "" without a unit
-  double (*value)(const report::Run&);  // NaN if the run did not measure it
+  double (*value)(const report::Run&);  // NaN if not recorded
 };
 
-/// All kinds but Measure::Kind::probe, in the order of the enumerators.
+/// All kinds except Measure::Kind::probe, in the order of the enumerators.
 const std::vector<MeasureRow>& measure_rows();
 
 /// The row of a kind; nullptr for Measure::Kind::probe.
 const MeasureRow* measure_row(Measure::Kind kind);
 
-/// The measure of a run; NaN if the run did not record it.
+/// The value of a measure in a run; NaN if not recorded.
 double measured_value(const report::Run& run, const Measure& measure);
 
-/// The median of the logged step times in milliseconds; NaN without any.
+/// The median step time over logged steps, in ms; NaN without logged steps.
 double median_step_milliseconds(const report::Run& run);
 
-/// \throws Error (usage) if runs of this configuration do not record it: a probe at that step, the
-///         entropy of text that has none; a time, where runs are not `exclusive`
+/// Checks that runs of this configuration record the measure.
+/// \throws Error (usage) for a probe that is not taken at that step, a gap for a text of unknown
+///         entropy, or a step time if runs are not `exclusive`
 void check_measure(const Measure& measure, const config::Config& config, bool exclusive);
 
-/// Why a run counts as failed: it diverged, or its last validation loss is not finite or above
-/// `fails_above` (0: only the former); "" if it did not.
+/// The reason why a run counts as failed: it diverged, or its last validation loss is not finite or
+/// is above `fails_above`; "" if the run did not fail.
+/// \param fails_above  nats per token; 0: no limit
 std::string failure_reason(const report::Run& run, double fails_above);
 
 }  // namespace evenkeel::study

@@ -23,7 +23,7 @@ std::string hypothesis_name(const Verdict& verdict, const Measure& measure) {
   return text(measure.name(), '\n', first, '\n', second, '\n');
 }
 
-/// Whether its p-value is one of something; of what is not measured or judged it is 1.
+/// True if the verdict has a p-value. Without a measurement or a test, p is 1.
 bool is_tested(const Verdict& verdict) {
   const bool is_measured = verdict.difference || verdict.p < 1;
   return !verdict.not_tested && (is_measured || verdict.outcome != Outcome::not_measured);

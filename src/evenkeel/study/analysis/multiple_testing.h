@@ -5,16 +5,15 @@
 
 namespace evenkeel::study {
 
-/// Whether a claim is tested by a sign test: how far or whether runs train.
+/// True for the kinds that a sign test decides: `trains`, `fails` and `further`.
 bool uses_sign_test(const Claim& claim);
 
-/// How many p-values the claims of a study have at most: those that are corrected together.
+/// The largest number of p-values of the claims of a study: the size of their Holm family.
 std::size_t hypothesis_count(const Study& study);
 
-/// Corrects the p-values of all verdicts for how many there are (Holm): those of claims together,
-/// and those of comparisons with the baseline that no claim asks for. A comparison that two claims
-/// name counts once, and what is not measured yet counts, too. Says how many seeds each would need
-/// at the strictest level of its family.
+/// Holm-adjusts the p-values of all claims, and separately of the comparisons with the baseline
+/// that no claim contains. A comparison in two claims counts once. Pending claims count in the size
+/// of the family. Also sets Verdict::required_seeds at the strictest level of the family.
 void correct_p_values(Results& results);
 
 }  // namespace evenkeel::study

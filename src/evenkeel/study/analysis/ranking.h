@@ -10,26 +10,26 @@
 
 namespace evenkeel::study {
 
-/// How many runs of an arm are in this state.
+/// The number of runs of an arm in this state.
 std::int64_t run_count(const Arm& arm, SeedRun::State state);
 
 /// The arm of this name; nullptr if there is none.
 const Arm* find_arm(const Results& results, const std::string& name);
 
-/// The measure of the runs that finished.
+/// The values of the measure in finished runs.
 std::vector<double> finished_values(const Arm& arm);
 
-/// Their mean; NaN without any.
+/// The mean of finished_values(); NaN without finished runs.
 double mean_value(const Arm& arm);
 
-/// Whether others are compared with it.
+/// True if `arm` is the baseline of the study.
 bool is_baseline(const Study& study, const Arm& arm);
 
-/// How an arm compares with its baseline; nullptr if it does not.
+/// The comparison of an arm with its baseline; nullptr if there is none.
 const Verdict* baseline_verdict(const Results& results, const Arm& arm);
 
-/// The arms from the lowest difference to the highest, a baseline at 0; where nothing can be
-/// compared, by their means. Arms without a difference follow, those without any value come last.
+/// Indices of the arms, sorted by difference from the baseline (baseline: 0), lowest first; by mean
+/// if there are no differences. Arms without a difference follow; arms without values are last.
 std::vector<std::size_t> ranking(const Results& results);
 
 }  // namespace evenkeel::study

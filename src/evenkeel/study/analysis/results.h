@@ -18,24 +18,29 @@ namespace evenkeel::study {
 
 /// One run of an arm: one seed.
 struct SeedRun {
-  enum class State { finished, failed, crashed, missing };  // failed: an outcome, not a mishap
+  enum class State {
+    finished,
+    failed,
+    crashed,
+    missing
+  };  // failed: diverged, a result; crashed: an error
   State state = State::missing;
   std::string reason;  // "loss 3.41 above 2.5", "not finite at step 120", "exit code 70, twice"
   std::int64_t seed = 0;
-  std::string key;   // its folder in the run cache
-  double value = 0;  // of the study's measure; NaN unless finished
-  report::Run run;   // empty unless there is one
+  std::string key;   // folder in the run cache
+  double value = 0;  // measure of the study; NaN unless finished
+  report::Run run;   // empty if the run is missing
 };
 
 /// One combination of the axes.
 struct Arm {
   std::string name;                           // "hybrid_norm, layers 16"
   std::map<std::string, std::string> labels;  // axis -> label
-  std::vector<SeedRun> seed_runs;             // one a seed, in the order of the study's seeds
+  std::vector<SeedRun> seed_runs;             // one per seed, in the order of Study::seeds
   std::int64_t parameters = 0, norm_parameters = 0;
-  double norms_share = 0;        // FLOPs of norms over those of products and attention
-  double paper_norms_share = 0;  // the same as the paper counts it
-  double tokens = 0;             // that a run of it reads
+  double norms_share = 0;        // norm FLOPs / (GEMM + attention FLOPs)
+  double paper_norms_share = 0;  // nn::paper_norms_share()
+  double tokens = 0;             // tokens per run
   std::string init;              // "scheme (megatron)", "normal"
   std::string precision;         // "bfloat16"
   std::string tuned_value;       // the value that the search chose; "" without one
@@ -46,15 +51,15 @@ struct SearchResult {
   std::size_t arm = 0;
   struct Trial {
     std::string value;
-    double share = 1;  // of the steps
-    double loss = 0;   // NaN: failed
-    std::string key;   // its folder in the run cache
+    double share = 1;  // fraction of the steps of a full run
+    double loss = 0;   // validation loss; NaN: failed
+    std::string key;   // folder in the run cache
     bool crashed = false;
   };
-  std::vector<Trial> trials;  // in the order in which they were made
+  std::vector<Trial> trials;  // in order of execution
   std::string chosen;
-  bool all_failed = false;  // no value trained: the first was taken
-  bool at_edge = false;     // the best is the first or the last of the range: it may lie beyond
+  bool all_failed = false;  // no trial succeeded: the first value is used
+  bool at_edge = false;     // the best value is at an end of the range
 };
 
 /// Why a measured difference was not tested.
@@ -62,52 +67,52 @@ struct NotTested {
   enum class Kind {
     missing_runs,    // some seeds have neither finished nor failed
     cpu_contention,  // other processes took too much CPU time while steps were timed
-    zero_variance    // of `equivalent`: each arm has one value under all seeds
+    zero_variance    // `equivalent` only: each arm has one value under all seeds
   };
   Kind kind = Kind::missing_runs;
-  std::vector<std::string> arms;  // of missing_runs: the arms that lack runs
-  std::int64_t contended = 0;     // of cpu_contention: runs above CpuContention::kMaxShare
-  std::int64_t total = 0;         // of cpu_contention: all finished runs of both arms
-  double max_share = 0;           // of cpu_contention: the largest share of CPU time, 0 .. 1
+  std::vector<std::string> arms;  // missing_runs: arms with missing runs
+  std::int64_t contended = 0;     // cpu_contention: runs above CpuContention::kMaxShare
+  std::int64_t total = 0;         // cpu_contention: finished runs of both arms
+  double max_share = 0;           // cpu_contention: largest share of CPU time, 0 .. 1
 };
 
-/// The result of one claim for one pair of arms, or of one arm against its baseline. Data only:
-/// report/verdict_text.h makes the sentence.
+/// The result of one claim for one pair of arms, or of one arm against its baseline.
+/// report/verdict_text.h writes the sentence.
 struct Verdict {
   enum class Outcome { supported, contradicted, inconclusive, not_measured, not_tested };
   Outcome outcome = Outcome::not_measured;
-  std::optional<std::size_t> claim;  // index into the study's claims; none: against the baseline
-  std::string where;                 // "layers 16"; "" if the claim has a single place
+  std::optional<std::size_t> claim;  // index into Study::claims; nullopt: against the baseline
+  std::string where;                 // values of the remaining axes: "layers 16"; may be ""
   std::string arm, reference;        // names of the arms; reference "" for `trains` and `fails`
   std::optional<PairedDifference> difference;  // arm minus reference
   std::optional<NotTested> not_tested;         // set if and only if the outcome is not_tested
   bool is_failure_test =
-      false;     // p (of `equivalent`: p_nonequivalence) is Fisher's test of failures
-  double p = 1;  // corrected with its family (Holm)
-  double p_nonequivalence = 1;  // of `equivalent`: of |difference| > margin; corrected
+      false;     // p (`equivalent`: p_nonequivalence) is from Fisher's test of failures
+  double p = 1;  // Holm-adjusted
+  double p_nonequivalence = 1;  // `equivalent`: H0 |difference| <= margin; Holm-adjusted
   std::optional<std::int64_t> required_seeds;  // for 80 % power at this effect size
-  // Of `further`, by seed: the largest value of the axis up to which all runs finish; NaN if a run
-  // is missing, -infinity if the first run fails.
+  // `further`, one per seed: the largest value of the axis up to which all runs finish; NaN if a
+  // run is missing, -infinity if the first run fails.
   std::vector<double> arm_max, reference_max;
 };
 
-/// The sign of a measured difference against the sign of the published one (Claim::paper).
+/// Comparison of the signs of the measured and the published difference (Claim::paper).
 enum class Direction { agrees, disagrees, inconclusive, unknown };
 Direction direction_of(const Claim& claim, const Verdict& verdict);
 
-/// A property that should be equal in compared arms, but is not, although no axis compares it.
+/// A covariate that differs between compared arms and is not itself an axis.
 struct Confounder {
   /// The arms that share one value.
   struct Group {
     std::string value;              // "megatron", "2,048"
     std::vector<std::string> arms;  // names, in the order of Results::arms
   };
-  std::string covariate;      // "initialisation"
-  std::vector<Group> groups;  // two or more, by their first arms
+  std::string covariate;      // name, as in reports
+  std::vector<Group> groups;  // two or more, ordered by first arm
 };
 
 struct PowerLawFit {
-  std::string name;  // of the arms it goes through: "pre_norm"
+  std::string name;  // common name of the fitted arms: "pre_norm"
   std::vector<double> sizes, values;
   PowerLaw law;
 };
@@ -115,20 +120,20 @@ struct PowerLawFit {
 struct Results {
   Study study;
   std::vector<Arm> arms;
-  std::vector<Verdict> verdicts;           // of claims, in their order
-  std::vector<Verdict> baseline_verdicts;  // of arms, in their order
+  std::vector<Verdict> verdicts;           // of claims, in the order of Study::claims
+  std::vector<Verdict> baseline_verdicts;  // one per compared arm, in the order of arms
   std::vector<SearchResult> search_results;
   std::vector<PowerLawFit> fits;
   std::vector<Confounder> confounders;
-  std::vector<std::string> definition_changes;  // of the study file, after it was begun
+  std::vector<std::string> definition_changes;  // changes of the study file since the first run
   std::string provenance;                       // version, commit, processor
-  std::string command;                          // that repeats it
-  double seconds = 0;                           // of training, all runs, searches included
-  double search_share = 0;                      // of these, in searches
+  std::string command;                          // command line that repeats the study
+  double seconds = 0;                           // training time of all runs, with searches
+  double search_share = 0;                      // fraction of `seconds` in searches
   bool is_complete = false;                     // all runs have finished or failed
 };
 
-/// The claim that a verdict is about; nullptr for a comparison with the baseline.
+/// The claim of a verdict; nullptr for a comparison with the baseline.
 const Claim* claim_of(const Results& results, const Verdict& verdict);
 
 }  // namespace evenkeel::study

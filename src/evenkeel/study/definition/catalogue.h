@@ -6,15 +6,16 @@
 
 namespace evenkeel::study {
 
-/// The studies that the program brings along, sorted by name.
+/// The names of the built-in studies, sorted.
 std::vector<std::string> catalogue();
 
-/// A study file: of the catalogue by its name, or any by its path.
+/// A study file: built-in, or read from a path.
 struct StudyFile {
   std::string path;  // for messages: "studies/placement.toml"
   std::string toml;
 };
-/// \throws Error (usage) with the nearest name; Error (io)
+/// Finds a study by name or path.
+/// \throws Error (usage) with the nearest name if there is none; (io) if the file cannot be read
 StudyFile find_study(const std::string& name_or_file);
 
 }  // namespace evenkeel::study

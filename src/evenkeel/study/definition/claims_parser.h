@@ -8,8 +8,8 @@
 
 namespace evenkeel::study {
 
-/// `measure`, `baseline` and `claims` of a study file, whose axes `study` has.
-/// \throws Error (usage) for what names no axis, value, measure or kind
+/// Parses `measure`, `baseline` and `claims` of a study file. Study::axes must be set.
+/// \throws Error (usage) for an unknown axis, value, measure or kind
 void parse_claims(Study& study, config::TableReader& top, const std::string& where);
 
 }  // namespace evenkeel::study

@@ -9,116 +9,118 @@
 #include <utility>
 #include <vector>
 
-/// What a study file says: a grid of runs, and claims about them (docs/studies.md).
+/// The definition of a study: a grid of runs, and claims about them (docs/studies.md).
 namespace evenkeel::study {
 
-/// One value of an axis: how it is called, and what it sets.
+/// One value of an axis: its label and its settings.
 struct AxisValue {
   std::string label;
   std::vector<std::string> settings;  // as after --set: "schedule.peak=0.002"
 };
 
-/// One dimension of the grid. `name` is the key that its values set, or a word of the file's own
-/// where the values are tables of keys.
+/// One dimension of the grid. `name` is the key that its values set, or a free name if the values
+/// are tables of keys.
 struct Axis {
   std::string name;
   std::vector<AxisValue> values;
 };
 
-/// Some arms: axis -> label. An axis that is not named may have any value.
+/// A subset of the arms: axis -> label. Axes without an entry may have any value.
 using Selection = std::map<std::string, std::string>;
 
-/// A number that a run comes to; less is better, of all that are no probe's.
+/// A number that is measured in each run. Lower is better, except for probes.
 struct Measure {
   enum class Kind {
     val_loss,
     val_gap,
     loss,
-    val_wrong,  // share of the answers got wrong, of a text that has some
+    val_wrong,  // error rate (1 - exact match), for texts with answers
     ood_loss,   // of data.ood
     ood_wrong,
-    step_time,  // ln of the median milliseconds of a step: times are compared by their ratio
+    step_time,  // ln(median step time in ms), so that differences are log ratios
     probe
   };
-  /// What a profile over blocks comes to.
+  /// The reduction of a profile over layers to one number.
   enum class Reduction { slope, steepness, spread, mean, largest, first, last };
   Kind kind = Kind::val_loss;
-  std::string probe, part;  // of probes.jsonl: "grad_norm", "block"
-  std::int64_t step = 0;    // 0: the last one that was probed
+  std::string probe, part;  // fields of probes.jsonl: "grad_norm", "block"
+  std::int64_t step = 0;    // step of the probe; 0: the last probed step
   Reduction reduction = Reduction::mean;
   std::string name() const;             // "validation loss", "slope of grad_norm at step 100"
-  std::string unit() const;             // as reports show it: "nats per token", "ms"
-  std::string difference_unit() const;  // the same of a difference: "nats per token", "%"
+  std::string unit() const;             // in reports: "nats per token", "ms"
+  std::string difference_unit() const;  // of a difference, in reports: "nats per token", "%"
   bool operator==(const Measure&) const = default;
 };
 
-/// Something that is said of the runs, and can turn out wrong.
+/// A falsifiable claim about the runs. `of` is the arm, `than` the reference.
 struct Claim {
   enum class Kind {
     lower,       // the measure is lower in `of` than in `than`
-    equivalent,  // they differ by less than `margin`
+    equivalent,  // the measures of `of` and `than` differ by less than `margin`
     trains,      // fewer than half of the runs of `of` fail
-    fails,       // more than half of them do
-    further,     // along an axis `of` trains up to a larger value than `than`
+    fails,       // more than half of the runs of `of` fail
+    further,     // the largest stable value of the axis `along` is larger for `of`
   };
   Kind kind = Kind::lower;
   std::string says;  // a sentence
   Selection of, than;
-  Selection at;  // where it is looked at; everywhere without it
+  Selection at;  // restricts the claim to these values; empty: all
   Measure measure;
-  double margin = 0;  // of `equivalent`
-  std::string along;  // of `further`: an axis whose labels are numbers
-  double paper = std::numeric_limits<double>::quiet_NaN();  // `of` less `than`, as published
-  std::string source;                                       // where: "Table 13"
+  double margin = 0;  // `equivalent`: in the unit of the measure
+  std::string along;  // `further`: an axis with numeric labels
+  double paper = std::numeric_limits<double>::quiet_NaN();  // published `of` minus `than`
+  std::string source;                                       // place in the paper: "Table 13"
 };
 
-/// The search for each arm's own best value of one key.
+/// The search for the best value of one key, per arm.
 struct SearchConfig {
   std::string key;                  // "schedule.peak"
   std::vector<std::string> values;  // TOML
-  std::vector<double> rungs;        // shares of the run's steps; after each the better half stays
-  std::int64_t seed = 0;            // of the search: none of the grid's
+  std::vector<double> rungs;        // fractions of the steps; each rung promotes the better half
+  std::int64_t seed = 0;            // seed of the search, not in Study::seeds
 };
 
 /// A study at one size.
 struct Study {
-  std::string name;  // of the file: "placement"
+  std::string name;  // name of the file: "placement"
   std::string size;  // "smoke"
   std::string title, question, source;
-  std::vector<std::string> settings;  // of all runs; "preset=NAME" may be the first
+  std::vector<std::string> settings;  // settings of all runs; "preset=NAME" may be the first
   std::vector<Axis> axes;             // without the seeds
   std::vector<std::int64_t> seeds;
   std::optional<SearchConfig> tune;
   Measure measure;
-  Selection baseline;      // every other arm is compared with it; may be empty
-  double fails_above = 0;  // a run whose last validation loss is higher has failed; nats
-  bool exclusive = false;  // TOML key `alone`: one run at a time, so that steps can be timed
-  double minutes = 0;      // no run is started later than this; 0: no limit
-  std::string power_law = "none";  // or "parameters": fit the measure against their number
+  Selection baseline;      // the arms that all other arms are compared with; may be empty
+  double fails_above = 0;  // a run with a higher last validation loss has failed; nats per token
+  bool exclusive = false;  // TOML key `alone`: one run at a time, for step times
+  double minutes = 0;      // no run starts after this time in the study; 0: no limit
+  std::string power_law = "none";  // "parameters": fit the measure against the number of parameters
   std::vector<Claim> claims;
-  std::string text;  // the file
+  std::string text;  // content of the file
 };
 
-/// A label as a number, "1e-3" or "16"; empty if it is none.
+/// A label as a number, "1e-3" or "16"; nullopt if it is not numeric.
 std::optional<double> number_of(const std::string& label);
 
-/// The sizes that a study file has, in its order; \throws as parse_study()
+/// The sizes of a study file, in the order of the file.
+/// \throws as parse_study()
 std::vector<std::string> sizes_of(const std::string& toml, const std::string& path);
 
-/// \param toml  the content of a file, `path` its name for messages; `size` must be one of its
-///              sizes, or empty if it has none
-/// \throws Error (usage): unknown keys, empty grids, claims about arms that the grid does not have
+/// Parses a study file.
+/// \param toml  content of the file
+/// \param path  name of the file, for messages
+/// \param size  one of sizes_of(); "" if the file has none
+/// \throws Error (usage) for unknown keys, empty grids, or claims about arms outside the grid
 Study parse_study(const std::string& toml, const std::string& path, const std::string& size);
 
-/// Sets a key of all runs beside the file: `--set KEY=VALUE`. It replaces what [settings] says of
-/// it.
-/// \throws Error (usage) if an axis, the search or `seeds` decides it
+/// Applies `--set KEY=VALUE` to all runs. It replaces the value in [settings].
+/// \throws Error (usage) if an axis, the search or `seeds` sets this key
 void add_setting(Study& study, const std::string& setting);
 
-/// Seeds in place of the file's: `--seeds 12` are 1 to 12, `--seeds 9-16` those from 9 to 16, for a
-/// claim that others have suggested.
+/// Replaces the seeds of the file: `--seeds 12` means 1 to 12; `--seeds 9-16` means 9 to 16, for a
+/// confirmatory test of a claim that seeds 1 to 8 suggested.
 /// \param argument  "12" or "9-16"
-/// \throws Error (usage) if one of them is the search's
+/// \throws Error (usage) if a seed is that of the search
 void set_seeds(Study& study, const std::string& argument);
 inline constexpr std::int64_t kMaxSeeds = 1000;
 

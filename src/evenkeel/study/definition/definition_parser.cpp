@@ -246,7 +246,7 @@ void check_seeds(const Study& study, const std::string& where) {
                                 study.tune->seed));
 }
 
-/// What stands above the grid.
+/// Parses the keys with a single value, and the seeds.
 void parse_scalars(Study& study, TableReader& top) {
   study.title = top.string("title", study.name);
   study.question = top.string("question", "");

@@ -15,23 +15,24 @@ namespace evenkeel::study {
 struct GridPoint {
   std::string name;                           // "hybrid_norm, layers 16"
   std::map<std::string, std::string> labels;  // axis -> label
-  std::vector<std::string> settings;          // what it sets
+  std::vector<std::string> settings;          // settings of all its labels
 };
 
 /// All combinations; the first axis changes slowest.
 std::vector<GridPoint> grid_points(const Study& study);
 
-/// Whether a combination is one of the selection.
+/// True if a combination is in the selection.
 bool matches(const std::map<std::string, std::string>& labels, const Selection& selection);
 
-/// The labels on the axes that are not named: what two arms of a pair share, and how it is called:
-/// "layers 16".
+/// The labels on the axes that `named` does not contain, which the arms of a pair share.
+/// labels_text() writes them as "layers 16".
 Selection remaining_labels(const std::map<std::string, std::string>& labels,
                            const Selection& named);
 std::string labels_text(const Study& study, const std::map<std::string, std::string>& labels);
 
-/// The configuration of one run. \param overrides  settings above all others
-/// \throws Error (usage), SchemeError, with the arm's name before it
+/// The configuration of one run.
+/// \param overrides  settings with the highest precedence
+/// \throws Error (usage), SchemeError; the message begins with the name of the arm
 config::Config config_of(const Study& study, const GridPoint& point, std::int64_t seed,
                          const std::vector<std::string>& overrides);
 

@@ -12,22 +12,22 @@
 namespace evenkeel::study {
 
 /// The folder of one study at one size, owned by this process:
-///   study.toml   the file
-///   study.json   what of it, and of the command, decides which runs there are, and the claims
-///                about them
-///   logs/        what each process printed, and what it was started with
+///   study.toml   the study file
+///   study.json   the parts of file and command line that determine runs and claims
+///   logs/        configuration and output of each process
 ///   report.html  report.md  runs.csv
 class StudyFolder {
  public:
-  /// Begins it, or goes on with it.
-  /// \param allow_changes  the study may differ from what the folder was begun with
-  /// \throws Error (differs) that names what differs; Error (usage) for what is no study's folder;
-  ///         Error (busy); Error (io)
+  /// Creates the folder, or resumes the study in it.
+  /// \param allow_changes  true: the study may differ from study.json
+  /// \throws Error (differs) with the difference; (usage) if the folder is no study folder; (busy)
+  /// if
+  ///         another process has locked it; (io)
   StudyFolder(const std::filesystem::path& folder, const Study& study, bool allow_changes);
 
   std::filesystem::path logs() const { return folder_ / "logs"; }
 
-  /// What was changed after the study was begun, with --override: "[[claims]] had ..., but has ..."
+  /// Changes with --override since the study was created: "[[claims]] had ..., but has ..."
   const std::vector<std::string>& changes() const { return changes_; }
 
  private:

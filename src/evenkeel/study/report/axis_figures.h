@@ -7,9 +7,9 @@
 
 namespace evenkeel::study {
 
-/// For each axis of numbers the measure against it: learning-rate basins, loss against depth. Means
-/// with 95 % intervals; failed runs are crosses at the upper edge. The axis is logarithmic if it is
-/// a peak rate or spans a factor of 8.
+/// Charts of the measure against each numeric axis: learning-rate sweeps, loss against depth. Means
+/// with 95 % intervals; failed runs are crosses at the upper edge. The x axis is logarithmic for a
+/// peak learning rate, or for values that span a factor of 8.
 std::string axis_figures(const Results& results);
 
 }  // namespace evenkeel::study

@@ -7,14 +7,14 @@
 
 namespace evenkeel::study {
 
-/// A row a run: arm, its label on every axis, seed, state, why, the study's measure, last training
-/// and validation loss, parameters, tokens, folder in the run cache. What is not there is empty. No
-/// times: equal results give equal bytes.
-/// \source RFC 4180, but for lines that end in LF
+/// CSV with one row per run: arm, label on every axis, seed, state, reason, measure of the study,
+/// last training and validation loss, parameters, tokens, folder in the run cache. Missing values
+/// are empty. Equal results give equal bytes, so there are no times.
+/// \source RFC 4180, except that lines end in LF
 std::string runs_csv(const Results& results);
 
-/// A row a trial of the search: arm, value, share of the steps, state, validation loss, whether it
-/// was chosen, folder in the run cache; "" without a search.
+/// CSV with one row per trial of the search: arm, value, fraction of the steps, state, validation
+/// loss, chosen or not, folder in the run cache; "" without a search.
 std::string searches_csv(const Results& results);
 
 }  // namespace evenkeel::study

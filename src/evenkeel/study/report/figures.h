@@ -7,8 +7,8 @@
 
 namespace evenkeel::study {
 
-/// All figures of a study as HTML: differences to the baseline, loss curves, the measure against
-/// each axis of numbers, scaling fits, what probes saw.
+/// All figures of a study as HTML: differences from the baseline, loss curves, measure against
+/// numeric axes, scaling fits, probes.
 std::string figures(const Results& results);
 
 /// Points and fitted power laws on logarithmic axes, with their exponents; "" without fits.

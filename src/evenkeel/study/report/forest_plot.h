@@ -7,8 +7,8 @@
 
 namespace evenkeel::study {
 
-/// The difference of each arm to its baseline with the 95 % interval, a row an arm, from the lowest
-/// to the highest; cut into figures that fit a printed page. "" without a baseline.
+/// A forest plot: one row per arm with its difference from the baseline and the 95 % interval,
+/// lowest first; split into figures that fit a printed page. "" without a baseline.
 std::string forest_plot(const Results& results);
 
 }  // namespace evenkeel::study

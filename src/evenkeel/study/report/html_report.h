@@ -7,9 +7,9 @@
 
 namespace evenkeel::study {
 
-/// One self-contained HTML page: verdicts, the arms beside the baseline, figures, the paper's
-/// figures beside ours, what makes the comparison fair, everything that repeats it. Equal results
-/// give equal bytes but for the one element `<p class="times">`.
+/// One self-contained HTML page: verdicts, arms compared with the baseline, figures, comparison
+/// with published numbers, confounders, command and provenance. Equal results give equal bytes,
+/// except in the element `<p class="times">`.
 std::string html_report(const Results& results);
 
 }  // namespace evenkeel::study

@@ -8,11 +8,11 @@
 
 namespace evenkeel::study {
 
-/// How many panels they show at most.
+/// The largest number of panels.
 inline constexpr std::size_t kMaxLossPanels = 12;
 
-/// Validation loss over steps, and its second half; the moving mean of the training loss where runs
-/// were validated fewer than 3 times. Runs that did not finish are named, not drawn.
+/// Validation loss over all steps and over the second half; the moving mean of the training loss if
+/// runs have fewer than 3 evaluations. Unfinished runs are named, not drawn.
 std::string loss_figures(const Results& results);
 
 }  // namespace evenkeel::study

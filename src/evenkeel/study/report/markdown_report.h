@@ -7,8 +7,8 @@
 
 namespace evenkeel::study {
 
-/// What the page says, without its figures. Equal results give equal bytes but for the one line
-/// that begins with "Time:".
+/// The content of html_report() as Markdown, without figures. Equal results give equal bytes,
+/// except in the line that begins with "Time:".
 std::string markdown_report(const Results& results);
 
 }  // namespace evenkeel::study

@@ -12,13 +12,14 @@ namespace evenkeel::study {
 
 enum class Averaging { arithmetic, geometric };
 
-/// The mean of several curves at the x that all of them have, with a band from the least to the
-/// largest; a single curve as it is.
+/// The mean of several curves at their common x, with a band from minimum to maximum; a single
+/// curve is returned unchanged.
 report::Line mean_curve(const std::vector<report::Series>& curves, Averaging kind,
                         const CurveSpec& spec);
 
-/// "Means over 3 seeds; bands reach from the least to the largest.", or that there is one only.
-/// \param counts  how many curves each line has
+/// "Means over 3 seeds; bands reach from the least to the largest.", or a sentence for
+/// single seeds.
+/// \param counts  number of curves of each line
 std::string bands_text(const std::vector<std::size_t>& counts, Averaging kind);
 
 }  // namespace evenkeel::study

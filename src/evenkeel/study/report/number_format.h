@@ -6,18 +6,18 @@
 
 #include "evenkeel/study/analysis/results.h"
 
-/// Numbers as the reports of a study write them: none without how sure it is. kNoValue is for
-/// what is not there.
+/// Formats of numbers in the reports of a study. Every mean has an interval or a number of runs.
+/// A missing value is kNoValue.
 namespace evenkeel::study {
 
 inline constexpr const char* kNoValue = "–";
 
-/// A value and a difference as reports show them: of times milliseconds and per cent, in place of
-/// the logarithms that are compared; anything else as it is.
+/// Converts a value and a difference for display: logarithms of step times to ms and per cent; all
+/// other measures are unchanged.
 double display_value(double value, const Measure& measure);
 double display_difference(double difference, const Measure& measure);
 
-/// 1.0230 of a loss, 0.003512 of a probe, 20.31 of a time.
+/// A value without unit: "1.0230" (loss), "0.003512" (probe), "20.31" (step time, ms).
 std::string number_text(double value, const Measure& measure);
 
 /// "1.0230 [1.0101, 1.0359]" of several runs, "1.0230 (one run)" of one.
@@ -29,7 +29,7 @@ std::string difference_text(const PairedDifference& difference, const Measure& m
 /// "< 0.001", "0.012"
 std::string p_text(double p);
 
-/// Cohen's d with two decimals; "∞" where all seeds differ by the same.
+/// Cohen's d_z with two decimals; "∞" if all differences are equal.
 std::string effect_text(double effect_size);
 
 /// "11", "more than 1,000".

@@ -5,7 +5,7 @@
 
 #include "evenkeel/study/analysis/results.h"
 
-/// Outcomes as the words of reports and JSON, which are also their CSS classes.
+/// Words for outcomes and states in reports, JSON and CSS classes.
 namespace evenkeel::study {
 
 /// "supported", "contradicted", "inconclusive", "not measured", "not tested": as reports and JSON
@@ -18,12 +18,12 @@ std::string to_string(Direction direction);
 /// "finished", "failed", "crashed", "missing".
 std::string to_string(SeedRun::State state);
 
-/// The class of the style sheet: the word, or "unmeasured" for what is not there.
+/// The CSS class: the word, or "unmeasured" for missing results.
 std::string css_class(Verdict::Outcome outcome);
 std::string css_class(SeedRun::State state);
 
-/// Whether a paper says it: there is its figure, or `source` begins with a place in one, "Table 7",
-/// "figure 2 (no numbers)", "arXiv 2410.16682".
+/// True for a claim of a paper: Claim::paper has a number, or Claim::source begins with a place in
+/// a paper, "Table 7", "figure 2 (no numbers)", "arXiv 2410.16682".
 bool is_published(const Claim& claim);
 
 /// "5 outcomes: 2 are supported, 1 is contradicted, 1 is inconclusive, 1 is not measured."

@@ -6,7 +6,7 @@
 
 namespace evenkeel::study {
 
-/// What norms cost, counted and measured, where steps are timed; else no rows.
+/// The cost of norms, in FLOPs and in measured step time; no rows if steps are not timed.
 ReportTable overhead_table(const Results& results);
 
 }  // namespace evenkeel::study

@@ -8,10 +8,10 @@
 #include "evenkeel/report/page_parts.h"
 #include "evenkeel/study/analysis/results.h"
 
-/// Which arms a chart shows, so that it stays readable.
+/// Distribution of arms over charts with a readable number of curves.
 namespace evenkeel::study {
 
-/// One curve of a chart: the arms that it goes through, and its style.
+/// One curve of a chart: its arms and its style.
 struct CurveSpec {
   std::string name;
   std::vector<std::size_t> arms;
@@ -20,17 +20,18 @@ struct CurveSpec {
 
 /// One chart.
 struct Panel {
-  std::string where;  // what its arms have in common: "layers 16"; "" if it is the only one
-  std::string note;   // which arms are left out; may be empty
+  std::string where;  // common labels of its arms: "layers 16"; "" for a single chart
+  std::string note;   // names of arms that are left out; may be empty
   std::vector<CurveSpec> curve_specs;
 };
 
 inline constexpr std::size_t kMaxCurves = 8;
 
-/// Up to 8 curves share a chart. More are spread over one chart for each combination of the axes
-/// behind the first, if these are no more than `most`; of what is still too many the 4 best, the
-/// baseline and the 3 worst are shown.
-/// \param along  the axis that curves go along; "": each arm has a curve
+/// Up to kMaxCurves curves share a chart. More curves are split into one chart per combination of
+/// the axes after the first, if there are at most `most` combinations. A chart that still has too
+/// many shows the 4 best arms, the baseline and the 3 worst.
+/// \param along  x axis of the curves; "": one curve per arm
+/// \param most   largest number of charts
 std::vector<Panel> panels(const Results& results, const std::string& along, std::size_t most);
 
 }  // namespace evenkeel::study

@@ -7,9 +7,9 @@
 
 namespace evenkeel::study {
 
-/// What probes saw, over the layers: gradient flow at the first and the last probed step, attention
-/// entropy and token similarity at the last, and gradient flow over layers and steps as heat maps
-/// where more than 3 steps were probed. "" without probes.
+/// Profiles of probes over layers: gradient norms at the first and the last probed step, attention
+/// entropy and token similarity at the last. With more than 3 probed steps also heat maps of
+/// gradient norms over layers and steps. "" without probes.
 std::string profile_figures(const Results& results);
 
 }  // namespace evenkeel::study

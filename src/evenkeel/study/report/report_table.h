@@ -9,11 +9,11 @@
 
 namespace evenkeel::study {
 
-/// What stands in a table, in plain text.
+/// One cell of a table, in plain text.
 struct Cell {
   std::string text;
-  std::string css_class{};                         // class of the style sheet that colours the word
-  std::optional<report::LineStyle> curve_style{};  // a piece of the curve before it
+  std::string css_class{};                         // CSS class of the text
+  std::optional<report::LineStyle> curve_style{};  // sample of the curve before the text
 };
 
 struct Column {
@@ -22,7 +22,7 @@ struct Column {
   Kind kind = Kind::text;
 };
 
-/// A table of a report, for the page and for Markdown alike.
+/// A table of a report, for HTML and Markdown.
 struct ReportTable {
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows{};
@@ -31,11 +31,10 @@ struct ReportTable {
 
 std::string to_html(const ReportTable& table);
 
-/// A table of GitHub's Markdown, ending in an empty line. What Markdown would read as markup is
-/// escaped.
+/// A table in GitHub Markdown, followed by an empty line. Markup characters are escaped.
 std::string to_markdown(const ReportTable& table);
 
-/// Text of a file as one line of Markdown.
+/// Plain text as one line of Markdown, with markup characters escaped.
 std::string escaped_markdown(const std::string& content);
 
 }  // namespace evenkeel::study

@@ -10,31 +10,31 @@
 
 namespace evenkeel::study {
 
-/// A program in a process and a process group of its own, so that Ctrl-C reaches it only through
-/// us. It gets SIGTERM when this process dies, however it dies.
+/// A child process in its own process group, so that Ctrl-C in the terminal does not signal it
+/// directly. The kernel sends it SIGTERM if this process dies.
 class ChildProcess {
  public:
-  /// \param log  gets what the program prints; replaced
-  /// \throws Error (io) if the log cannot be written or no process be made
+  /// \param log  file for standard output and standard error; overwritten
+  /// \throws Error (io) if the log cannot be written or the process cannot be created
   ChildProcess(const std::vector<std::string>& arguments, const std::filesystem::path& log);
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
   ChildProcess(ChildProcess&& other) noexcept;
   ChildProcess& operator=(ChildProcess&& other) noexcept;
-  /// Stops it, and waits for its end.
+  /// Stops the process and waits for its end.
   ~ChildProcess();
 
-  /// The exit code once it has ended, 128 + the signal if one ended it; does not wait.
+  /// The exit code, or 128 + signal; nullopt while the process runs. Does not block.
   std::optional<int> exit_code();
-  /// Asks it to save and stop; only the first time.
+  /// Sends SIGTERM, so that the run saves and stops. No effect after the first call.
   void terminate();
 
  private:
-  pid_t pid_ = -1;  // -1: ended and asked about
+  pid_t pid_ = -1;  // -1: ended and reaped
   bool has_sent_sigterm_ = false;
 };
 
-/// The last line that is not empty, without the program's name; "" if there is none.
+/// The last non-empty line of a log, without the prefix "evenkeel: "; "" if there is none.
 std::string last_log_line(const std::filesystem::path& log);
 
 }  // namespace evenkeel::study

@@ -5,7 +5,7 @@
 
 namespace evenkeel::study {
 
-/// Seconds since some moment in the past; never goes back.
+/// Monotonic time in seconds, with an arbitrary origin.
 inline double seconds_now() {
   using Clock = std::chrono::steady_clock;
   return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();

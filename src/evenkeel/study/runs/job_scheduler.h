@@ -12,49 +12,50 @@
 
 namespace evenkeel::study {
 
-/// One training run to be done.
+/// One training run to execute.
 struct Job {
-  std::string key;   // its folder in the run cache
+  std::string key;   // folder in the run cache
   std::string name;  // "hybrid_norm, layers 16, seed 2"
   config::Config config;
   double memory_bytes = 0;  // peak memory
-  double work = 0;          // in any unit, for the remaining time
+  double work = 0;          // any unit; estimates the remaining time
 };
 
-/// How a job ended.
+/// The result of a job.
 struct JobResult {
-  enum class State { finished, diverged, crashed, not_run };  // not_run: stopped before its end
+  enum class State { finished, diverged, crashed, not_run };  // not_run: stopped before it ended
   State state = State::not_run;
   std::string reason;
 };
 
-/// What a scheduler may use, and where its files lie.
+/// The limits and paths of a scheduler.
 struct Resources {
-  std::filesystem::path executable;  // that trains: EXECUTABLE train --config ... --run ...
-  std::filesystem::path run_cache;   // of run folders
-  std::filesystem::path logs;        // what each process printed
+  std::filesystem::path executable;  // runs EXECUTABLE train --config ... --run ...
+  std::filesystem::path run_cache;   // parent of the run folders
+  std::filesystem::path logs;        // output of each process
   int cores = 1;
-  bool exclusive = false;  // one run at a time, with all cores or as many as its configuration says
-  double memory_bytes = 0;  // free memory; 0: not known
-  double minutes = 0;       // no run is started later; 0: no limit
+  bool exclusive = false;   // one run at a time, with all cores or the configured number
+  double memory_bytes = 0;  // free memory, bytes; 0: unknown
+  double minutes = 0;       // no run starts after this time; 0: no limit
   std::function<bool()> stop_requested;
 };
 
-/// Runs jobs in parallel processes, as many as cores and memory allow, until all are done or a stop
-/// is requested. Finished runs of the cache are not repeated, interrupted runs are resumed, runs
-/// that another process has locked are waited for, and crashed runs are retried once.
+/// Runs jobs in parallel processes, within the limits of cores and memory, until all have ended or
+/// a stop is requested. It skips finished runs of the cache, resumes interrupted runs, waits for
+/// runs that another process has locked, and retries crashed runs once.
 class JobScheduler {
  public:
   JobScheduler(Resources resources, ProgressTable& progress_table);
 
-  /// Adds to the totals of all later calls of run(), so that the remaining time covers all of them.
+  /// Announces runs of later calls of run(), so that the remaining time includes them.
   void expect(std::size_t runs, double work);
 
-  /// \return the result of each key
-  /// \throws Error (io) if the disk is full, once all running jobs have saved
+  /// Runs the jobs.
+  /// \return the result of each job, by key
+  /// \throws Error (io) if the disk is full, after all running jobs have saved
   std::map<std::string, JobResult> run(const std::vector<Job>& jobs);
 
-  /// Whether no job may be started any more: a stop is requested, or the time limit is over.
+  /// True if no further job may start: a stop is requested, or the time limit is exceeded.
   bool should_stop() const;
 
  private:
@@ -62,8 +63,8 @@ class JobScheduler {
   Resources resources_;
   ProgressTable& progress_table_;
   double start_time_ = 0;
-  Progress progress_;              // of all calls
-  std::size_t expected_runs_ = 0;  // runs that run() was not called with yet
+  Progress progress_;              // over all calls of run()
+  std::size_t expected_runs_ = 0;  // announced runs that run() has not received yet
   double work_done_ = 0, work_left_ = 0;
 };
 

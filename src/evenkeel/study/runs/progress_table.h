@@ -9,38 +9,38 @@
 
 namespace evenkeel::study {
 
-/// A run that is training now: one row of the table.
+/// One row of the table: a run that is training now.
 struct ProgressRow {
   std::string name;
   std::int64_t step = 0, steps = 0;
   double loss = 0;          // NaN: none yet
-  double seconds_left = 0;  // NaN: not known yet
+  double seconds_left = 0;  // NaN: unknown
 };
 
-/// How far the whole study is.
+/// The progress of a whole study, in runs.
 struct Progress {
   std::size_t done = 0, total = 0, failed = 0, running = 0;
-  double seconds_left = 0;  // NaN: not known yet
+  double seconds_left = 0;  // NaN: unknown
 };
 
-/// What the user sees while a study runs: on a terminal one table that is drawn anew, else a line
-/// now and then. Goes to standard error; standard output stays for results.
+/// Progress output of a study on standard error: on a terminal one table that is redrawn, else an
+/// occasional line.
 class ProgressTable {
  public:
   explicit ProgressTable(bool quiet);
 
-  /// A line that stays.
+  /// Prints a permanent line, unless quiet.
   void info(const std::string& line);
-  /// The same, also when quiet: trouble.
+  /// Prints a permanent line, also if quiet.
   void warn(const std::string& line);
   void show(const std::vector<ProgressRow>& rows, const Progress& progress);
-  /// Takes the table away.
+  /// Removes the table from the terminal.
   void clear();
 
  private:
   bool quiet_, is_terminal_;
   std::size_t drawn_lines_ = 0;  // lines of the table
-  double last_line_time_ = 0;    // when the last line now and then was
+  double last_line_time_ = 0;    // time of the last occasional line
 };
 
 /// "12 of 36 runs done, 1 of them failed, 2 in work, left 3:20"

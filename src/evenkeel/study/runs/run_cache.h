@@ -7,31 +7,31 @@
 
 #include "evenkeel/config/config.h"
 
-/// The runs of all studies, each in a folder that is named after what it computes.
+/// The cache of runs that studies share. The folder name of a run is a hash of its inputs.
 namespace evenkeel::study {
 
-/// Raised when, and only when, equal configurations give other numbers than before: then
-/// cached runs are stale (CHANGELOG.md, "Changed numbers").
+/// Version of the numerical results. It increases if and only if equal configurations give
+/// different numbers, which makes cached runs stale (CHANGELOG.md, "Changed numbers").
 inline constexpr int kNumericsVersion = 6;
 
-/// Names runs by what decides their numbers: the resolved configuration with its scheme, the
-/// digests of the text, the arithmetic (precision, instructions, LibTorch), kNumericsVersion. What
-/// decides only how long a run takes counts where it is timed: when things are saved, what is
-/// computed again, threads, and the program and machine.
+/// Computes cache keys from the inputs that determine the numbers of a run: resolved configuration
+/// with scheme, digests of the data, arithmetic (precision, instruction set, LibTorch), and
+/// kNumericsVersion. Keys of timed runs also include settings that affect only speed (checkpoints,
+/// recomputation, threads), the program and the machine.
 class RunCacheKeys {
  public:
-  /// \param timing_context  program and machine, of a run that is timed; "" of any other
+  /// \param timing_context  program and machine of a timed run; "" for all others
   /// \return "pre_norm-0123456789abcdef", a folder of the run cache
-  /// \throws Error (data) where the text cannot be read
+  /// \throws Error (data) if the data cannot be read
   std::string key(const config::Config& config, const std::string& arithmetic,
                   const std::string& timing_context = "");
 
  private:
-  std::map<std::string, std::string> digests_;  // by [data], so that a text is read once
+  std::map<std::string, std::string> digests_;  // by [data]; each text is read once
 };
 
-/// How far a run of the run cache is. Damaged: it says that it has finished, but of its last
-/// evaluation nothing is on record.
+/// The progress of a run in the cache. damaged: the state is "finished", but the record of the last
+/// evaluation is missing.
 struct RunStatus {
   enum class State { absent, started, finished, diverged, damaged };
   State state = State::absent;
@@ -39,9 +39,10 @@ struct RunStatus {
 };
 RunStatus run_status(const std::filesystem::path& run);
 
-/// Makes room for the run once more: the folder becomes KEY.damaged, or KEY.damaged2 ...
-/// \return the new name
-/// \throws Error (io)
+/// Renames the folder of a damaged run to KEY.damaged, KEY.damaged2 ..., so that the run can be
+/// repeated.
+/// \return the new path
+/// \throws Error (io) if renaming fails
 std::filesystem::path rename_damaged(const std::filesystem::path& run);
 
 }  // namespace evenkeel::study

@@ -12,49 +12,51 @@
 
 namespace evenkeel::study {
 
-/// The cost of one run on this machine; the caller computes it, since this floor knows no models.
+/// The cost of one run on this machine. The caller computes it, because study/ does not depend on
+/// nn/.
 struct RunCost {
   std::int64_t parameters = 0, norm_parameters = 0;
-  double memory_bytes = 0;       // peak
+  double memory_bytes = 0;       // peak, bytes
   double flops = 0;              // of the whole run
-  double norms_share = 0;        // FLOPs of norms over those of products and attention
-  double paper_norms_share = 0;  // the same as the paper counts it
+  double norms_share = 0;        // norm FLOPs / (GEMM + attention FLOPs)
+  double paper_norms_share = 0;  // nn::paper_norms_share()
   std::int64_t steps = 0;
-  std::string precision;   // "bfloat16": what train.precision comes to here
-  std::string arithmetic;  // precision, instructions, LibTorch: what bits depend on
+  std::string precision;   // "bfloat16": train.precision, resolved on this machine
+  std::string arithmetic;  // precision, instruction set, LibTorch: determines bits
 };
 
 struct StudyRequest {
   Study study;
-  std::filesystem::path folder;  // of the study
+  std::filesystem::path folder;  // folder of the study
   std::function<RunCost(const config::Config&)> cost;
-  std::string provenance;      // version, commit, processor: what a time belongs to
-  std::string command;         // that was given
-  bool allow_changes = false;  // the study file may differ from the folder's
+  std::string provenance;      // version, commit, processor: the context of step times
+  std::string command;         // command line of the user
+  bool allow_changes = false;  // the study may differ from study.json of the folder
 };
 
-/// Runs what is missing of a study, tests its claims, and writes report.html, report.md and
-/// runs.csv into its folder; the runs lie in the folder `pool` next to it. After a stop the report
-/// has the runs that finished.
-/// \throws Error (differs) if the folder is that of another study, or the file has changed;
-///         Error (busy) if another process works on it; Error (io); as parse_study()
+/// Executes the missing runs of a study, tests its claims, and writes report.html, report.md and
+/// runs.csv into its folder. Runs are stored in Resources::run_cache. After a stop the report
+/// contains the finished runs.
+/// \throws Error (differs) if the folder has another study, or the file has changed; (busy) if
+///         another process has locked the folder; (io)
 Results run_study(const StudyRequest& request, Resources resources, ProgressTable& progress_table);
 
-/// What run_study() would run; nothing is started.
+/// The runs that run_study() would execute, and their cost.
 struct DryRun {
-  std::size_t arms = 0, runs = 0, cached = 0;  // of the grid; already in the run cache
-  std::size_t search_runs = 0;                 // runs of the search, most of them shorter
-  std::size_t hypotheses = 0;                  // claims at their places
+  std::size_t arms = 0, runs = 0, cached = 0;  // of the grid; cached: already finished
+  std::size_t search_runs = 0;                 // runs of the search, most of them shortened
+  std::size_t hypotheses = 0;                  // size of the Holm family of claims
   double flops = 0, tokens = 0;                // of the grid
   double search_flops = 0;
   double minimum_detectable_effect = 0;  // at 80 % power; 0: one seed
-  double max_bytes = 0;                  // of one run
-  std::string largest_run;               // that run
+  double max_bytes = 0;                  // largest peak memory of a run
+  std::string largest_run;               // name of that run
 };
-/// \param resources  of which only `run_cache` and `cores` count
+/// Computes the dry run. Starts no run.
+/// \param resources  only `run_cache` and `cores` are used
 DryRun dry_run(const StudyRequest& request, const Resources& resources);
 
-/// The folder of the run cache that holds a run of this study.
+/// The cache key of a run of this study: its folder in the run cache.
 std::string run_cache_key(RunCacheKeys& cache_keys, const StudyRequest& request,
                           const Resources& resources, const config::Config& config,
                           const RunCost& cost);

@@ -12,36 +12,38 @@
 
 namespace evenkeel::study {
 
-/// One run of a search: the whole recipe in a share of its steps, behind the warm-up of the whole
-/// run (half of the steps at most), since what trains depends on it; evaluated at its end only.
-/// \param steps  of the whole run
+/// The configuration of a trial: the schedule of the full run compressed into a fraction of its
+/// steps. The warm-up has the length of the full run (at most half of the steps), because stability
+/// depends on it. Evaluated at its end only.
+/// \param steps  of the full run
+/// \param share  fraction of the steps
 config::Config shortened(config::Config config, std::int64_t steps, double share);
 
-/// What a search calls: makes jobs, shortens configurations, reads losses.
+/// Callbacks of a search: create jobs, shorten configurations, read losses.
 struct SearchCallbacks {
   std::function<Job(const std::string& name, config::Config config)> job;
   std::function<config::Config(config::Config config, double share)> shortened;
   std::function<double(const std::string& key)>
-      loss;  // of a run of the run cache; NaN if it failed
+      loss;  // validation loss of a run in the cache; NaN: failed
 };
 
-/// What the search costs an arm.
+/// The cost of the search per arm.
 struct SearchCost {
   std::size_t runs = 0;
-  double full_runs = 0;  // to which their steps add up
+  double full_runs = 0;  // sum of their fractions of the steps
 };
 SearchCost search_cost(const SearchConfig& tune);
 
-/// How many of so many values are tried at the next share of the steps: half of them, two at least.
+/// The number of candidates that are promoted to the next rung: half of them, at least two.
 std::size_t promoted_count(std::size_t candidates);
 
-/// Those values, best first; what failed comes last.
+/// The promoted values, best first; failed values last.
 std::vector<std::string> promoted_values(std::vector<SearchResult::Trial> trials);
 
-/// Successive halving: every arm tries all values at the first share of the steps, the better half
-/// of them at the next, and so on; the best of the last share is its value. The search has a seed
-/// of its own, so that no run of the study has chosen its own rate.
-/// \return empty if it was stopped
+/// Successive halving, per arm: the first rung tries all values with a fraction of the steps, each
+/// further rung the better half, and the best value of the last rung is chosen. The seed of the
+/// search is not in the grid, so no run of the study selects its own learning rate.
+/// \return one result per arm; empty after a stop
 /// \source Jamieson and Talwalkar 2016
 std::vector<SearchResult> successive_halving(const Study& study, const std::vector<GridPoint>& arms,
                                              const SearchCallbacks& search,

@@ -16,8 +16,8 @@ namespace evenkeel::kernels::cpu {
 
 inline constexpr double kLog2OfE = 1.4426950408889634;
 
-/// Whether the processor has tiles of bfloat16, EVENKEEL_ISA does not hide them and the kernel lets
-/// this process use them (Linux grants them on request). The first call requests them.
+/// True if the CPU has AMX bfloat16 tiles, EVENKEEL_ISA allows them, and Linux grants them to this
+/// process. The first call requests the permission.
 bool has_amx();
 
 }  // namespace evenkeel::kernels::cpu

@@ -8,8 +8,7 @@
 #include "evenkeel/kernels/cpu/amx/amx.h"
 #include "evenkeel/kernels/cpu/common/simd.h"
 
-/// Matrix products of bfloat16 with float32 sums, in the tile registers of AMX: out of cache, of
-/// factors that were packed for it.
+/// GEMM of bfloat16 with float32 sums in AMX tiles, for packed operands in cache.
 namespace evenkeel::kernels::cpu {
 
 /// Rows of a tile; also columns of float32, and pairs of bfloat16.
@@ -49,7 +48,7 @@ class AmxTiles {
 };
 
 /// One or two tiles high and wide: sums in tiles 0 to 3, left factor in 4 and 5, right in 6 and 7.
-/// They keep their sums from one call to the next, so that a product may be made in pieces.
+/// Sums persist between calls, so that a product may be computed in pieces along k.
 template <int kHigh, int kWide>
 struct TileSums {
   EK_AMX_INLINE static void clear() {

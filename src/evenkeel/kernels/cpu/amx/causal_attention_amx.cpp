@@ -201,7 +201,7 @@ EK_AMX_INLINE bool update_running_max(OnlineSoftmaxBlock& running, BlockSoftmax&
   return needs_rescale != 0;
 }
 
-/// The softmax of a block, with the products beside it.
+/// The softmax of a block, interleaved with the GEMMs.
 EK_AMX_INLINE void softmax_block(const AttentionSizes& sizes, const AttentionHead<Bf16>& head,
                                  const Buffers& buffers, const Block& block,
                                  OnlineSoftmaxBlock& running, InterleavedProducts& interleaved) {

@@ -5,9 +5,9 @@
 
 #include "evenkeel/kernels/cpu/portable/causal_attention.h"
 
-/// causal_attention() of bfloat16 in the tiles of AMX: products of bfloat16 with float32 sums,
-/// softmax in float32; weights and their gradients are rounded to bfloat16 before they meet values,
-/// queries and keys. Only where has_amx().
+/// causal_attention() of bfloat16 in AMX tiles: GEMMs of bfloat16 with float32 sums, softmax in
+/// float32. Attention probabilities and their gradients are rounded to bfloat16 before the GEMMs
+/// with values, queries and keys. Requires has_amx().
 namespace evenkeel::kernels::cpu {
 
 /// Floats of scratch, which begins at a multiple of 64 bytes.

@@ -79,7 +79,7 @@ struct Buffers {
 
 /// The factors that turn a product into a score.
 struct Factors {
-  __m512 scale;  // of scores, in units of log 2; with a cap of what goes into tanh
+  __m512 scale;  // of scores, in units of log 2; with a cap: of the argument of tanh
   __m512 cap;    // softcap in units of log 2
   bool has_cap;
 };

@@ -13,10 +13,10 @@
 /// causal_attention_amx() only.
 namespace evenkeel::kernels::cpu {
 
-/// A score that no query sees.
+/// The score of a masked pair.
 inline constexpr float kMaskedScore = -std::numeric_limits<float>::infinity();
 
-/// The softmax of kTwoTiles queries, as far as it went, in units of log 2.
+/// The running softmax of kTwoTiles queries, in units of log 2.
 struct alignas(64) OnlineSoftmaxBlock {
   float largest[kTwoTiles], total[kTwoTiles];
   EK_AMX_INLINE void clear() {
@@ -69,8 +69,8 @@ EK_AMX_INLINE float exp2_row(float* scores, std::int64_t count, float factor, fl
   return _mm512_reduce_add_ps(_mm512_add_ps(sum, more));
 }
 
-/// What is left of earlier sums beside values that are larger: 2^(before - largest), 1 where there
-/// is none yet. Sixteen queries.
+/// The rescaling factor of earlier sums for sixteen queries: 2^(before - largest); 1 if there are
+/// no earlier sums.
 EK_AMX_INLINE __m512 rescale_factor(__m512 before, __m512 largest) {
   const __mmask16 has_some = _mm512_cmp_ps_mask(largest, _mm512_set1_ps(kMaskedScore), _CMP_NEQ_UQ);
   const __m512 one = _mm512_set1_ps(1);

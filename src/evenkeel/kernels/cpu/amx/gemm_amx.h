@@ -7,10 +7,10 @@
 
 namespace evenkeel::kernels::cpu {
 
-/// y = x w^T, or y = x w, of bfloat16 with float32 sums, rounded once; by one thread, in the tiles
-/// of AMX. For any number of rows, some hundred at best: oneDNN compiles a kernel for each number.
-/// A row of y does not depend on the other rows. All sizes are at least 1, and y overlaps nothing.
-/// Only where has_amx().
+/// y = x w^T, or y = x w, of bfloat16 with float32 sums, rounded once; single-threaded, in AMX
+/// tiles. Any number of rows, best with some hundred; oneDNN would compile one kernel per number of
+/// rows. The bits of a row of y do not depend on other rows. All sizes are at least 1. y must not
+/// overlap x or w. Requires has_amx().
 struct GemmArguments {
   const Bf16* x = nullptr;  // [count, depth]
   const Bf16* w = nullptr;  // [width, depth], or, if `no_transpose`, [depth, width]
@@ -18,14 +18,13 @@ struct GemmArguments {
   std::int64_t x_stride = 0, w_stride = 0, y_stride = 0;  // from row to row
   std::int64_t count = 0, depth = 0, width = 0;
   bool no_transpose = false;
-  bool non_temporal =
-      false;  // y is stored past the caches: much is written before any of it is read
+  bool non_temporal = false;  // non-temporal stores of y, for a large y
 
   /// Bytes of scratch, which begins at a multiple of 64 bytes.
   std::int64_t scratch() const;
 };
 
-/// Computes it.
+/// Computes y.
 void gemm_amx(const GemmArguments& args, void* scratch);
 
 }  // namespace evenkeel::kernels::cpu

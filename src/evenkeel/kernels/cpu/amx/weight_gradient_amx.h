@@ -7,11 +7,11 @@
 
 namespace evenkeel::kernels::cpu {
 
-/// The gradient of a matrix, sum (+)= dy^T x, of bfloat16 with float32 sums in the order of the
-/// rows, whatever part of it is made at once; by one thread, in the tiles of AMX. All sizes are at
-/// least 1, and `sum` overlaps nothing. Only where has_amx().
+/// The gradient of a weight, sum (+)= dy^T x, of bfloat16 with float32 sums; single-threaded, in
+/// AMX tiles. The order of the sums is that of the rows for any block size. All sizes are at
+/// least 1. `sum` must not overlap dy or x. Requires has_amx().
 struct WeightGradient {
-  /// Rows and columns that are made at once, where there are as many.
+  /// The block size: rows and columns that are computed together.
   static constexpr std::int64_t kBlock = 512;
 
   const Bf16* dy = nullptr;                                  // [count, rows]
@@ -19,13 +19,13 @@ struct WeightGradient {
   float* sum = nullptr;                                      // [rows, columns]
   std::int64_t dy_stride = 0, x_stride = 0, sum_stride = 0;  // from row to row
   std::int64_t count = 0, rows = 0, columns = 0;
-  bool is_first = false;  // what lies in `sum` does not count
+  bool is_first = false;  // true: `sum` is overwritten; false: added to
 
   /// Bytes of scratch, which begins at a multiple of 64 bytes.
   static std::int64_t scratch();
 };
 
-/// Computes it.
+/// Computes sum.
 void add_weight_gradient_amx(const WeightGradient& args, void* scratch);
 
 }  // namespace evenkeel::kernels::cpu

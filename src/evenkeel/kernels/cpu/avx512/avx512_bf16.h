@@ -22,7 +22,7 @@ inline __mmask32 tail_mask_32(std::int64_t count) {
   return count >= 32 ? 0xffffffff : count <= 0 ? 0 : static_cast<__mmask32>((1ULL << count) - 1);
 }
 
-/// In place of a mask: all lanes. A mask costs as much as a product does, beside each load.
+/// In place of a mask: all lanes. With a load, a mask costs as much as a product.
 struct AllLanes {};
 
 /// 2^x for x below 128, to 2.2 units in the last place, and 1 for 0; 0 below the normal numbers, at

@@ -58,7 +58,7 @@ template <typename V>
   const V r = (bounded - n * kLn2High) - n * kLn2Low;
   V y;
   exp_polynomial(r, y);
-  // n stands in the last bits of `shifted`: to the exponent with it, but not to that of a NaN.
+  // n is in the low bits of `shifted` and is shifted to the exponent, but not to that of a NaN.
   const Bits scaled = reinterpret_cast<Bits>(y) + (reinterpret_cast<Bits>(shifted) << 23);
   x = x < kLeast ? V{} : y == y ? reinterpret_cast<V>(scaled) : y;
 }

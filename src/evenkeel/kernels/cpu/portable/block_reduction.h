@@ -13,7 +13,7 @@ template <typename T>
 double sum_of_squares(const T* x, std::int64_t count);
 
 /// Adds up the rows of sums [blocks, width] in the tree of reduction_order.h, in columns begin ..
-/// end - 1; the result stands in row 0, the other rows are scratch afterwards.
+/// end - 1; the result is in row 0, all other rows are overwritten.
 void tree_sum(double* sums, std::int64_t blocks, std::int64_t width, std::int64_t begin,
               std::int64_t end);
 

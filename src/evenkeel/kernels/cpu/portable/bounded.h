@@ -7,7 +7,7 @@
 
 namespace evenkeel::kernels::cpu {
 
-/// In place of a norm, a function of each value that is bounded: y = gain * f(alpha x + shift) +
+/// DyT and Derf, element-wise bounded functions in place of a norm: y = gain * f(alpha x + shift) +
 /// bias, in double.
 enum class BoundedKind { tanh, erf };
 
@@ -34,7 +34,7 @@ struct BoundedGradient {
   double* dalpha;  // one value, added to
   double* dshift;  // the same
   double* dgain;   // [width], added to
-  double* dbias;   // the same; null: nobody asks
+  double* dbias;   // the same; null: not required
 };
 template <typename T>
 void bounded_row_backward(const BoundedGradient<T>& row, std::int64_t width,

@@ -34,7 +34,7 @@ inline constexpr double kExp[] = {
   const double n = shifted - kRound;
   const double r = (bounded - n * kLn2High) - n * kLn2Low;
   const double y = polynomial(kExp, r);
-  // n stands in the last bits of `shifted`: to the exponent with it.
+  // n is in the low bits of `shifted` and is shifted to the exponent.
   const auto bits = std::bit_cast<std::int64_t>(y) + (std::bit_cast<std::int64_t>(shifted) << 52);
   const double scaled = y == y ? std::bit_cast<double>(bits) : y;  // not the exponent of a NaN
   return x < kLeast ? 0 : scaled;

@@ -5,7 +5,7 @@
 
 #include "evenkeel/kernels/cpu/common/simd.h"
 
-/// Causal attention of one key head, in tiles: scores are never all in memory.
+/// Causal attention of one key head, in tiles. Scores are never materialized.
 ///
 ///   s_ij = cap(scale q_i . k_j),  begins_i <= j <= i + keys - queries
 ///   y_i  = sum_j p_ij v_j,        p_ij = exp(s_ij - lse_i),  lse_i = ln sum_j exp(s_ij)
@@ -17,7 +17,7 @@
 ///         arXiv:2205.14135 (tiles, and the backward pass from lse)
 namespace evenkeel::kernels::cpu {
 
-/// What all heads of one attention share.
+/// The sizes and options that all heads share.
 struct AttentionSizes {
   std::int64_t queries = 0;  // the last of the positions
   std::int64_t keys = 0;     // all positions

@@ -7,8 +7,8 @@
 
 namespace evenkeel::kernels::cpu {
 
-/// Norms of columns, block by block of rows: every function takes `rows` rows of `width` values,
-/// and what belongs to a column stands in arrays of `width` doubles.
+/// Norms over columns, by blocks of rows. Every function takes `rows` rows of `width` values;
+/// statistics of columns are arrays of `width` doubles.
 
 /// sums += x - centre, and sums += (x - centre)^2.
 template <typename T>

@@ -7,7 +7,7 @@
 
 namespace evenkeel::kernels::cpu {
 
-/// What the forward pass keeps of a row for the backward pass.
+/// Row statistics that are saved for the backward pass.
 struct RowMoments {
   double mean;
   double rstd;  // 1 / sqrt(variance + epsilon)

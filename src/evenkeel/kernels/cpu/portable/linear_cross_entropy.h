@@ -13,7 +13,7 @@ template <typename T>
 struct LogitsRow {
   T* logits;            // [width]
   std::int64_t width;   // the vocabulary
-  std::int64_t target;  // negative: the row does not count
+  std::int64_t target;  // negative: the row is ignored
   double scale, cap;    // cap 0: none
 };
 

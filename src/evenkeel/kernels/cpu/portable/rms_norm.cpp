@@ -64,7 +64,8 @@ EK_CLONES double add_rms_norm_row(const T* __restrict residual, const T* __restr
 
 namespace {
 
-/// One row, in double. \param beside  index -> the gradient that reaches x beside the norm
+/// One row, in double.
+/// \param beside  index -> gradient of x from the residual connection
 template <typename T, typename Beside>
 [[gnu::always_inline]] inline void backward(const RmsNormGradient<T>& args, std::int64_t row,
                                             std::int64_t width, const Beside& beside) {

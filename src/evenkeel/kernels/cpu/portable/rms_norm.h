@@ -28,7 +28,7 @@ double add_rms_norm_row(const T* residual, const T* branch, const OpMathType<T>*
 template <typename T>
 struct RmsNormGradient {
   const T* dy;    // [rows, width]
-  const T* skip;  // [rows, width], the gradient that reaches x beside the norm; may be null
+  const T* skip;  // [rows, width], gradient of x from the residual connection; may be null
   const T* x;     // [rows, width]
   const OpMathType<T>* gain;  // [width]
   const double* rstd;         // [rows]

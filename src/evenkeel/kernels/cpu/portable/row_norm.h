@@ -11,13 +11,12 @@ namespace evenkeel::kernels::cpu {
 struct RowDenominator {
   enum class EpsilonAt { inside, outside, clamp };
 
-  bool is_centred = false;                   // of x - mean(x), and that is divided
-  std::int64_t partial_width = 0;            // the squares of the first so many values count
-  bool is_length = false;                    // their sum, else their mean
-  double epsilon = 0;                        // e
+  bool is_centred = false;         // center x first
+  std::int64_t partial_width = 0;  // the statistic is over the first values only (pRMSNorm)
+  bool is_length = false;          // sum of squares (L2 norm); false: mean of squares
+  double epsilon = 0;              // e
   EpsilonAt epsilon_at = EpsilonAt::inside;  // 1/sqrt(s + e), 1/(sqrt(s) + e) or 1/max(sqrt(s), e)
-  bool absmax8 = false;  // of x over an eighth of its largest magnitude, which is a
-                         // constant to the gradient
+  bool absmax8 = false;                      // first divide x by max|x| / 8 (detached)
 };
 
 /// y = gain * (x - mean) / denominator + bias, for one row, in double.
@@ -36,7 +35,7 @@ struct RowNormGradient {
   const T* x;
   const OpMathType<T>* gain;
   T* dx;          // written
-  double* dgain;  // added to; null: nobody asks
+  double* dgain;  // added to; null: not required
   double* dbias;  // the same
 };
 

@@ -35,7 +35,7 @@ struct SeedNormGradient {
   double* dalpha;  // [width], added to, as are dbeta, dgain and dbias
   double* dbeta;
   double* dgain;
-  double* dbias;  // null: nobody asks
+  double* dbias;  // null: not required
 };
 template <typename T>
 void seed_norm_row_backward(const SeedNormGradient<T>& row, const SeedNormParameters<T>& parameters,

@@ -28,13 +28,13 @@ struct SphereGradient {
 template <typename T>
 void sphere_step_row_backward(const SphereGradient<T>& row, std::int64_t width);
 
-/// How far: angle = min(decay (scale min(|t| / |x|, pi/4) + bias), pi/4), t below.
+/// The angle of the step: angle = min(decay (scale min(|t| / |x|, pi/4) + bias), pi/4), t below.
 struct GeodesicParameters {
   double scale = 1, bias = 0, decay = 1;
 };
 
-/// y = x cos(angle) + |x| t / |t| sin(angle),  t = g - x (x.g) / (x.x): what of g is orthogonal to
-/// x; and x + g where x is zero.
+/// y = x cos(angle) + |x| t / |t| sin(angle),  t = g - x (x.g) / (x.x), the part of g orthogonal
+/// to x; y = x + g for a zero row x.
 template <typename T>
 void geodesic_step_row(const T* x, const T* g, const GeodesicParameters& parameters, T* y,
                        std::int64_t width);
