@@ -21,7 +21,7 @@ class Option {
  public:
   explicit Option(CLI::Option* option) : option_(option) {}
 
-  /// The placeholder of the value in the help, "FILE".
+  /// The name of the value in the help, "FILE".
   Option& type_name(const std::string& name);
   /// The help shows the current value of the target as the default.
   Option& show_default();
