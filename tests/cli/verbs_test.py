@@ -115,7 +115,7 @@ class Plan(program.Case):
         self.assertAlmostEqual(result["parameters"] / 1e6, 6919, delta=0.5)
         self.assertAlmostEqual(result["active_parameters"] / 1e6, 1281.9, delta=0.1)
         self.assertRegex(self.succeed("plan", "--preset", "moe_1b_7b")[0],
-                         r"(?m)^  active +1,281,\d+,\d+  on a token: 8 of 64 experts$")
+                         r"(?m)^  active +1,281,\d+,\d+  per token: 8 of 64 experts$")
         huge = ["--set", "model.experts.count=65536", "--set", "model.inner=16777216"]
         self.refuse(64, "model.experts.count: 65536 experts of 4 layers of this size are beyond all "
                     "machines; take fewer or smaller ones",
