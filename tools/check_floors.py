@@ -20,7 +20,7 @@ import sys
 
 import unit_rules
 
-FLOORS = {  # from the ground up; a floor lists everything that it includes
+FLOORS = {  # from the lowest up; a floor lists every floor that it includes, all of them lower ones
     "base": [],
     "kernels": ["base"],
     "memory": ["torch"],
@@ -50,7 +50,10 @@ MAX_CMAKE_COLUMNS = 120
 SPDX = "SPDX-License-Identifier: Apache-2.0"
 SOURCES = {".h", ".cpp", ".cu", ".cuh"}
 SCRIPTS = {".py", ".sh"}
+TOO_LARGE = {"torch/torch.h", "torch/all.h", "torch/extension.h", "torch/script.h"}
 LIBRARIES = {"torch": ("torch/", "ATen/", "c10/"), "toml": ("toml++/",)}
+VERB = re.compile(r"^([a-z]+) ", re.MULTILINE)
+NEEDS = re.compile(r"ek_floor\([^)]*?\bNEEDS\s([^)]*)\)")
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
 
 
@@ -70,6 +73,15 @@ def includes(text):
             yield number, match[1]
 
 
+def order_complaints(floors):
+    """A floor includes lower floors only, so that none depends on itself."""
+    names = list(floors)
+    for floor, lower in floors.items():
+        for each in lower:
+            if each in names[names.index(floor):]:
+                yield f"tools/check_floors.py: floor {floor} may not include {each}, which is no lower floor"
+
+
 def floor_complaints(name, text):
     """Rule 1 for a file of src/evenkeel."""
     floor = pathlib.PurePath(name).parts[2]
@@ -77,6 +89,8 @@ def floor_complaints(name, text):
         yield f"{name}: no floor is named {floor}; tools/check_floors.py lists them"
         return
     for number, include in includes(text):
+        if include.startswith("."):
+            yield f"{name}:{number}: an include of ours begins with evenkeel/, but this one is {include}"
         ours = include.split("/")[1] if include.startswith("evenkeel/") else None
         target = ours or library_of(include)
         if target and target not in {floor, *FLOORS[floor]}:
@@ -92,8 +106,8 @@ def file_complaints(name, text):
     if not any(SPDX in line for line in head):
         yield f'{name}: the top must say "{SPDX}"'
     for number, include in includes(text):
-        if include == "torch/torch.h":
-            yield f"{name}:{number}: <torch/torch.h> is too large to include; take the header of what is used"
+        if include in TOO_LARGE:
+            yield f"{name}:{number}: <{include}> is too large to include; take the header of what is used"
 
 
 def is_built(root, path):
@@ -102,7 +116,11 @@ def is_built(root, path):
         listing = folder / "CMakeLists.txt"
         if listing.exists():
             name = re.escape(path.relative_to(folder).as_posix())
-            if re.search(rf"(?<![\w/.]){name}(?![\w/.])", listing.read_text()):
+            verbs = folder / "verbs.txt"  # cli: a source verb_NAME.cpp for each name
+            text = listing.read_text()
+            if verbs.exists():
+                text += "".join(f" verb_{verb}.cpp" for verb in VERB.findall(verbs.read_text()))
+            if re.search(rf"(?<![\w/.]){name}(?![\w/.])", text):
                 return True
         if folder == root:
             return False
@@ -139,8 +157,22 @@ def unused_complaints(texts):
                 yield f"tools/check_floors.py: floor {floor} may include {each}, but does not; take it out"
 
 
+def needs_complaints(root):
+    """Rule 7, floors: those after NEEDS are those that the floor includes."""
+    for floor, allowed in FLOORS.items():
+        listing = root / f"src/evenkeel/{floor}/CMakeLists.txt"
+        found = NEEDS.search(listing.read_text()) if listing.exists() else None
+        if found is None:
+            continue
+        needs = {word.removeprefix("ek_") for word in found[1].split()} & set(FLOORS)
+        wanted = set(allowed) & set(FLOORS)
+        if needs != wanted:
+            yield (f"src/evenkeel/{floor}/CMakeLists.txt: NEEDS must name {' '.join(sorted(wanted)) or 'no floor'}, "
+                   f"but names {' '.join(sorted(needs)) or 'none'}")
+
+
 def cmake_complaints(root):
-    """Rule 7."""
+    """Rule 7, lines."""
     files = [*root.glob("CMakeLists.txt"), *root.glob("cmake/*.cmake"), *root.glob("src/**/CMakeLists.txt"),
              *root.glob("src/**/*.cmake"), *root.glob("tests/**/CMakeLists.txt")]
     for path in sorted(files):
@@ -169,6 +201,8 @@ def complaints(root):
     named = {path.relative_to(root).as_posix(): text for path, text in sources.items()}
     yield from unused_complaints(named)
     yield from cmake_complaints(root)
+    yield from order_complaints(FLOORS)
+    yield from needs_complaints(root)
     headers = unit_rules.by_floor(named, ".h")
     for floor, of_floor in unit_rules.by_floor(named, ".cpp").items():
         yield from unit_rules.unit_complaints(floor, of_floor, headers[floor])
@@ -180,7 +214,7 @@ def complaints(root):
 def main(arguments):
     root = pathlib.Path(*arguments).resolve()
     found = list(complaints(root))
-    print("\n".join(found) or "every file stands on its floor")
+    print("\n".join(found) or "every floor includes lower floors only, and every file is in order")
     return 1 if found else 0
 
 

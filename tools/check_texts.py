@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fails where a tracked text says what it should not, or the README leaves out a command.
+"""Fails where a tracked text says what it should not, or the README leaves out a command of the program.
 
 1. No absolute path of somebody's machine, no host of a package registry.
 2. No words for unfinished work.
-3. README.md names every verb of ./ek.
+3. README.md has a row of every command in src/evenkeel/cli/verbs.txt, with the same words.
 4. Pages: length of lines, banned phrases, starts of sentences; comments of src: banned phrases
    (tools/text_rules.py).
-5. Pages: every link leads somewhere, docs/README.md leads to every page (tools/doc_links.py).
+5. Pages: every link leads somewhere, docs/README.md leads to every page, every path of a source exists
+   (tools/doc_links.py); experiments may name files that are gone.
 6. Pages: every command in a code block names a verb of ./ek (tools/doc_commands.py).
 7. Subjects of the newest commits have at most 72 characters.
 
-Pages are README.md, CONTRIBUTING.md, CHANGELOG.md and all of docs/**/*.md.
+Pages are README.md, CONTRIBUTING.md, CHANGELOG.md, tests/golden/README.md and all of docs/**/*.md.
 
 Usage: tools/check_texts.py [ROOT]; 77 where ROOT is no git checkout.
 """
@@ -37,7 +38,10 @@ RULES = [
 ]
 FREE = {"LICENSE"}  # a text that is not ours
 COMMANDS = re.compile(r"^  ([a-z]+)  ", re.MULTILINE)
-PAGE = re.compile(r"(README|CONTRIBUTING|CHANGELOG)\.md|docs/.*\.md")
+PAGE = re.compile(r"(README|CONTRIBUTING|CHANGELOG)\.md|tests/golden/README\.md|docs/.*\.md")
+HISTORY = re.compile(r"CHANGELOG\.md|docs/experiments/.*")
+VERBS = "src/evenkeel/cli/verbs.txt"
+VERB = re.compile(r"^([a-z]+) +(.*)$", re.MULTILINE)
 SOURCE = re.compile(r"src/.*\.(h|cpp|cu|cuh)")
 NEWEST, MOST_OF_A_SUBJECT = 20, 72
 
@@ -60,19 +64,23 @@ def text_complaints(name, text):
                 yield f"{name}:{number}: {what}: {match[0].strip()}"
 
 
-def readme_complaints(readme, ek_help):
-    """Rule 3."""
-    for verb in COMMANDS.findall(ek_help):
-        if f"./ek {verb}" not in readme:
-            yield f"README.md: does not show ./ek {verb}"
+def readme_complaints(readme, verbs):
+    """Rule 3. verbs: the text of verbs.txt."""
+    readme = readme.replace("`", "")
+    for name, summary in VERB.findall(verbs):
+        row = f"| ./ek {name} | {summary} |"
+        if row not in readme:
+            yield f"README.md: its table of commands lacks the row {row} of {VERBS}"
 
 
-def page_complaints(root, pages, ek_help):
-    """Rules 4 to 6 for the pages, {name: text}."""
+def page_complaints(root, pages, names, ek_help):
+    """Rules 4 to 6 for the pages, {name: text}; names: of all files."""
     verbs = COMMANDS.findall(ek_help)
     for name, text in pages.items():
         yield from text_rules.page_complaints(name, text)
         yield from doc_links.link_complaints(root, name, text)
+        if not HISTORY.fullmatch(name):
+            yield from doc_links.path_complaints(name, text, names)
         yield from doc_commands.complaints(name, text, verbs)
     yield from doc_links.unreachable(pages)
 
@@ -105,8 +113,8 @@ def complaints(root, names):
         if SOURCE.fullmatch(name):
             yield from text_rules.source_complaints(name, text)
     ek_help = subprocess.run([root / "ek"], check=True, capture_output=True, text=True).stdout
-    yield from readme_complaints((root / "README.md").read_text(), ek_help)
-    yield from page_complaints(root, pages, ek_help)
+    yield from readme_complaints((root / "README.md").read_text(), (root / VERBS).read_text())
+    yield from page_complaints(root, pages, names, ek_help)
     yield from commit_complaints(root)
 
 

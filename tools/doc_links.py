@@ -3,6 +3,7 @@
 
 - Every relative link of a page leads to a file or a folder, and its anchor to a heading.
 - docs/README.md leads to every page of docs/, directly or through other pages.
+- Every path of a source or script that a page names (nn/model.h) is the end of a tracked file's path.
 """
 import posixpath
 import re
@@ -10,6 +11,8 @@ import re
 import doc_markdown
 
 INDEX = "docs/README.md"
+PATH = re.compile(r"(?<![\w/.-])((?:[a-z_0-9]+/)+[a-z_0-9]+\.(?:h|cpp|cu|cuh|py|sh|txt|cmake))(?![\w/])")
+OF_LIBRARIES = ("torch/", "c10/")
 ELSEWHERE = re.compile(r"^([a-z][a-z0-9+.-]*:|//)", re.IGNORECASE)
 
 
@@ -32,6 +35,14 @@ def link_complaints(root, page, text):
         elif anchor and path.endswith(".md") \
                 and anchor not in doc_markdown.anchors((root / path).read_text()):
             yield f"{page}:{number}: the link {link} names no heading of {path}"
+
+
+def path_complaints(page, text, tracked):
+    """Paths on a page that name no file of the tree; `tracked`: names of all files."""
+    for number, line in enumerate(text.splitlines(), 1):
+        for path in PATH.findall(line):
+            if not path.startswith(OF_LIBRARIES) and not any(f"/{name}".endswith(f"/{path}") for name in tracked):
+                yield f"{page}:{number}: names {path}, which is no file here"
 
 
 def unreachable(pages):

@@ -55,9 +55,9 @@ configuration() {
     /etc/apt/auth.conf.d /etc/apt/trusted.gpg.d /etc/apt/keyrings /usr/share/keyrings /etc/ssl/certs \
     /usr/share/ca-certificates /usr/local/share/ca-certificates /etc/pip.conf "$HOME/.config/pip" "$HOME/.pip" \
     /etc/resolv.conf /etc/hosts
-  # Folders that pip takes packages from.
+  # Folders that pip takes packages from; an index "simple" refers to files next to it.
   for file in /etc/pip.conf "$HOME/.config/pip/pip.conf" "$HOME/.pip/pip.conf"; do
-    [ ! -f "$file" ] || grep -oE '(file://)?/[^ ,]+' "$file" | sed 's|^file://||'
+    [ ! -f "$file" ] || grep -oE '(file://)?/[^ ,]+' "$file" | sed 's|^file://||; s|\(/[^/]*\)/simple/*$|\1|'
   done
   printf '%s\n' "${PIP_FIND_LINKS:-}" | tr ' ' '\n' | grep '^/' || :
 }

@@ -46,7 +46,7 @@ def type_complaints(sources, headers):
         for kind, definition in sorted(own.items()):
             for other, of_other in [*hidden.items(), *public.items()]:
                 if other != name and kind in of_other and (definition is None or of_other[kind] != definition):
-                    yield f"{name}: {kind} hides in a name that {other} gives to another type"
+                    yield f"{name}: {kind} in an anonymous namespace: {other} gives the name to another type"
                     break
 
 
@@ -62,7 +62,7 @@ def unit_complaints(floor, sources, headers):
         for function in sorted(functions):
             for other in code:
                 if other != name and (function in hidden[other] or calls(code[other], function)):
-                    yield f"{name}: {function}() hides in a name that {other} uses; both are in one unit"
+                    yield f"{name}: {function}() in an anonymous namespace: {other} uses the name, too; both are in one unit"
                     break
 
 

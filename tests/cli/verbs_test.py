@@ -10,7 +10,7 @@ import program
 from program import metrics, small
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-VERBS = re.findall(r"^\| `\./ek (\w+)` \|", (ROOT / "README.md").read_text(), re.MULTILINE)
+VERBS = re.findall(r"^([a-z]+) ", (ROOT / "src/evenkeel/cli/verbs.txt").read_text(), re.MULTILINE)
 SCREEN = (45, 100)  # lines, columns
 
 

@@ -49,8 +49,9 @@ class Ek(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.home = pathlib.Path(folder.name).resolve()
         self.root = self.home / "a tree"
-        (self.root / "tools").mkdir(parents=True)
-        for name in ["ek", "CMakeLists.txt", "README.md", "tools/packages.txt", "tools/test_requirements.txt"]:
+        for name in ["ek", "CMakeLists.txt", "src/evenkeel/cli/verbs.txt", "tools/packages.txt",
+                     "tools/test_requirements.txt"]:
+            (self.root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, self.root / name)
         self.tools = self.home / "bin"
         self.tools.mkdir()

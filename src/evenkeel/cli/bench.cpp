@@ -100,8 +100,7 @@ void write_records(const BenchOptions& options, const nlohmann::ordered_json& re
 /// Exit codes: 74 --out cannot be written; 75 other processes took more than
 /// CpuContention::kMaxShare of the CPU time, so times are not compared with goals.
 Verb add_bench(const Command& program) {
-  const auto command = program.add_subcommand(
-      "bench", "times of operators and training steps, and their lower bounds");
+  const auto command = program.add_subcommand("bench", verb_summary("bench"));
   command.footer(kBenchExamples);
   command.require_subcommand();
   const std::vector<Verb> subcommands = {add_bench_kernels(command), add_bench_step(command),

@@ -164,8 +164,7 @@ void check_no_options_before(const Command& probe, const Command& subcommand) {
 /// run's.
 Verb add_probe(const Command& program) {
   const auto options = std::make_shared<ProbeOptions>();
-  const auto command =
-      program.add_subcommand("probe", "measure gradients, streams and attention by layer");
+  const auto command = program.add_subcommand("probe", verb_summary("probe"));
   add_config_options(command, options->common);
   add_run(command, options->common);
   command

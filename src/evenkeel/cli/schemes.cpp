@@ -168,8 +168,7 @@ void print_field(const char* name, const std::string& value, int width, int inde
 /// Exit code 64: unknown family or norm kind.
 Verb add_schemes(const Command& program) {
   const auto options = std::make_shared<SchemesOptions>();
-  const auto command = program.add_subcommand(
-      "schemes", "list, show, compare, check or create normalization schemes");
+  const auto command = program.add_subcommand("schemes", verb_summary("schemes"));
   add_json(command, *options->common);
   command.footer(kSchemesExamples);
   const std::array<Verb, 4> subcommands = {

@@ -54,7 +54,7 @@ void add_json(const Command& command, CommonOptions& common) {
 }
 
 void add_quiet(const Command& command, CommonOptions& common) {
-  command.add_flag("--quiet", common.quiet, "only trouble and results");
+  command.add_flag("--quiet", common.quiet, "print only errors and the result");
 }
 
 void check_device(const CommonOptions& common) {

@@ -70,8 +70,11 @@ std::string terminal_safe(const std::string& text);
 void print_json(const nlohmann::ordered_json& result, int indent = -1);
 
 /// Adds all commands to the program, in the order of its help. CMakeLists.txt generates the source
-/// from its list of commands. The command NAME is added by the function
+/// from verbs.txt. The command NAME is added by the function
 ///   Verb add_NAME(const Command& program);
 std::vector<Verb> add_verbs(const Command& program);
+
+/// What a command does, as verbs.txt has it.
+std::string verb_summary(const std::string& name);
 
 }  // namespace evenkeel::cli

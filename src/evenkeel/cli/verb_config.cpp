@@ -63,8 +63,7 @@ Verb add_config(const Command& program) {
     bool check = false;
   };
   const auto options = std::make_shared<Options>();
-  const auto command =
-      program.add_subcommand("config", "print or check the resolved configuration");
+  const auto command = program.add_subcommand("config", verb_summary("config"));
   add_config_options(command, options->common);
   add_run(command, options->common);
   add_json(command, options->common);

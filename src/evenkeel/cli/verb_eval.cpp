@@ -124,13 +124,12 @@ Exit run_eval(const EvalOptions& options) {
 /// checkpoint; 78 a setting differs from that of the training.
 Verb add_eval(const Command& program) {
   const auto options = std::make_shared<EvalOptions>();
-  const auto command =
-      program.add_subcommand("eval", "loss of a trained model on its validation text");
+  const auto command = program.add_subcommand("eval", verb_summary("eval"));
   add_file_and_set_options(command, options->common);
   add_run(command, options->common);
   command
       .add_option("--sequences", options->sequences,
-                  "evenly over the text, as evaluate.sequences of a run; 0: all")
+                  "validation sequences, evenly spaced in the text; 0: all")
       .show_default();
   add_device(command, options->common);
   add_json(command, options->common);

@@ -103,7 +103,7 @@ Exit run_generate(const GenerateOptions& options) {
 /// setting differs from that of the training.
 Verb add_generate(const Command& program) {
   const auto options = std::make_shared<GenerateOptions>();
-  const auto command = program.add_subcommand("generate", "continue a text with a trained model");
+  const auto command = program.add_subcommand("generate", verb_summary("generate"));
   add_file_and_set_options(command, options->common);
   add_run(command, options->common);
   add_device(command, options->common);
@@ -117,7 +117,7 @@ Verb add_generate(const Command& program) {
                      "sample from the k likeliest tokens; 0: all");
   command.add_option("--top-p", options->sampling.top_p,
                      "sample from the likeliest tokens with this total probability");
-  command.add_option("--seed", options->seed, "of the choices").show_default();
+  command.add_option("--seed", options->seed, "random seed of the sampling").show_default();
   command.add_flag("--no-cache", options->no_cache,
                    "compute the whole text for every token, without a cache");
   command.footer(kGenerateExamples);

@@ -152,8 +152,7 @@ Exit run_plan(const CommonOptions& common) {
 /// now. Exit code: 0, also where the run does not fit.
 Verb add_plan(const Command& program) {
   const auto common = std::make_shared<CommonOptions>();
-  const auto command =
-      program.add_subcommand("plan", "parameters, FLOPs and memory of a run, without starting it");
+  const auto command = program.add_subcommand("plan", verb_summary("plan"));
   add_config_options(command, *common);
   add_run(command, *common);
   add_device(command, *common);

@@ -51,7 +51,7 @@ Verb add_report(const Command& program) {
     std::filesystem::path page;
   };
   const auto options = std::make_shared<Options>();
-  const auto command = program.add_subcommand("report", "one HTML page of a run, or of several");
+  const auto command = program.add_subcommand("report", verb_summary("report"));
   command.add_option("runs", options->runs, "run folders; or a file of `bench --out`")
       .type_name("RUN")
       .not_empty();

@@ -83,9 +83,9 @@ Verb add_runs(const Command& program) {
     std::filesystem::path folder = "runs";
   };
   const auto options = std::make_shared<Options>();
-  const auto command = program.add_subcommand("runs", "list runs with state, loss and age");
+  const auto command = program.add_subcommand("runs", verb_summary("runs"));
   add_json(command, options->common);
-  command.add_option("folder", options->folder, "where they lie").type_name("FOLDER");
+  command.add_option("folder", options->folder, "folder of the runs").type_name("FOLDER");
   command.footer(kRunsExamples);
   return {command, [options] { return run_runs(options->common, options->folder); }};
 }

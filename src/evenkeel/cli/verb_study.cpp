@@ -271,8 +271,7 @@ Exit run_study(const StudyOptions& options) {
 /// process holds the study; 78 the definition differs from the folder's, without --override.
 Verb add_study(const Command& program) {
   const auto options = std::make_shared<StudyOptions>();
-  const auto command =
-      program.add_subcommand("study", "compare schemes fairly: a grid of runs, and verdicts");
+  const auto command = program.add_subcommand("study", verb_summary("study"));
   command
       .add_option("study", options->study, "name of a study, or a file; default: list the studies")
       .type_name("NAME|FILE");
@@ -284,7 +283,9 @@ Verb add_study(const Command& program) {
       .add_option("--set", options->common.sets, "a configuration key of all runs; may be repeated")
       .type_name("KEY=VALUE");
   add_run(command, options->common, "folder of the study; default: runs/studies/NAME-SIZE");
-  command.add_option("--jobs", options->jobs, "threads of all runs together; default: one per core")
+  command
+      .add_option("--jobs", options->jobs,
+                  "number of threads of all runs together; default: one per core")
       .between(1, 4096);
   command.add_flag("--dry-run", options->dry_run, "print number and cost of the runs, start none");
   command.add_flag("--strict", options->strict, "exit code 1 if a claim is contradicted");

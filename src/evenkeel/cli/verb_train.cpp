@@ -71,7 +71,7 @@ Exit run_train(const CommonOptions& common, const std::vector<std::string>& over
 
 }  // namespace
 
-/// `train` creates a run folder (default runs/SCHEME-PRESET-SEED), or resumes the run of --run.
+/// `train` creates a run folder (default runs/SCHEME-PRESET-NUMBER), or resumes the run of --run.
 /// Exit codes: 75 another process holds the run, or memory is short; 76 training diverged; 77 no
 /// valid checkpoint; 78 a setting differs from the run's, without --override.
 Verb add_train(const Command& program) {
@@ -80,7 +80,7 @@ Verb add_train(const Command& program) {
     std::vector<std::string> overrides;
   };
   const auto options = std::make_shared<Options>();
-  const auto command = program.add_subcommand("train", "train a model, or resume a run");
+  const auto command = program.add_subcommand("train", verb_summary("train"));
   add_config_options(command, options->common);
   add_run(command, options->common);
   add_device(command, options->common);

@@ -129,7 +129,7 @@ Exit run_verify(const VerifyOptions& options) {
 /// file that could not be read.
 Verb add_verify(const Command& program) {
   const auto options = std::make_shared<VerifyOptions>();
-  const auto command = program.add_subcommand("verify", "compute golden files again and compare");
+  const auto command = program.add_subcommand("verify", verb_summary("verify"));
   command.add_option("files", options->files, "golden files: one pass, or a trajectory")
       .type_name("FILE.safetensors")
       .required();

@@ -1,166 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The checks of the layout refuse trees that break one rule each, and pass one that keeps all."""
-import pathlib
+"""tools/check_texts.py refuses trees that break one rule each."""
 import subprocess
-import sys
 import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
+from check_case import Checks, run
 
-import check_floors
 import doc_commands
 import text_rules
-import unit_rules
-
-SPDX = "// SPDX-License-Identifier: Apache-2.0\n"
-EK = "#!/bin/sh\nprintf '  train      train a model\\n'\n"
-
-
-def run(check, root):
-    """Exit code and lines of a check of the tree at root."""
-    done = subprocess.run([sys.executable, ROOT / "tools" / check, root], capture_output=True,
-                          text=True, check=False)
-    return done.returncode, done.stdout.splitlines() + done.stderr.splitlines()
-
-
-class Checks(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.root = pathlib.Path(folder.name).resolve()
-        subprocess.run(["git", "init", "-q", self.root], check=True)
-        self.write("src/evenkeel/base/a.h", SPDX)
-        self.write("src/evenkeel/base/a.cpp", SPDX + '#include "evenkeel/base/a.h"\n')
-        self.write("src/evenkeel/base/CMakeLists.txt", "ek_floor(base SOURCES a.cpp)\n")
-        self.write("README.md", "./ek train\n")
-        self.write("ek", EK)
-        (self.root / "ek").chmod(0o755)
-
-    def write(self, name, text):
-        path = self.root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-
-    def add_source(self, name, text):
-        """A source that is built; text comes after the SPDX line."""
-        path = pathlib.PurePath(name)
-        self.write(name, SPDX + text)
-        self.write(str(path.parent / "CMakeLists.txt"),
-                   f"ek_floor({path.parent.name} SOURCES {path.name} a.cpp)\n")
-
-
-class Floors(Checks):
-    def expect(self, *lines):
-        self.assertEqual(run("check_floors.py", self.root), (1, list(lines)))
-
-    def test_a_good_tree_passes(self):
-        self.assertEqual(run("check_floors.py", self.root), (0, ["every file stands on its floor"]))
-
-    def test_a_floor_may_not_include_one_above_it(self):
-        self.add_source("src/evenkeel/base/b.cpp",
-                        '#include "evenkeel/base/a.h"\n#include "evenkeel/norm/scheme.h"\n')
-        self.expect("src/evenkeel/base/b.cpp:3: floor base may not include norm")
-
-    def test_report_may_include_store_but_not_torch(self):
-        self.add_source("src/evenkeel/report/b.cpp",
-                        '#include "evenkeel/store/run.h"\n#include <ATen/ATen.h>\n')
-        self.expect("src/evenkeel/report/b.cpp:3: floor report may not include torch")
-
-    def test_norm_reads_no_toml(self):
-        self.add_source("src/evenkeel/norm/b.cpp", "#include <toml++/toml.h>\n")
-        self.expect("src/evenkeel/norm/b.cpp:2: floor norm may not include toml")
-
-    def test_a_folder_without_a_line_in_the_table_is_no_floor(self):
-        self.add_source("src/evenkeel/cellar/b.cpp", "")
-        self.expect("src/evenkeel/cellar/b.cpp: no floor is named cellar; "
-                    "tools/check_floors.py lists them")
-
-    def test_351_lines_are_too_many_and_350_are_not(self):
-        self.add_source("src/evenkeel/base/b.cpp", "\n" * 349)
-        self.assertEqual(run("check_floors.py", self.root)[0], 0)
-        self.add_source("src/evenkeel/base/b.cpp", "\n" * 350)
-        self.expect("src/evenkeel/base/b.cpp: 351 lines; split it by concept (350 at most)")
-
-    def test_the_licence_stands_in_the_first_line(self):
-        self.add_source("src/evenkeel/base/b.cpp", "")
-        self.write("src/evenkeel/base/b.cpp", "\n" + SPDX)
-        self.expect('src/evenkeel/base/b.cpp: the top must say "SPDX-License-Identifier: Apache-2.0"')
-
-    def test_nobody_includes_all_of_torch(self):
-        self.add_source("src/evenkeel/nn/b.cpp", "#include <torch/torch.h>\n")
-        self.expect("src/evenkeel/nn/b.cpp:2: <torch/torch.h> is too large to include; "
-                    "take the header of what is used")
-
-    def test_a_source_that_nobody_builds_goes(self):
-        self.write("src/evenkeel/base/data.cpp", SPDX)
-        self.write("src/evenkeel/base/a.cpp", SPDX + '#include "evenkeel/base/a.h"\n')
-        self.write("src/evenkeel/base/CMakeLists.txt", "ek_floor(base SOURCES a.cpp metadata.cpp)\n")
-        self.expect("src/evenkeel/base/data.cpp: no CMakeLists.txt builds it")
-
-    def test_a_header_that_nobody_includes_goes(self):
-        self.write("src/evenkeel/base/b.h", SPDX)
-        self.expect("src/evenkeel/base/b.h: nobody includes it")
-
-    def test_a_hidden_name_that_another_source_uses_is_refused(self):
-        hidden = 'namespace {\nint twice(int x) {\n  return 2 * x;\n}\n}  // namespace\n'
-        both = "ek_floor(norm SOURCES b.cpp c.cpp)\n"
-        self.write("src/evenkeel/norm/b.cpp", SPDX + hidden)
-        for text in [hidden, "int four() { return twice(2); }\n"]:
-            self.write("src/evenkeel/norm/c.cpp", SPDX + text)
-            self.write("src/evenkeel/norm/CMakeLists.txt", both)
-            code, lines = run("check_floors.py", self.root)
-            self.assertEqual(code, 1)
-            self.assertEqual(lines[0], "src/evenkeel/norm/b.cpp: twice() hides in a name that "
-                                       "src/evenkeel/norm/c.cpp uses; both are in one unit")
-        self.write("src/evenkeel/norm/c.cpp", SPDX + "int four() { return number.twice(2) + a::twice(2); }\n")
-        self.assertEqual(run("check_floors.py", self.root)[0], 0)
-
-    def test_a_hidden_type_of_a_name_in_use_is_refused(self):
-        hidden = "namespace {\nstruct Row {\n  int x;\n};\n}  // namespace\n"
-        self.write("src/evenkeel/norm/CMakeLists.txt", "ek_floor(norm SOURCES b.cpp c.cpp)\n")
-        self.write("src/evenkeel/norm/b.cpp", SPDX + hidden)
-        for text in [hidden, "namespace {\nusing Row = int;\n}  // namespace\n"]:
-            self.write("src/evenkeel/norm/c.cpp", SPDX + text)
-            code, lines = run("check_floors.py", self.root)
-            self.assertEqual(code, 1)
-            self.assertIn("src/evenkeel/norm/b.cpp: Row hides in a name that src/evenkeel/norm/c.cpp gives to "
-                          "another type", lines)
-        self.write("src/evenkeel/norm/c.cpp", SPDX + "struct Row;\n")
-        self.assertEqual(run("check_floors.py", self.root)[0], 0)
-
-    def test_long_chains_of_includes_are_refused(self):
-        longest = unit_rules.MAX_CHAIN
-        names = [f"h{i}.h" for i in range(longest + 1)]
-        for name, after in zip(names, names[1:]):
-            self.write(f"src/evenkeel/base/{name}", SPDX + f'#include "evenkeel/base/{after}"\n')
-        self.write(f"src/evenkeel/base/{names[-1]}", SPDX)
-        self.add_source("src/evenkeel/base/b.cpp", "")
-        self.write("src/evenkeel/base/a.h", SPDX + '#include "evenkeel/base/h0.h"\n')
-        code, lines = run("check_floors.py", self.root)
-        self.assertEqual(code, 1)
-        self.assertIn(f"a chain of {longest + 3} includes ({longest} at most)", lines[0])
-
-    def test_long_lines_of_cmake_are_refused(self):
-        self.write("src/evenkeel/base/CMakeLists.txt", "ek_floor(base SOURCES a.cpp" + " " * 100 + ")\n")
-        self.expect("src/evenkeel/base/CMakeLists.txt:1: 128 characters (120 at most)")
-
-    def test_an_edge_that_nobody_uses_is_refused(self):
-        names = {f"src/evenkeel/{floor}/a.cpp": "".join(
-            f'#include "evenkeel/{each}/a.h"\n' if each not in ("torch", "toml") else
-            {"torch": "#include <ATen/ATen.h>\n", "toml": "#include <toml++/toml.h>\n"}[each]
-            for each in allowed) for floor, allowed in check_floors.FLOORS.items()}
-        self.assertEqual(list(check_floors.unused_complaints(names)), [])
-        names["src/evenkeel/norm/a.cpp"] = ""
-        self.assertEqual(list(check_floors.unused_complaints(names)), [
-            "tools/check_floors.py: floor norm may include base, but does not; take it out"])
-
-    def test_an_empty_tree_is_not_a_good_one(self):
-        with tempfile.TemporaryDirectory() as folder:
-            self.assertEqual(run("check_floors.py", folder),
-                             (1, [f"{pathlib.Path(folder).resolve()}: no sources here"]))
 
 
 class Texts(Checks):
@@ -184,7 +32,14 @@ class Texts(Checks):
 
     def test_the_readme_shows_every_verb(self):
         self.write("README.md", "nothing\n")
-        self.expect("README.md: does not show ./ek train")
+        self.expect("README.md: its table of commands lacks the row | ./ek train | trains a model | of "
+                    "src/evenkeel/cli/verbs.txt")
+
+    def test_paths_of_sources_lead_to_files(self):
+        self.write("CONTRIBUTING.md", "See base/a.h and `torch/torch.h`.\n")
+        self.assertEqual(run("check_texts.py", self.root)[0], 0)
+        self.write("CONTRIBUTING.md", "See `base/b.h`.\n")
+        self.expect("CONTRIBUTING.md:1: names base/b.h, which is no file here")
 
     def test_without_git_nothing_is_checked(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -296,7 +151,7 @@ class Links(Checks):
 
 class Commands(Checks):
     def test_a_command_in_a_code_block_names_a_verb(self):
-        self.write("README.md", "./ek train, ./ek fly\n\n```\n./ek train --set a=b  # c\n./ek fly\n```\n\n"
+        self.write("README.md", "| `./ek train` | trains a model |\n\n```\n./ek train --set a=b  # c\n./ek fly\n```\n\n"
                    "    evenkeel swim     a description\n")
         self.assertEqual(run("check_texts.py", self.root), (1, ["README.md:5: no verb is named fly",
                                                                 "README.md:8: no verb is named swim"]))
