@@ -8,10 +8,11 @@
 #include "evenkeel/kernels/cpu/avx512/avx512_bf16.h"
 #include "evenkeel/kernels/cpu/portable/causal_attention.h"
 
-/// Rows of a head as factors of products in tiles (amx_tiles.h). What is padded is zero.
+/// Packs rows of one head, bfloat16, as operands of the GEMM in AMX tiles (amx_tiles.h). Padding is
+/// zero.
 namespace evenkeel::kernels::cpu {
 
-/// Rows, columns and depths of two tiles.
+/// Rows, columns and depth (the summed dimension) of two tiles.
 inline constexpr std::int64_t kTwoTiles = 2 * kTile;
 
 constexpr std::int64_t up_to(std::int64_t multiple, std::int64_t count) {
@@ -44,7 +45,7 @@ EK_AMX_INLINE void prefetch(const RowBlock& rows, std::int64_t i, std::int64_t c
   }
 }
 
-/// A left factor [all, depth]: the rows as they are.
+/// The left operand [all, depth]: the rows without reordering.
 EK_AMX_INLINE void copy_rows(const RowBlock& rows, std::int64_t depth, Bf16* to) {
   for (std::int64_t i = 0; i < rows.all; ++i) {
     for (std::int64_t d = 0; d < depth; d += 32) {
@@ -53,23 +54,25 @@ EK_AMX_INLINE void copy_rows(const RowBlock& rows, std::int64_t depth, Bf16* to)
   }
 }
 
-/// Values of four rows, `stride` apart, eight of each.
+/// Eight consecutive values of each of four rows; the rows are `stride` values apart.
 EK_AMX_INLINE __m512i eights_of(const Bf16* from, std::int64_t stride) {
   const auto eight = [&](std::int64_t row) {
     return reinterpret_cast<const __m128i*>(from + row * stride);
   };
-  // Each a load, and no instruction that changes the order of a whole vector.
+  // Four loads; no permutation of a whole vector is needed.
   __m512i all = _mm512_castsi128_si512(_mm_loadu_si128(eight(0)));
   all = _mm512_inserti32x4(all, _mm_loadu_si128(eight(1)), 1);
   all = _mm512_inserti32x4(all, _mm_loadu_si128(eight(2)), 2);
   return _mm512_inserti32x4(all, _mm_loadu_si128(eight(3)), 3);
 }
 
-/// Pairs of 16 rows of 32 values become columns: 16 of each pair one after another.
+/// Transposes 16 rows of 32 values, in pairs of values: the 16 values of a pair column become
+/// contiguous.
 EK_AMX_INLINE void transpose_pairs(const Bf16* from, std::int64_t stride, std::uint32_t* to) {
 #pragma GCC unroll 4
   for (std::int64_t pair = 0; pair < kTile; pair += 4) {
-    // Quarter q of a vector has rows 4 q to 4 q + 3, first one of them, then two, then four.
+    // Quarter q of a vector holds rows 4 q to 4 q + 3: one of them after the first step, then two,
+    // then four.
     __m512i ones[4];
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) ones[i] = eights_of(from + i * stride + 2 * pair, 4 * stride);
@@ -85,7 +88,7 @@ EK_AMX_INLINE void transpose_pairs(const Bf16* from, std::int64_t stride, std::u
   }
 }
 
-/// A right factor [depth, all]: each row is a column. Its panels have depth / 2 * kTile pairs.
+/// The right operand [depth, all], the rows transposed. Its panels have depth / 2 * kTile pairs.
 EK_AMX_INLINE void pack_as_columns(const RowBlock& rows, std::int64_t depth, std::uint32_t* pairs) {
   alignas(64) Bf16 padded[kTile * kTwoTiles];
   for (std::int64_t i = 0; i < rows.all; i += kTile) {
@@ -104,7 +107,7 @@ EK_AMX_INLINE void pack_as_columns(const RowBlock& rows, std::int64_t depth, std
   }
 }
 
-/// A right factor [all, depth]: each row is a row; depth is a multiple of two tiles here, too. Its
+/// The right operand [all, depth], the rows not transposed; depth is a multiple of two tiles. Its
 /// panels have `panel` pairs.
 EK_AMX_INLINE void pack_as_rows(const RowBlock& rows, std::int64_t depth, std::uint32_t* pairs,
                                 std::int64_t panel) {
@@ -128,12 +131,13 @@ EK_AMX_INLINE void pack_as_rows(const RowBlock& rows, std::int64_t depth, std::u
   }
 }
 
-/// 32 rows of 32 values become columns.
+/// Transposes 32 rows of 32 values.
 EK_AMX_INLINE void transpose_square(const Bf16* from, std::int64_t stride, Bf16* to,
                                     std::int64_t to_stride) {
 #pragma GCC unroll 4
   for (std::int64_t column = 0; column < kTwoTiles; column += 8) {
-    // Quarter q of a vector has rows 8 q to 8 q + 7, first one of them, then two, then four.
+    // Quarter q of a vector holds rows 8 q to 8 q + 7: one of them after the first step, then two,
+    // then four.
     __m512i ones[8], low[4], high[4];  // columns 0 to 3 and 4 to 7 of the eight
 #pragma GCC unroll 8
     for (int i = 0; i < 8; ++i) ones[i] = eights_of(from + i * stride + column, 8 * stride);
@@ -156,7 +160,7 @@ EK_AMX_INLINE void transpose_square(const Bf16* from, std::int64_t stride, Bf16*
   }
 }
 
-/// A left factor [depth, all]: each row is a column.
+/// The left operand [depth, all], the rows transposed.
 EK_AMX_INLINE void copy_transposed(const RowBlock& rows, std::int64_t depth, Bf16* to,
                                    std::int64_t stride) {
   alignas(64) Bf16 padded[kTwoTiles * kTwoTiles];

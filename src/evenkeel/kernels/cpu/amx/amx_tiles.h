@@ -14,13 +14,13 @@ namespace evenkeel::kernels::cpu {
 /// Rows of a tile; also columns of float32, and pairs of bfloat16.
 inline constexpr std::int64_t kTile = 16;
 
-/// The left factor: row m begins at values + m * stride.
+/// The left operand: row m begins at values + m * stride.
 struct AmxLeft {
   const Bf16* values = nullptr;
   std::int64_t stride = 0;
 };
 
-/// The right factor in panels of kTile columns, its rows in pairs: those of rows 2k and 2k + 1 in
+/// The right operand in panels of kTile columns, its rows in pairs: those of rows 2k and 2k + 1 in
 /// column n are at pairs + n / kTile * panel + k * kTile + n % kTile.
 struct AmxRight {
   const std::uint32_t* pairs = nullptr;
@@ -47,8 +47,8 @@ class AmxTiles {
       1, 0, {}, {64, 64, 64, 64, 64, 64, 64, 64}, {16, 16, 16, 16, 16, 16, 16, 16}};
 };
 
-/// One or two tiles high and wide: sums in tiles 0 to 3, left factor in 4 and 5, right in 6 and 7.
-/// Sums persist between calls, so that a product may be computed in pieces along k.
+/// A product one or two tiles high and wide: sums in tiles 0 to 3, left operand in 4 and 5, right
+/// in 6 and 7. Sums persist between calls, so that a product may be computed in pieces along k.
 template <int kHigh, int kWide>
 struct TileSums {
   EK_AMX_INLINE static void clear() {

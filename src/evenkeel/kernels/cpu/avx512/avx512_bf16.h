@@ -22,16 +22,16 @@ inline __mmask32 tail_mask_32(std::int64_t count) {
   return count >= 32 ? 0xffffffff : count <= 0 ? 0 : static_cast<__mmask32>((1ULL << count) - 1);
 }
 
-/// In place of a mask: all lanes. With a load, a mask costs as much as a product.
+/// The mask of all lanes, as a type of its own: an unmasked load is cheaper than one with a mask.
 struct AllLanes {};
 
-/// 2^x for x below 128, to 2.2 units in the last place, and 1 for 0; 0 below the normal numbers, at
-/// which the processor would stop for a hundred cycles. NaN gives NaN.
+/// 2^x for x below 128, to 2.2 units in the last place; 2^0 is exactly 1. Results below the normal
+/// numbers become 0: a subnormal number costs the processor a hundred cycles. NaN gives NaN.
 EK_AMX_INLINE __m512 exp2_ps(__m512 x) {
   const __mmask16 normal = _mm512_cmp_ps_mask(x, _mm512_set1_ps(-126), _CMP_NLT_UQ);
   constexpr int kBelow = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
   const __m512 f = _mm512_reduce_ps(x, kBelow);  // x less the whole number below
-  // The best polynomial of degree 5 that is 1 at 0, for 0 <= f < 1: 8.8e-8 of the value.
+  // Minimax polynomial of degree 5 for 0 <= f < 1, equal to 1 at 0; relative error 8.8e-8.
   __m512 p = _mm512_set1_ps(0x1.e9749ap-10F);
   p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(0x1.27786ep-7F));
   p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(0x1.c91ce2p-5F));
@@ -63,7 +63,7 @@ EK_AMX_INLINE __m512 tanh_ps(__m512 x) {
 EK_AMX_INLINE void store_32(Bf16* to, __m512 low, __m512 high) {
   _mm512_storeu_si512(to, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low)));
 }
-/// Lanes whose values are not 0 and below the normal numbers: rounding to bfloat16 makes them 0.
+/// Lanes with subnormal values, which rounding to bfloat16 makes 0.
 EK_AMX_INLINE __mmask16 subnormal_mask(__m512 values) {
   constexpr int kBelowNormal = 0x20;
   return _mm512_fpclass_ps_mask(values, kBelowNormal);
@@ -88,14 +88,14 @@ EK_AMX_INLINE __m512 load_16(const Bf16* from, AllLanes /*all*/ = {}) {
   return to_floats(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
 }
 
-/// The same of 32, as they are.
+/// Loads 32 bfloat16, unconverted; the lanes outside `mask` become zero.
 EK_AMX_INLINE __m512bh load_32(const Bf16* from, __mmask32 mask) {
   return reinterpret_cast<__m512bh>(_mm512_maskz_loadu_epi16(mask, from));
 }
 EK_AMX_INLINE __m512bh load_32(const Bf16* from) {
   return reinterpret_cast<__m512bh>(_mm512_loadu_si512(from));
 }
-/// The floats of `mask` from `from` on, zeros elsewhere.
+/// Loads the float32 lanes of `mask`, zeros elsewhere.
 EK_AMX_INLINE __m512 load_16(const float* from, __mmask16 mask) {
   return _mm512_maskz_loadu_ps(mask, from);
 }
@@ -103,13 +103,14 @@ EK_AMX_INLINE __m512 load_16(const float* from, AllLanes /*all*/ = {}) {
   return _mm512_loadu_ps(from);
 }
 
-/// The larger of |a| and |b|; the other one where one is a NaN.
+/// max(|a|, |b|) in each lane; where one is NaN, the other.
 EK_AMX_INLINE __m512 max_abs(__m512 a, __m512 b) {
   constexpr int kLargestSize = 3, kNoSign = 2 << 2;
   return _mm512_range_ps(a, b, kLargestSize | kNoSign);
 }
 
-/// Whether the largest of the values, none of which is negative, fits float32 (row_common.h).
+/// Whether the largest of the values, all at least 0, is in the safe range of float32
+/// (row_common.h).
 EK_AMX_INLINE bool max_fits_float32(__m512 values) {
   const __m512 least = _mm512_set1_ps(static_cast<float>(1 / kFloat32SafeMagnitude));
   const __m512 most = _mm512_set1_ps(static_cast<float>(kFloat32SafeMagnitude));
@@ -124,7 +125,7 @@ struct DoubleVec16 {
 EK_AMX_INLINE DoubleVec16 zero_doubles() {
   return {_mm512_setzero_pd(), _mm512_setzero_pd()};
 }
-/// Exactly the values of float32.
+/// Converts float32 to double, exactly.
 EK_AMX_INLINE DoubleVec16 to_doubles(__m512 values) {
   return {_mm512_cvtps_pd(_mm512_castps512_ps256(values)),
           _mm512_cvtps_pd(_mm512_extractf32x8_ps(values, 1))};
@@ -135,7 +136,7 @@ EK_AMX_INLINE DoubleVec16 add(const DoubleVec16& a, const DoubleVec16& b) {
 EK_AMX_INLINE DoubleVec16 add_squares(const DoubleVec16& a, const DoubleVec16& b) {
   return {_mm512_fmadd_pd(b.low, b.low, a.low), _mm512_fmadd_pd(b.high, b.high, a.high)};
 }
-/// The sum of all, in the order of sum_over() (row_reduction.h).
+/// The sum of all lanes, in the order of sum_over() (row_reduction.h).
 EK_AMX_INLINE double reduce_add(const DoubleVec16& a) {
   return _mm512_reduce_add_pd(_mm512_add_pd(a.low, a.high));
 }
@@ -153,9 +154,10 @@ EK_AMX_INLINE void add_16(double* to, __m512 values, AllLanes /*all*/ = {}) {
   _mm512_storeu_pd(to + 8, sum.high);
 }
 
-/// Stores 32 pairs (a_i, b_i): the first sixteen at `low`, the last sixteen at `high`.
+/// Interleaves a and b and stores 32 pairs (a_i, b_i): the first sixteen at `low`, the second
+/// sixteen at `high`.
 EK_AMX_INLINE void store_pairs(std::uint32_t* low, std::uint32_t* high, __m512i a, __m512i b) {
-  // Within each quarter of a vector first, so that two cheap instructions and two moves do it.
+  // Interleaved within each quarter of a vector first: two cheap instructions and two permutations.
   const __m512i even = _mm512_unpacklo_epi16(a, b);  // pairs 0-3, 8-11, 16-19, 24-27
   const __m512i odd = _mm512_unpackhi_epi16(a, b);   // pairs 4-7, 12-15, 20-23, 28-31
   const __m512i first = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
@@ -164,7 +166,7 @@ EK_AMX_INLINE void store_pairs(std::uint32_t* low, std::uint32_t* high, __m512i 
   _mm512_storeu_si512(high, _mm512_permutex2var_epi64(even, second, odd));
 }
 
-/// Sixteen rows of sixteen words become columns.
+/// Transposes sixteen rows of sixteen 32-bit words.
 EK_AMX_INLINE void transpose(__m512i (&r)[16]) {
   __m512i t[16];
 #pragma GCC unroll 8

@@ -5,10 +5,11 @@
 
 #include "evenkeel/kernels/cpu/common/vector_type.h"
 
-/// Small matrix products out of cache: a tile of the result stays in registers.
+/// Small matrix products of operands in cache; a tile of the result stays in registers.
 namespace evenkeel::kernels::cpu {
 
-/// How the left factor lies in memory: row i at a + i * stride, or column k there.
+/// The layout of the left operand: row-major, row i at a + i * stride, or column-major, column k at
+/// a + k * stride.
 enum class LeftLayout { row_major, column_major };
 
 /// c[i, j] (+)= sum_k a[i, k] b[k, j] for kRows x (kVectors * lanes) values of c.
@@ -48,7 +49,7 @@ template <typename V, int kRows, int kVectors, LeftLayout kLeft, bool kAdd, type
   }
 }
 
-/// The same for any number of whole vectors: two at a time, and the last alone.
+/// The same for any number of whole vectors per row: two at a time, an odd last one alone.
 template <typename V, int kRows, LeftLayout kLeft, bool kAdd, typename F>
 [[gnu::always_inline]] inline void matmul_tiles(const F* __restrict a, std::int64_t a_stride,
                                                 const F* __restrict b, std::int64_t b_stride,

@@ -8,16 +8,19 @@
 #include "evenkeel/kernels/cpu/common/row_reduction.h"
 #include "evenkeel/kernels/cpu/common/simd.h"
 
-/// What the norms of rows share. Sums are in double: the squares of a float32 row then neither
-/// overflow nor vanish, and its sums are exact to its last place; in float32 are only those of
-/// backward passes of which enough is left (norm_backward_float32.h), and sums and squares of rows
-/// that fit float32 and heads of bfloat16 (*_avx512.h). What is done to each value alone is in
-/// float32, at twice the rate, where no more than the rounding of the result is at stake and all
-/// factors fit float32; else it is in double, too.
+/// Arithmetic that all norms of rows share.
+///
+/// Sums over a row are in double: the squares of a float32 row then neither overflow nor underflow,
+/// and the sum is exact to the last place of float32. Exceptions, in float32: backward passes that
+/// lose no digits by cancellation (norm_backward_float32.h), and bfloat16 rows in the safe range of
+/// float32
+/// (*_avx512.h). Operations on single values are in float32, at twice the rate, where that changes
+/// no more than the rounding of the result and all coefficients are in the safe range; in double
+/// otherwise.
 namespace evenkeel::kernels::cpu {
 
-/// A power of two that brings the squares of a row, and epsilon, into the range of a double.
-/// Rows of float and bfloat16 lie there as they are.
+/// A power of two by which a row is scaled so that its squares, and epsilon, are in the range of a
+/// double. For rows of float and bfloat16 it is 1.
 template <typename T>
 [[gnu::always_inline]] inline double row_scale(const T* /*x*/, std::int64_t /*width*/,
                                                double /*epsilon*/) {
@@ -34,16 +37,18 @@ template <>
   return std::ldexp(1.0, -std::clamp(std::ilogb(largest), -kNormal, kNormal));
 }
 
-/// Whether a product with this factor, and some like it, stays in the normal range of float32:
-/// whether it lies between 1 / kFloat32SafeMagnitude and kFloat32SafeMagnitude.
+/// Whether a coefficient is in the safe range of float32, [1 / kFloat32SafeMagnitude,
+/// kFloat32SafeMagnitude]: products of several such stay normal numbers.
 inline constexpr double kFloat32SafeMagnitude = 0x1p60;
 inline bool fits_float32(double factor) {
   return factor > 1 / kFloat32SafeMagnitude && factor < kFloat32SafeMagnitude;
 }
 
-/// Processes rows from `first` on, four at a time where all fit float32, then one at a
-/// time. \param four, one  row -> whether it is done, with the three behind it or alone
-/// \return how many are done, up to the first that is not
+/// Processes rows from `first` on, four at a time where all are in the safe range, then one at a
+/// time.
+/// \param four  row -> whether rows [row, row + 4) are done
+/// \param one   row -> whether this row is done
+/// \return the number of rows done, up to the first that is not
 template <typename Four, typename One>
 inline std::int64_t processed_rows(std::int64_t first, std::int64_t rows, const Four& four,
                                    const One& one) {
@@ -62,8 +67,7 @@ inline std::int64_t processed_rows(std::int64_t first, std::int64_t rows, const 
   __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(at) + 2048));
 }
 
-/// 1 / sqrt(mean_square), and 0 for a row without extent: it then gives zeros, and a finite
-/// gradient.
+/// 1 / sqrt(mean_square); 0 for a row of zeros, whose result is then zeros with a finite gradient.
 inline double inverse_root(double mean_square) {
   return mean_square == 0 ? 0 : 1 / std::sqrt(mean_square);
 }

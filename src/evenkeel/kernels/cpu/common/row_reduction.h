@@ -6,14 +6,14 @@
 
 #include "evenkeel/kernels/cpu/common/vec16.h"
 
-/// Sums and maxima over a row, in vectors: what `#pragma omp simd reduction` makes of a loop is
-/// sometimes no vector loop, and its order is that of the processor's vectors. For functions under
-/// EK_CLONES, hence always inlined; what is handed to them captures by value, or its loop is no
-/// vector loop.
+/// Sums and maxima over a row, vectorised by hand: compilers do not always vectorise
+/// `#pragma omp simd reduction`, and its order of addition depends on the instruction set. Called
+/// from functions under EK_CLONES, hence always inlined. Lambdas passed here capture by value: by
+/// reference, the loop is not vectorised.
 namespace evenkeel::kernels::cpu {
 
-/// step(lanes, next), vector by vector, for terms of a row, sixteen at a time; those missing at the
-/// end are `filler`.
+/// Calls step(lanes, next) for the terms of a row, sixteen at a time; terms beyond the end are
+/// `filler`.
 template <typename F, typename Term, typename Step>
 [[gnu::always_inline]] inline void for_each_vector(std::int64_t count, F filler, Vec16<F>& lanes,
                                                    const Term& term, const Step& step) {
@@ -54,7 +54,7 @@ template <typename Term>
   return horizontal_sum(lanes);
 }
 
-/// The largest of `least` and term(0) .. term(count - 1) in F; no NaN is.
+/// max(least, term(0), ..., term(count - 1)) in F; NaNs are ignored.
 template <typename F, typename Term>
 [[gnu::always_inline]] inline F max_over(std::int64_t count, F least, const Term& term) {
   using V = typename Vec16<F>::V;

@@ -7,8 +7,8 @@ namespace evenkeel::kernels::cpu {
 
 inline constexpr int kLanes = 16;  // results side by side, on every processor
 
-/// kLanes values, in vectors of kBytes bytes. A vector that is longer than a processor's registers
-/// lies in memory, and is read and written for every sum; with AVX2 they have 32 bytes.
+/// kLanes values as vectors of kBytes bytes. A vector longer than the processor's registers would
+/// be kept in memory and read and written for every sum; AVX2's registers have 32 bytes.
 template <typename F, int kBytes = 32>
 struct Vec16 {
   using V = typename VectorOf<F, kBytes>::Type;

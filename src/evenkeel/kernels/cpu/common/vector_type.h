@@ -7,13 +7,13 @@
 /// under `#pragma omp simd` are enough.
 namespace evenkeel::kernels::cpu {
 
-/// kBytes bytes of F.
+/// A vector of kBytes bytes of elements F.
 template <typename F, int kBytes>
 struct VectorOf {
   using Type [[gnu::vector_size(kBytes)]] = F;
 };
 
-/// From and to any address. By reference: to pass a vector by value would need its registers.
+/// Unaligned load and store. By reference: passing a vector by value requires its instruction set.
 template <typename V, typename F>
 [[gnu::always_inline]] inline void load_vector(V& v, const F* from) {
   std::memcpy(&v, from, sizeof v);
