@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "targets.h"
+
+#include <array>
+#include <fstream>
+#include <stdexcept>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/utf8.h"
+#include "evenkeel/config/config.h"
+#include "evenkeel/config/scheme/scheme.h"
+#include "evenkeel/config/scheme/scheme_check.h"
+#include "evenkeel/data/gzip.h"
+#include "evenkeel/data/json_lines.h"
+#include "evenkeel/data/texts.h"
+#include "evenkeel/norm/expression.h"
+#include "evenkeel/report/html.h"
+#include "evenkeel/report/report.h"
+#include "evenkeel/store/checkpoint.h"
+#include "evenkeel/store/json_lines.h"
+#include "evenkeel/store/run_folder.h"
+#include "evenkeel/store/safetensors.h"
+#include "evenkeel/study/definition/definition.h"
+
+namespace evenkeel::campaign {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path put(const fs::path& path, const std::string& content) {
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << content;
+  return path;
+}
+
+/// The first byte of an input as a choice below `limit`; 0 for an empty input.
+std::size_t choice_of(const std::string& input, std::size_t limit) {
+  return input.empty() ? 0 : static_cast<unsigned char>(input[0]) % limit;
+}
+
+std::string rest_of(const std::string& input) {
+  return input.empty() ? input : input.substr(1);
+}
+
+void fuzz_config(const std::string& input, const fs::path& folder) {
+  const auto file = put(folder / "config.toml", input);
+  const auto config = config::resolve({.preset = {}, .files = {file}, .scheme = {}, .sets = {}});
+  const auto written = config::to_toml(config);
+  if (config::to_toml(config::read_back(written, "written")) != written) {
+    throw std::logic_error("a configuration differs after it was written and read");
+  }
+}
+
+void fuzz_setting(const std::string& input, const fs::path&) {
+  config::to_toml(config::resolve({.preset = {}, .files = {}, .scheme = {}, .sets = {input}}));
+}
+
+void fuzz_scheme(const std::string& input, const fs::path& folder) {
+  const auto source = config::find_scheme(put(folder / "scheme.toml", input).string());
+  for (const auto layers : {1, 12}) config::bind(source, config::default_shape(layers));
+}
+
+void fuzz_study(const std::string& input, const fs::path&) {
+  auto sizes = study::sizes_of(input, "study.toml");
+  if (sizes.empty()) sizes.emplace_back();
+  for (const auto& size : sizes) study::parse_study(input, "study.toml", size);
+}
+
+void fuzz_json_lines(const std::string& input, const fs::path&) {
+  data::json_lines(input, "text", "text.jsonl");
+}
+
+void fuzz_records(const std::string& input, const fs::path& folder) {
+  store::read_json_lines(put(folder / "metrics.jsonl", input));
+}
+
+/// A run folder in which the input is one of the files.
+void fuzz_report(const std::string& input, const fs::path& folder) {
+  static const std::array<std::pair<const char*, const char*>, 6> kFiles = {
+      {{"status.json", R"({"state":"training","step":2,"steps":4,"scheme":"s","preset":"tiny"})"},
+       {"provenance.json", R"({"evenkeel":"0.2.0","changes":[],"data":{"train":"text"}})"},
+       {"metrics.jsonl",
+        "{\"step\":1,\"loss\":5.5,\"lr\":0.001}\n{\"step\":2,\"val_loss\":5.25}\n"},
+       {"probes.jsonl", "{\"step\":1,\"probe\":\"grad_norm\",\"layers\":[1,2]}\n"},
+       {"health.jsonl", "{\"step\":1,\"event\":\"spike\",\"layer\":0,\"detail\":\"d\"}\n"},
+       {"run.toml", "preset = \"tiny\"\n"}}};
+  const auto run = folder / "runs" / "run-1";
+  fs::create_directories(run);
+  const auto chosen = choice_of(input, kFiles.size());
+  for (std::size_t i = 0; i < kFiles.size(); ++i) {
+    put(run / kFiles.at(i).first, i == chosen ? rest_of(input) : kFiles.at(i).second);
+  }
+  store::list_runs(folder / "runs");
+  report::write_report({run}, folder / "page.html");
+}
+
+void fuzz_safetensors(const std::string& input, const fs::path& folder) {
+  store::Safetensors::read(put(folder / "tensors.safetensors", input));
+}
+
+/// The manifest of an otherwise intact checkpoint.
+void fuzz_manifest(const std::string& input, const fs::path& folder) {
+  const auto checkpoint = folder / "run" / "checkpoints" / "step-00000004";
+  if (!fs::exists(checkpoint)) {
+    fs::create_directories(checkpoint);
+    fs::copy(checkpoint_files, checkpoint, fs::copy_options::overwrite_existing);
+  }
+  put(checkpoint / "MANIFEST.json", input);
+  store::newest_checkpoint(folder / "run");
+}
+
+void fuzz_gzip(const std::string& input, const fs::path&) {
+  data::gunzipped(input, "text.gz");
+}
+
+/// A file of texts; the first byte chooses its kind.
+void fuzz_texts(const std::string& input, const fs::path& folder) {
+  static const std::array<const char*, 4> kNames = {"a.txt", "a.jsonl", "a.txt.gz", "a.jsonl.gz"};
+  const auto file = put(folder / kNames.at(choice_of(input, kNames.size())), rest_of(input));
+  data::read_texts({file.string()}, config::Data{});
+}
+
+void fuzz_html(const std::string& input, const fs::path&) {
+  const auto escaped = report::escaped(input);
+  const bool is_safe = escaped.find_first_of("<>\"'") == std::string::npos;
+  if (!is_safe || first_invalid_utf8(escaped)) throw std::logic_error("escaped() is not safe");
+}
+
+void fuzz_expression(const std::string& input, const fs::path&) {
+  const norm::Variables variables = {
+      {"l", 1},  {"N", 12}, {"S", 24},      {"d", 64},       {"dk", 16}, {"f", 172},   {"h", 4},
+      {"kv", 2}, {"t", 1},  {"vocab", 257}, {"context", 64}, {"T", 100}, {"width", 64}};
+  norm::Expression::parse(input).value(variables);
+}
+
+}  // namespace
+
+const std::vector<FuzzTarget>& fuzz_targets() {
+  static const std::vector<FuzzTarget> targets = {
+      {"config", Grammar::toml, fuzz_config},
+      {"expression", Grammar::text, fuzz_expression},
+      {"gzip", Grammar::gzip, fuzz_gzip},
+      {"html", Grammar::text, fuzz_html},
+      {"json_lines", Grammar::json, fuzz_json_lines},
+      {"manifest", Grammar::manifest, fuzz_manifest},
+      {"records", Grammar::json, fuzz_records},
+      {"report", Grammar::json, fuzz_report},
+      {"safetensors", Grammar::safetensors, fuzz_safetensors},
+      {"scheme", Grammar::toml, fuzz_scheme},
+      {"setting", Grammar::toml, fuzz_setting},
+      {"study", Grammar::toml, fuzz_study},
+      {"texts", Grammar::json, fuzz_texts},
+  };
+  return targets;
+}
+
+}  // namespace evenkeel::campaign

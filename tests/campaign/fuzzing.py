@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""libFuzzer with AddressSanitizer and UBSan on each parser, with mutators that know its grammar.
+
+A target fails on a signal, on what would be exit code 70, after 10 s, and above 4 GB. The corpus is
+tests/campaign/corpus; presets/, schemes/ and studies/ are inputs, too.
+"""
+import os
+import re
+import shutil
+import subprocess
+
+import harness
+
+TARGETS = re.compile(r'^ +\{"(\w+)", Grammar::', re.MULTILINE)
+EXTRA = {"config": "presets", "scheme": "schemes", "study": "studies"}
+MOST_BYTES = 65536
+EXECUTIONS = 10**9  # of all targets together, at the level "release"
+UNITS = re.compile(r"stat::number_of_executed_units: (\d+)")
+FAILURE = re.compile(r"^(?:==\d+==)? ?(?:ERROR|exit code 70|SUMMARY).*|^.*runtime error:.*", re.MULTILINE)
+
+
+def built():
+    """The program with all targets, up to date."""
+    folder = harness.ROOT / "build/fuzz"
+    log = harness.ROOT / "build/log/fuzz.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    if not shutil.which("clang++-19"):
+        raise harness.Skip("clang++-19 is missing; install clang-19 and libclang-rt-19-dev")
+    commands = [["cmake", "--preset", "fuzz"], ["ninja", "-C", "build/fuzz", "campaign_fuzz"]]
+    with log.open("wb") as out:
+        for command in commands:
+            if subprocess.run(command, cwd=harness.ROOT, stdout=out, stderr=out, check=False).returncode != 0:
+                if "libclang_rt.fuzzer" in log.read_text(errors="replace"):
+                    raise harness.Skip("libFuzzer is missing; install libclang-rt-19-dev")
+                raise RuntimeError("the fuzz targets do not build; build/log/fuzz.log has the reason")
+    return folder / "campaign_fuzz"
+
+
+def limit_of(context):
+    """The options that end a target."""
+    if context.level == "release":
+        seconds = [] if context.deadline == float("inf") else [f"-max_total_time={int(context.seconds_left())}"]
+        return [f"-runs={EXECUTIONS // 13}", *seconds]
+    return [f"-max_total_time={context.count(5, 600, 0)}"]
+
+
+def command_of(context, fuzzer, target, folder):
+    """The command line of a target, with its corpora."""
+    here = harness.HERE / "corpus"
+    (folder / "new").mkdir()
+    corpora = [folder / "new", here / target]
+    if target in EXTRA:
+        corpora.append(harness.ROOT / EXTRA[target])
+    return [fuzzer, f"--target={target}", f"--folder={folder}/files", f"--checkpoint={here}/checkpoint",
+            f"-seed={context.seed}", f"-timeout={harness.MOST_SECONDS}", f"-rss_limit_mb={harness.MOST_MEGABYTES}",
+            f"-max_len={MOST_BYTES}", f"-artifact_prefix={folder}/", "-print_final_stats=1", *limit_of(context),
+            *filter(os.path.isdir, corpora)]
+
+
+def kept(folder, target):
+    """Saves the failing input in build/fuzz/found; its path."""
+    found = harness.ROOT / "build/fuzz/found"
+    found.mkdir(parents=True, exist_ok=True)
+    paths = [shutil.copy(path, found / f"{target}-{path.name}") for path in folder.iterdir() if path.is_file()]
+    return ", ".join(str(path.relative_to(harness.ROOT)) for path in paths) or "no input"
+
+
+def fuzzed(context, fuzzer, target):
+    """A trial: one target."""
+    def trial(folder, _):
+        env = context.environment({"ASAN_OPTIONS": "detect_leaks=0:handle_abort=1", "UBSAN_OPTIONS": "print_stacktrace=1"})
+        done = subprocess.run(command_of(context, fuzzer, target, folder), cwd=folder, env=env, capture_output=True,
+                              stdin=subprocess.DEVNULL, check=False)
+        error = done.stderr.decode(errors="replace")
+        units = UNITS.search(error)
+        complaints = []
+        if done.returncode != 0:
+            reasons = " | ".join(dict.fromkeys(FAILURE.findall(error)))[:300]
+            complaints = [f"{reasons or error[-200:]}; input: {kept(folder, target)}"]
+        return harness.Cases(int(units[1]) if units else 1, complaints)
+    return trial
+
+
+def trials(context):
+    fuzzer = built()
+    targets = TARGETS.findall((harness.HERE / "fuzz/targets.cpp").read_text())
+    return [(target, fuzzed(context, fuzzer, target)) for target in targets]

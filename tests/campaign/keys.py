@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each key of run.toml is changed on resume.
+
+A key that determines the weights is refused with 78, which names the key, or with 64 or 65 where the value does
+not fit; a free key is accepted.
+"""
+import shutil
+import tomllib
+
+import harness
+
+STEPS = 6
+SETTINGS = {"train_steps": STEPS, "checkpoint_every": 2, "log_every": 1}
+FREE = ("evaluate", "checkpoint", "probe", "log", "train.threads", "model.recompute")
+WORDS = {"scheme": '"pre_norm"', "model.init": '"megatron"', "train.precision": '"bfloat16"',
+         "schedule.kind": '"constant"', "optimizer.kind": '"sgd"', "health.on_spike": '"stop"',
+         "health.on_nonfinite": '"stop"', "kernels.attention": '"explicit"', "data.format": '"jsonl"',
+         "data.text_key": '"other"', "model.recompute": '"block"'}
+
+
+def keys_of(table, prefix=""):
+    """[(dotted key, value)] of a TOML table."""
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from keys_of(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, value
+
+
+def changed(key, value):
+    """Another value, as TOML."""
+    if isinstance(value, bool):
+        return str(not value).lower()
+    if isinstance(value, int):
+        return str(2 * value + 2)
+    if isinstance(value, float):
+        return str(0.5 * value + 0.25)
+    if isinstance(value, str):
+        return WORDS.get(key, "5")
+    return "[0.5, 0.5]" if key.endswith("betas") else "[1]"
+
+
+def source(context):
+    return context.whole(**SETTINGS)
+
+
+def trial_of(context, key, value):
+    """A trial: a resume with another value of one key."""
+    def trial(folder, _):
+        run = folder / "run"
+        shutil.copytree(source(context), run)
+        done = context.run("train", "--quiet", "--run", run, "--set", f"{key}={changed(key, value)}")
+        free = any(key == name or key.startswith(name + ".") for name in FREE)
+        codes = {0, 64} if free or key == "train.steps" else {64, 65, 78}
+        yield from harness.complaints_of(done, codes)
+        if done.code == 78 and key not in done.err:
+            yield f"the message does not name the key: {done.last_line()}"
+    return trial
+
+
+def trials(context):
+    table = tomllib.loads((source(context) / "run.toml").read_text())
+    return [(key, trial_of(context, key, value)) for key, value in keys_of(table) if key != "preset"]

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers of threads, and resumes from each step, over schemes and precisions.
+
+A run has equal bits for 1, 2, 3, 4 and 8 threads, and equal bits after a resume from any checkpoint.
+"""
+import shutil
+
+import harness
+import program
+
+THREADS = [2, 3, 4, 8]
+STEPS = 6
+LONG = 60  # steps of the level "release"
+WIDTHS = [24, 40, 56, 100]  # of the feed-forward network
+
+
+def changed(steps, precision, width):
+    return {"train_steps": steps, "checkpoint_every": 1, "checkpoint_keep": steps + 1, "log_every": 1, "train_batch": 4,
+            "model_layers": 2, "model_inner": width, "train_precision": precision}
+
+
+def state_differences(run, whole, step, what):
+    """Complaints about another state than that of one thread without a resume."""
+    for name, content in program.state_at(whole, step).items():
+        if program.state_at(run, step)[name] != content:
+            yield f"{what}: {name} of step {step} differs"
+
+
+def resumed(context, arguments, whole, folder, step, steps):
+    """Complaints about a run that goes on from a step of the whole run."""
+    run = folder / f"from-{step}"
+    shutil.copytree(whole, run)
+    for later in range(step + 1, steps + 1):
+        shutil.rmtree(program.folder_of(run, later))
+    done = context.run("train", "--quiet", "--run", run, *arguments)
+    if done.code != 0:
+        yield f"resume from step {step} ends with {done.code}: {done.last_line()}"
+        return
+    yield from state_differences(run, whole, steps, f"resume from step {step}")
+    if program.metrics(run) != program.metrics(whole):
+        yield f"resume from step {step}: metrics.jsonl differs"
+    shutil.rmtree(run)
+
+
+def trial_of(context, scheme, precision, width):
+    """A trial: a run of one thread, then the numbers of threads, then resumes."""
+    def trial(folder, chance):
+        steps = context.count(STEPS, STEPS, LONG)
+        arguments = [*context.settings(**changed(steps, precision, width)), "--scheme", scheme]
+        whole, cases, complaints = folder / "whole", 0, []
+        done = context.run("train", "--quiet", "--run", whole, *arguments)
+        if done.code != 0:
+            return harness.Cases(1, [f"ends with {done.code}: {done.last_line()}"])
+        for threads in THREADS:
+            run = folder / f"threads-{threads}"
+            done = context.run("train", "--quiet", "--run", run, *arguments, "--set", f"train.threads={threads}")
+            cases += 1
+            if done.code != 0:
+                complaints.append(f"{threads} threads: ends with {done.code}: {done.last_line()}")
+            else:
+                complaints += state_differences(run, whole, steps, f"{threads} threads, FFN width {width}")
+            shutil.rmtree(run, ignore_errors=True)
+        every = range(steps)
+        for step in chance.sample(every, context.count(1, 2, len(every))):
+            cases += 1
+            complaints += resumed(context, arguments, whole, folder, step, steps)
+        return harness.Cases(cases, complaints)
+    return trial
+
+
+def trials(context):
+    schemes = sorted(path.stem for path in (harness.ROOT / "schemes").glob("*.toml"))
+    chance = context.random("resume")
+    if context.level == "change":
+        return [(f"{scheme} float32 {width}", trial_of(context, scheme, "float32", width))
+                for scheme, width in zip(chance.sample(schemes, 2), chance.sample(WIDTHS, 2))]
+    return [(f"{scheme} {precision}", trial_of(context, scheme, precision, chance.choice(WIDTHS)))
+            for scheme in chance.sample(schemes, min(77, len(schemes))) for precision in ("float32", "bfloat16")]

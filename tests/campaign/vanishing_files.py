@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of a run vanish, or become folders, links or pipes, while it trains.
+
+The program ends with 0 or 74, follows no link, and changes nothing outside its folder.
+"""
+import os
+import shutil
+
+import faults
+import harness
+import reader
+
+STEPS = 600
+SETTINGS = {"train_steps": STEPS, "checkpoint_every": 50, "log_every": 1}
+PRECIOUS = b"a file of the user\n"
+RECORDS = ["metrics.jsonl", "status.json", "log.txt", "report.html", "sample.txt", "health.jsonl", "run.toml",
+           "provenance.json", "probes.jsonl"]
+
+
+def removed(path):
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def vanish(path, _):
+    removed(path)
+
+
+def become_folder(path, _):
+    removed(path)
+    path.mkdir()
+
+
+def become_link(path, victim):
+    removed(path)
+    os.symlink(victim, path)
+
+
+def become_pipe(path, _):
+    removed(path)
+    os.mkfifo(path)
+
+
+def become_linked_folder(path, victim):
+    os.rename(path, victim.parent / "elsewhere")
+    os.symlink(victim.parent / "elsewhere", path)
+
+
+def trial_of(context, name, act):
+    """A trial: one file changes its kind once the run has saved a checkpoint."""
+    def trial(folder, chance):
+        run, victim = folder / "run", folder / "victim"
+        victim.write_bytes(PRECIOUS)
+
+        def disturb(process):
+            harness.wait_until(lambda: max(reader.named_steps(run), default=-1) >= 50, process)
+            harness.wait_until(lambda: False, process, chance.uniform(0, 0.2))
+            act(run / name, victim)
+            faults.stopped_if_waiting(process)
+        done = context.run("train", "--run", run, *context.settings(**SETTINGS), act=disturb)
+        yield from harness.complaints_of(done, {0, 74}, one_line=False)
+        if victim.read_bytes() != PRECIOUS:
+            yield f"the file that {name} links to was changed"
+        if name != "checkpoints" and act is not vanish:
+            yield from harness.lost(run, reader.acknowledged(done.err))
+    return trial
+
+
+def linked_before(context, name):
+    """A trial: a finished run of somebody else has a link in place of a file."""
+    def trial(folder, _):
+        run, victim = folder / "run", folder / "victim"
+        shutil.copytree(context.whole(**SETTINGS), run)
+        victim.write_bytes(PRECIOUS)
+        become_link(run / name, victim)
+        for arguments in (["train", "--quiet", "--run", run, "--set", f"train.steps={STEPS + 10}"], ["report", run]):
+            done = context.run(*arguments)
+            yield from harness.complaints_of(done, {0, 65, 74, 77, 78}, one_line=False)
+            if victim.read_bytes() != PRECIOUS:
+                yield f"{arguments[0]}: the file that {name} links to was changed"
+                victim.write_bytes(PRECIOUS)
+    return trial
+
+
+def trials(context):
+    context.whole(**SETTINGS)
+    cases = [(name, act) for name in RECORDS for act in (vanish, become_folder, become_link, become_pipe)]
+    cases += [("checkpoints", vanish), ("checkpoints", become_linked_folder), ("lock", vanish)]
+    listed = [(f"{name} {act.__name__}", trial_of(context, name, act)) for name, act in cases]
+    listed += [(f"{name} is a link", linked_before(context, name)) for name in RECORDS]
+    if context.level == "change":
+        return context.random("vanishing").sample(listed, 10)
+    times = context.count(0, 5, 20)
+    return [(f"{label} {number}", trial) for number in range(times) for label, trial in listed]
