@@ -12,7 +12,7 @@
 6. Pages: every command in a code block names a verb of ./ek (tools/doc_commands.py).
 7. Subjects of the newest commits have at most 72 characters.
 
-Pages are README.md, CONTRIBUTING.md, CHANGELOG.md, tests/golden/README.md and all of docs/**/*.md.
+Pages are README.md, CONTRIBUTING.md, CHANGELOG.md, SECURITY.md, tests/golden/README.md and all of docs/**/*.md.
 
 Usage: tools/check_texts.py [ROOT]; 77 where ROOT is no git checkout.
 """
@@ -38,7 +38,7 @@ RULES = [
 ]
 FREE = {"LICENSE"}  # a text that is not ours
 COMMANDS = re.compile(r"^  ([a-z]+)  ", re.MULTILINE)
-PAGE = re.compile(r"(README|CONTRIBUTING|CHANGELOG)\.md|tests/golden/README\.md|docs/.*\.md")
+PAGE = re.compile(r"(README|CONTRIBUTING|CHANGELOG|SECURITY)\.md|tests/golden/README\.md|docs/.*\.md")
 HISTORY = re.compile(r"CHANGELOG\.md|docs/experiments/.*")
 VERBS = "src/evenkeel/cli/verbs.txt"
 VERB = re.compile(r"^([a-z]+) +(.*)$", re.MULTILINE)

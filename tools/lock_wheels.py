@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the versions and the SHA-256 of the Python packages that ./ek installs, one file per set of SETS.
+
+pip resolves each set for every Python of PYTHONS, on x86-64 with wheels alone, and downloads nothing. The
+digests are those of the package index. Run it to update the packages; review the difference.
+
+Usage: tools/lock_wheels.py       (pip 23 or newer; the index of pip's configuration)
+"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+PYTHONS = ["3.10", "3.11", "3.12", "3.13", "3.14"]
+SETS = {
+    "tools/test_requirements.txt": (
+        "For `./ek test`, `./ek python` and `./ek bench peers`: what `import torch` needs apart from the wheel "
+        "itself, and numpy.",
+        ["filelock", "fsspec>=0.8.5", "jinja2", "networkx>=2.5.1", "numpy", "setuptools>=77.0.3",
+         "sympy>=1.13.3", "typing-extensions>=4.10.0"]),
+    "tools/cuda_requirements.txt": (
+        "NVIDIA's libraries that libtorch_cpu of a CUDA build of torch 2.13.0 links.",
+        ["cuda-toolkit[cudart,cupti]==13.0.3"]),
+}
+
+
+def resolve(python, requirements):
+    """(name, version, SHA-256) of the packages that pip selects for a version of Python."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = pathlib.Path(folder) / "report.json"
+        subprocess.run([sys.executable, "-I", "-m", "pip", "install", "--quiet", "--dry-run", "--ignore-installed",
+                        "--only-binary=:all:", "--python-version", python, "--target", f"{folder}/none",
+                        "--report", report, *requirements], check=True)
+        for each in json.loads(report.read_text())["install"]:
+            metadata = each["metadata"]
+            name = metadata["name"].lower().replace("_", "-")
+            yield name, metadata["version"], each["download_info"]["archive_info"]["hashes"]["sha256"]
+
+
+def marker(pythons):
+    """The condition that selects these consecutive versions; empty for all of them."""
+    first = [f'python_version >= "{pythons[0]}"'] if pythons[0] != PYTHONS[0] else []
+    last = [f'python_version <= "{pythons[-1]}"'] if pythons[-1] != PYTHONS[-1] else []
+    return " and ".join(first + last)
+
+
+def locked(requirements):
+    """Lines of a requirements file in pip's hash-checking mode."""
+    found = {}
+    for python in PYTHONS:
+        for name, version, digest in resolve(python, requirements):
+            pythons, digests = found.setdefault((name, version), ([], []))
+            pythons.append(python)
+            if digest not in digests:
+                digests.append(digest)
+    for (name, version), (pythons, digests) in sorted(found.items()):
+        condition = marker(pythons)
+        yield f"{name}=={version}" + (f" ; {condition}" if condition else "") + " \\"
+        yield from (f"    --hash=sha256:{each} \\" for each in digests[:-1])
+        yield f"    --hash=sha256:{digests[-1]}"
+
+
+def main():
+    for name, (purpose, requirements) in SETS.items():
+        lines = [f"# {purpose}", "# Written by tools/lock_wheels.py. pip refuses a wheel with another SHA-256.",
+                 *locked(requirements)]
+        (ROOT / name).write_text("\n".join(lines) + "\n")
+        print(f"{name}: {sum('==' in line for line in lines)} packages")
+
+
+if __name__ == "__main__":
+    main()
