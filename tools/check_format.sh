@@ -8,6 +8,6 @@ if ! command -v clang-format-19 >/dev/null; then
   echo "clang-format-19 is missing; the layout was not checked"
   exit 77
 fi
-find src tests -type f \( -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' \) -print0 |
+find src tests -type f \( -name '*.c' -o -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' \) -print0 |
   xargs -0 clang-format-19 --dry-run -Werror
 echo "every source is laid out by clang-format"

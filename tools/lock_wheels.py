@@ -17,10 +17,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 PYTHONS = ["3.10", "3.11", "3.12", "3.13", "3.14"]
 SETS = {
     "tools/test_requirements.txt": (
-        "For `./ek test`, `./ek python` and `./ek bench peers`: what `import torch` needs apart from the wheel "
-        "itself, and numpy.",
-        ["filelock", "fsspec>=0.8.5", "jinja2", "networkx>=2.5.1", "numpy", "setuptools>=77.0.3",
-         "sympy>=1.13.3", "typing-extensions>=4.10.0"]),
+        "For `./ek test`, `./ek python` and `./ek bench peers`: what `import torch` needs, numpy, and readers of "
+        "tests/campaign.",
+        ["filelock", "fsspec>=0.8.5", "jinja2", "networkx>=2.5.1", "numpy", "safetensors", "setuptools>=77.0.3",
+         "sympy>=1.13.3", "typing-extensions>=4.10.0", "xxhash"]),
     "tools/cuda_requirements.txt": (
         "NVIDIA's libraries that libtorch_cpu of a CUDA build of torch 2.13.0 links.",
         ["cuda-toolkit[cudart,cupti]==13.0.3"]),

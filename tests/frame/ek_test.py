@@ -174,6 +174,14 @@ class Test(Ek):
         self.assertEqual(self.ek("test", "--nightly", "-R", "kill")[1], ["nightly=1"])
         self.assertTrue(self.calls()[-1].endswith("--no-tests=error -R kill"))
 
+    def test_the_campaign_gets_its_packages_and_its_arguments(self):
+        self.assertEqual(self.ek("test", "--campaign", "--seed", "3", ABSENT="libclang-rt-19-dev")[0], 0)
+        calls = self.calls()
+        self.assertIn("libclang-rt-19-dev", next(line for line in calls if " install " in line))
+        self.assertTrue(calls[-1].endswith("tests/campaign/campaign.py " +
+                                           str(self.root / "build/release/evenkeel") + " --seed 3"))
+        self.assertNotIn("ctest", [line.split()[0] for line in calls])
+
     def fresh_machine(self, body):
         path = self.root / "tools/fresh_machine.sh"
         path.write_text("#!/bin/sh\n" + body)
