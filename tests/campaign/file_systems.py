@@ -114,4 +114,5 @@ def trials(context):
             print(f"file_systems: {kind} skipped: {MAKE[kind][0]} is missing")
             counts[kind] = 0
     context.whole(**SETTINGS)
-    return [(f"{kind} {number}", cut(context, kind, folder)) for kind in MAKE for number in range(counts[kind])]
+    return [(f"{kind} {number}", cut(context, kind, folder)) for number in range(max(counts.values()))
+            for kind in MAKE if number < counts[kind]]

@@ -25,7 +25,7 @@ import reader  # noqa: E402
 LEVELS = ["change", "nightly", "release"]
 MOST_SECONDS = 10  # of a call that refuses its input
 MOST_MEGABYTES = 4096
-HANG = 120  # seconds after which any call is ended
+HANG = 60  # seconds after which any call is ended
 
 CODE = re.compile(r"^\| (\d+) \|", re.MULTILINE)
 DOCUMENTED = {int(code) for code in CODE.findall((ROOT / "docs/exit_codes.md").read_text())}

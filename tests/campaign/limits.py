@@ -41,12 +41,12 @@ def completed(context, run):
         yield "the next call ends with another state than an undisturbed run"
 
 
-def trial_of(context, verb, limits="", env=None):
+def trial_of(context, verb, limits="", env=None, more=()):
     """A trial: one call under a limit."""
     def trial(folder, _):
         run = folder / "runs/run"
         shutil.copytree(unfinished(context), run)
-        done = context.run(*calls(run)[verb], limits=limits, env=env)
+        done = context.run(*calls(run)[verb], *more, limits=limits, env=env)
         yield from harness.complaints_of(done, CODES)
         if verb == "train":
             yield from completed(context, run)
@@ -91,5 +91,6 @@ def trials(context):
         else:
             thread = chance.randrange(1, 4)
             env = {"LD_PRELOAD": context.shim("faults"), "FAULT_THREAD": thread}
-            listed.append((f"{verb} thread {thread} fails {index}", trial_of(context, verb, env=env)))
+            more = ["--set", "train.threads=4"]
+            listed.append((f"thread {thread} fails {index}", trial_of(context, "train", env=env, more=more)))
     return listed
