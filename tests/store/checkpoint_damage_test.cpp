@@ -22,8 +22,8 @@ class DamagedCheckpoint : public ::testing::Test {
   void SetUp() override {
     fault_plan = {};
     const Lock lock(run_);
-    save_checkpoint(faulty_system(), run_, small_content(100, 1), 2);
-    save_checkpoint(faulty_system(), run_, small_content(120, 2), 2);
+    save_checkpoint(faulty_system(), lock, small_content(100, 1), 2);
+    save_checkpoint(faulty_system(), lock, small_content(120, 2), 2);
   }
 
   /// Why step 120 is skipped; "" if it is not, or if step 100 is not found in its place.
@@ -39,6 +39,7 @@ class DamagedCheckpoint : public ::testing::Test {
 };
 
 TEST_F(DamagedCheckpoint, IsDetectedAtEveryFlippedBit) {
+  const Directory checkpoints(run_ / "checkpoints");
   for (const auto* name : {kManifestName, kModelName, kOptimizerName, kStateName}) {
     const auto whole = read_file(folder_ / name);
     std::fstream file(folder_ / name, std::ios::in | std::ios::out | std::ios::binary);
@@ -47,7 +48,7 @@ TEST_F(DamagedCheckpoint, IsDetectedAtEveryFlippedBit) {
     };
     for (std::size_t bit = 0; bit < 8 * whole.size(); ++bit) {
       put_byte(bit / 8, static_cast<char>(whole[bit / 8] ^ (1 << (bit % 8))));
-      const auto defect = check_checkpoint(folder_, 120, CheckLevel::digests).defect;
+      const auto defect = check_checkpoint(checkpoints, 120, CheckLevel::digests).defect;
       ASSERT_NE(defect, "") << name << ", bit " << bit;
       ASSERT_EQ(defect.find('\n'), std::string::npos) << name << ", bit " << bit;
       if (bit % 8 == 0) {
@@ -144,7 +145,7 @@ TEST_F(DamagedCheckpoint, IsDetectedWhenAnotherProgramWroteTheManifest) {
 }
 
 TEST_F(DamagedCheckpoint, LeavesNothingWhenAllAreDamaged) {
-  for (const auto step : listed_steps(run_)) {
+  for (const auto step : listed_steps(Directory(run_ / "checkpoints"))) {
     std::filesystem::remove(run_ / "checkpoints" / step_name(step) / kStateName);
   }
   const auto newest = newest_checkpoint(run_);

@@ -2,6 +2,7 @@
 #include "evenkeel/store/checkpoint.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 
@@ -21,7 +22,7 @@ class Checkpoint : public ::testing::Test {
   void SetUp() override { fault_plan = {}; }
 
   void save(std::int64_t step, std::int64_t keep = 2, int mark = 0) {
-    save_checkpoint(faulty_system(), run_, small_content(step, mark), keep);
+    save_checkpoint(faulty_system(), lock_, small_content(step, mark), keep);
   }
   std::string entries() const {
     std::string names;
@@ -36,18 +37,18 @@ class Checkpoint : public ::testing::Test {
 };
 
 TEST_F(Checkpoint, IsFoundWithItsContent) {
-  save_checkpoint(run_, small_content(120, 7), 2);
+  save_checkpoint(lock_, small_content(120, 7), 2);
   const auto newest = newest_checkpoint(run_);
   ASSERT_TRUE(newest.found);
   EXPECT_TRUE(newest.skipped.empty());
-  EXPECT_EQ(newest.found->folder, run_ / "checkpoints" / "step-00000120");
+  EXPECT_EQ(newest.found->folder.path(), run_ / "checkpoints" / "step-00000120");
   EXPECT_EQ(newest.found->step, 120);
   EXPECT_EQ(newest.found->state, small_content(120, 7).state);
   EXPECT_EQ(newest.found->manifest.at("threads"), 2);
-  const auto model = Safetensors::read(newest.found->folder / "model.safetensors");
+  const auto model = Safetensors::read(newest.found->folder, "model.safetensors");
   EXPECT_EQ(model.metadata().at("format"), "pt");
   EXPECT_EQ(model.entry("b.weight").shape, (std::vector<std::int64_t>{2, 3}));
-  const auto optimizer = Safetensors::read(newest.found->folder / "optimizer.safetensors");
+  const auto optimizer = Safetensors::read(newest.found->folder, "optimizer.safetensors");
   EXPECT_EQ(*reinterpret_cast<const double*>(optimizer.data(optimizer.entry("moment"))), 0.1);
 }
 
@@ -82,14 +83,16 @@ TEST_F(Checkpoint, OfTheSameContentHasTheSameBytes) {
 }
 
 TEST_F(Checkpoint, MayHaveNoTensors) {
-  save_checkpoint(run_, {}, 1);
+  save_checkpoint(lock_, {}, 1);
   EXPECT_EQ(newest_checkpoint(run_).found->step, 0);
 }
 
 // Reliability, section 2: write, flush, close every file, the manifest last; flush the folder;
 // rename; flush the parent; only then move older ones away, flush, and remove them.
-constexpr const char* kProtocol[] = {"free_bytes checkpoints",
+constexpr const char* kProtocol[] = {"open checkpoints",
+                                     "free_bytes checkpoints",
                                      "mkdir .tmp-step-00000020",
+                                     "open .tmp-step-00000020",
                                      "create model.safetensors",
                                      "fallocate model.safetensors",
                                      "write model.safetensors",
@@ -106,14 +109,12 @@ constexpr const char* kProtocol[] = {"free_bytes checkpoints",
                                      "fallocate MANIFEST.json",
                                      "write MANIFEST.json",
                                      "fsync MANIFEST.json",
-                                     "open .tmp-step-00000020",
                                      "fsync .tmp-step-00000020",
                                      "rename step-00000020",
-                                     "open checkpoints",
                                      "fsync checkpoints",
                                      "rename .trash-step-00000010",
-                                     "open checkpoints",
                                      "fsync checkpoints",
+                                     "open .trash-step-00000010",
                                      "unlink MANIFEST.json",
                                      "unlink model.safetensors",
                                      "unlink optimizer.safetensors",
@@ -141,7 +142,7 @@ TEST_F(Checkpoint, IsSavedInTheOrderOfTheProtocol) {
   fault_plan = {};
   save(20, 1);
   const auto run = run_.filename().string();
-  std::vector<std::string> wanted = {"open " + run, "fsync " + run};
+  std::vector<std::string> wanted = {"fsync " + run};
   wanted.insert(wanted.end(), std::begin(kProtocol), std::end(kProtocol));
   EXPECT_EQ(traced_calls(), wanted);
 }
@@ -158,7 +159,7 @@ TEST_F(Checkpoint, DoesNotNeedAFileSystemThatReservesSpace) {
     errno = EOPNOTSUPP;
     return -1;
   };
-  save_checkpoint(system, run_, small_content(10), 1);
+  save_checkpoint(system, lock_, small_content(10), 1);
   EXPECT_EQ(newest_checkpoint(run_).found->step, 10);
 }
 
@@ -205,12 +206,12 @@ TEST_F(Checkpoint, ReplacesADamagedOneOfItsStep) {
 TEST_F(Checkpoint, KeepsTheOldOneWhereTheFileSystemCannotSwap) {
   save(10, 1, 1);
   auto system = faulty_system();
-  system.exchange = [](const char*, const char*) {
+  system.exchange = [](int, const char*, const char*) {
     errno = EINVAL;
     return -1;
   };
   EXPECT_EQ(
-      error_of([&] { save_checkpoint(system, run_, small_content(10, 2), 1); }),
+      error_of([&] { save_checkpoint(system, lock_, small_content(10, 2), 1); }),
       "74 " + (run_ / "checkpoints/step-00000010").string() + ": cannot replace: Invalid argument");
   EXPECT_EQ(newest_checkpoint(run_).found->state.at("mark"), 1);
   EXPECT_EQ(entries(), "step-00000010 ");
@@ -230,19 +231,58 @@ TEST_F(Checkpoint, RemovesLeftoversOfDeadProcesses) {
 
 TEST_F(Checkpoint, ChecksFreeSpaceFirst) {
   auto system = faulty_system();
-  system.free_bytes = [](const char*) { return std::int64_t{3} << 20; };
-  EXPECT_EQ(error_of([&] { save_checkpoint(system, run_, small_content(10), 1); }),
+  system.free_bytes = [](int) { return std::int64_t{3} << 20; };
+  EXPECT_EQ(error_of([&] { save_checkpoint(system, lock_, small_content(10), 1); }),
             "74 " + (run_ / "checkpoints").string() +
                 ": a checkpoint needs 16.0 MiB free, but 3.0 MiB are; free some space, older "
                 "checkpoints are intact");
   EXPECT_EQ(entries(), "");
 }
 
-TEST_F(Checkpoint, NeedsTheLock) {
-  const auto other = run_ / "other";
-  std::filesystem::create_directory(other);
-  EXPECT_THROW(save_checkpoint(other, small_content(10), 1), Error);
-  EXPECT_TRUE(std::filesystem::is_empty(other));
+// Two writers: the folder of a run was moved, and another run has its path.
+TEST_F(Checkpoint, OfAMovedFolderIsSavedThereAndLeavesTheOtherRunAlone) {
+  save(10);
+  const auto moved = run_.string() + "-moved";
+  std::filesystem::rename(run_, moved);
+  std::filesystem::create_directory(run_);
+  const Lock other(run_);
+  save_checkpoint(other, small_content(0), 1);
+  save(20);
+  EXPECT_EQ(checkpoint_steps(run_), Steps{0});
+  EXPECT_EQ(checkpoint_steps(moved), (Steps{10, 20}));
+  std::filesystem::remove_all(moved);
+}
+
+TEST_F(Checkpoint, NeedsTheLockFile) {
+  std::filesystem::remove(run_ / "lock");
+  EXPECT_EQ(error_of([&] { save(10); }),
+            "74 " + (run_ / "lock").string() +
+                ": was removed or replaced while this process held it, so another process may use "
+                "the folder; nothing more is written; run again");
+  EXPECT_FALSE(std::filesystem::exists(run_ / "checkpoints"));
+}
+
+TEST_F(Checkpoint, FollowsNoLink) {
+  const auto elsewhere = run_ / "elsewhere";
+  std::filesystem::create_directory(elsewhere);
+  std::filesystem::create_directory_symlink(elsewhere, run_ / "checkpoints");
+  EXPECT_EQ(error_of([&] { save(10); }),
+            "74 " + (run_ / "checkpoints").string() +
+                ": is a symbolic link, which is not followed inside a run folder; replace it by "
+                "what it points to");
+  EXPECT_TRUE(std::filesystem::is_empty(elsewhere));
+}
+
+TEST_F(Checkpoint, IsNotTakenForDamagedIfNoDescriptorIsFree) {
+  save(10);
+  struct rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  auto none_free = before;
+  none_free.rlim_cur = 3;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none_free), 0);
+  const auto said = error_of([&] { newest_checkpoint(lock_.directory()); });
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(said, "75 " + (run_ / "checkpoints").string() + ": cannot open: Too many open files");
 }
 
 TEST_F(Checkpoint, IsNotFoundInAnEmptyRun) {
@@ -253,7 +293,7 @@ TEST_F(Checkpoint, IsNotFoundInAnEmptyRun) {
 TEST_F(Checkpoint, CannotBeListedInAFile) {
   put(run_ / "checkpoints", "");
   EXPECT_EQ(error_of([&] { newest_checkpoint(run_); }),
-            "74 " + (run_ / "checkpoints").string() + ": cannot list: Not a directory");
+            "74 " + (run_ / "checkpoints").string() + ": cannot open: Not a directory");
 }
 
 TEST_F(Checkpoint, HasANameOfItsStepInEightDigitsOrMore) {
@@ -263,7 +303,7 @@ TEST_F(Checkpoint, HasANameOfItsStepInEightDigitsOrMore) {
        {"step-7", "step-00000007x", "step--0000007", "step-", "step-000000007"}) {
     std::filesystem::create_directories(run_ / "checkpoints" / name);
   }
-  EXPECT_TRUE(listed_steps(run_).empty());
+  EXPECT_TRUE(listed_steps(Directory(run_ / "checkpoints")).empty());
 }
 
 }  // namespace

@@ -5,8 +5,8 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <map>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "evenkeel/store/system_calls.h"
@@ -22,7 +22,6 @@ struct FaultPlan {
   bool short_writes = false;  // writes are short, every second one is interrupted
   int calls = 0;
   std::vector<std::string> trace = {};  // "fsync model.safetensors"
-  std::map<int, std::string> open = {};
 };
 
 inline FaultPlan fault_plan;  // the table holds plain function pointers, so their state is here
@@ -39,15 +38,19 @@ inline bool inject_fault(const std::string& verb, const std::filesystem::path& p
   return due;
 }
 
-inline int faulty_open(const char* path, int flags, mode_t mode) {
-  if (inject_fault((flags & O_CREAT) != 0 ? "create" : "open", path)) return -1;
-  const int file = ::open(path, flags, mode);
-  fault_plan.open[file] = path;
-  return file;
+/// The path of an open file or folder.
+inline std::filesystem::path path_of(int descriptor) {
+  std::error_code none;
+  return std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(descriptor), none);
+}
+
+inline int faulty_openat(int folder, const char* name, int flags, mode_t mode) {
+  if (inject_fault((flags & O_CREAT) != 0 ? "create" : "open", name)) return -1;
+  return ::openat(folder, name, flags, mode);
 }
 
 inline ssize_t faulty_write(int file, const void* data, std::size_t size) {
-  if (inject_fault("write", fault_plan.open[file])) return -1;
+  if (inject_fault("write", path_of(file))) return -1;
   if (!fault_plan.short_writes) return ::write(file, data, size);
   if (fault_plan.calls % 2 == 0) {
     errno = EINTR;
@@ -57,41 +60,51 @@ inline ssize_t faulty_write(int file, const void* data, std::size_t size) {
 }
 
 inline int faulty_close(int file) {
-  const bool fails = inject_fault("close", fault_plan.open[file]);
+  const bool fails = inject_fault("close", path_of(file));
   const int error = errno;
   ::close(file);  // the descriptor is gone either way
   errno = error;
   return fails ? -1 : 0;
 }
 
+inline int faulty_unlinkat(int folder, const char* name, int flags) {
+  const bool fails = inject_fault((flags & AT_REMOVEDIR) != 0 ? "rmdir" : "unlink", name);
+  return fails ? -1 : ::unlinkat(folder, name, flags);
+}
+
 /// System calls that fail as `fault_plan` says. Its fsync does nothing: only its place in the order
 /// matters.
-inline SystemCalls faulty_system() {
-  SystemCalls system;
-  system.free_bytes = [](const char* path) -> std::int64_t {
-    return inject_fault("free_bytes", path) ? -1 : free_bytes(path);
-  };
-  system.mkdir = [](const char* path, mode_t mode) {
-    return inject_fault("mkdir", path) ? -1 : ::mkdir(path, mode);
-  };
-  system.open = faulty_open;
-  system.fallocate = [](int file, int mode, off_t offset, off_t size) {
-    return inject_fault("fallocate", fault_plan.open[file]) ? -1
+inline const SystemCalls& faulty_system() {
+  static const SystemCalls system = {
+      .free_bytes = [](int folder) -> std::int64_t {
+        return inject_fault("free_bytes", path_of(folder)) ? -1 : free_bytes(folder);
+      },
+      .mkdirat =
+          [](int folder, const char* name, mode_t mode) {
+            return inject_fault("mkdir", name) ? -1 : ::mkdirat(folder, name, mode);
+          },
+      .openat = faulty_openat,
+      .fallocate =
+          [](int file, int mode, off_t offset, off_t size) {
+            return inject_fault("fallocate", path_of(file)) ? -1
                                                             : ::fallocate(file, mode, offset, size);
-  };
-  system.write = faulty_write;
-  system.fsync = [](int file) { return inject_fault("fsync", fault_plan.open[file]) ? -1 : 0; };
-  system.close = faulty_close;
-  system.rename = [](const char* from, const char* to) {
-    return inject_fault("rename", to) ? -1 : ::rename(from, to);
-  };
-  system.exchange = [](const char* one, const char* other) {
-    return inject_fault("exchange", other) ? -1 : exchange_paths(one, other);
-  };
-  system.unlink = [](const char* path) {
-    return inject_fault("unlink", path) ? -1 : ::unlink(path);
-  };
-  system.rmdir = [](const char* path) { return inject_fault("rmdir", path) ? -1 : ::rmdir(path); };
+          },
+      .write = faulty_write,
+      .ftruncate =
+          [](int file, off_t size) {
+            return inject_fault("ftruncate", path_of(file)) ? -1 : ::ftruncate(file, size);
+          },
+      .fsync = [](int file) { return inject_fault("fsync", path_of(file)) ? -1 : 0; },
+      .close = faulty_close,
+      .rename =
+          [](int folder, const char* from, const char* to) {
+            return inject_fault("rename", to) ? -1 : rename_in(folder, from, to);
+          },
+      .exchange =
+          [](int folder, const char* one, const char* other) {
+            return inject_fault("exchange", other) ? -1 : exchange_in(folder, one, other);
+          },
+      .unlinkat = faulty_unlinkat};
   return system;
 }
 

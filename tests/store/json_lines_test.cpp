@@ -20,7 +20,7 @@ TEST(JsonLinesFile, AppendsNumbersThatReadBackBitwise) {
   EXPECT_EQ(read_file(file),
             "{\"step\":1,\"loss\":0.1,\"lr\":3e-05}\n"
             "{\"step\":2,\"loss\":0.3333333333333333,\"note\":\"a\\nb\"}\n");
-  const auto read = read_json_lines(file);
+  const auto read = read_json_lines(file).records;
   ASSERT_EQ(read.size(), 2U);
   EXPECT_EQ(read[1].at("loss").get<double>(), 1.0 / 3);
 }
@@ -51,19 +51,21 @@ TEST(JsonLinesFile, LeavesNoTornLineWhenTheDiskIsFull) {
   const auto said = error_of([&] { records.append({{"step", 2}}); });
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
   std::signal(SIGXFSZ, handler);
-  EXPECT_EQ(said, "74 " + file.string() + ": cannot append: No space left on device");
+  EXPECT_EQ(said, "74 " + file.string() + ": cannot append: File too large");
   EXPECT_EQ(read_file(file), whole);
 }
 
-TEST(ReadJsonLines, SkipsTornLines) {
+TEST(ReadJsonLines, KeepsDamagedLinesApart) {
   const auto file = fresh_folder() / "metrics.jsonl";
-  EXPECT_TRUE(read_json_lines(file).empty());
+  EXPECT_TRUE(read_json_lines(file).records.empty());
   put(file,
       std::string("{\"step\":1}\n{\"st{\"step\":2}\n[]\n{\"step\":3}\0\n{\"step\":4}\n{\"step\":5}",
                   59));
-  const auto read = read_json_lines(file);
-  ASSERT_EQ(read.size(), 2U);
-  EXPECT_EQ(read[1].at("step"), 4);
+  const auto [records, damaged] = read_json_lines(file);
+  ASSERT_EQ(records.size(), 2U);
+  EXPECT_EQ(records[1].at("step"), 4);
+  EXPECT_EQ(damaged, (std::vector<std::string>{"{\"st{\"step\":2}", "[]",
+                                               std::string("{\"step\":3}\0", 11)}));
 }
 
 TEST(ReadJsonLines, SkipsDeeplyNestedLines) {
@@ -72,20 +74,19 @@ TEST(ReadJsonLines, SkipsDeeplyNestedLines) {
     return "{\"a\":" + std::string(depth, '[') + std::string(depth, ']') + "}\n";
   };
   put(file, nested(63) + nested(64) + nested(1 << 20) + "{\"a\":\"\\\"[[\"}\n");
-  EXPECT_EQ(read_json_lines(file).size(), 2U);
+  EXPECT_EQ(read_json_lines(file).records.size(), 2U);
+  EXPECT_EQ(read_json_lines(file).damaged.size(), 2U);
 }
 
-TEST(JsonLinesFile, TruncatesAfterAStep) {
-  const auto file = fresh_folder() / "metrics.jsonl";
-  JsonLinesFile records(file);
-  records.truncate_after(3);
-  EXPECT_FALSE(std::filesystem::exists(file));
-  put(file,
-      "{\"step\":2,\"loss\":1.50}\n{\"event\":\"start\"}\n{\"step\":3}\n{\"step\":4}\n{\"step\":3."
-      "5}\n"
-      "{\"st");
-  records.truncate_after(3);
-  EXPECT_EQ(read_file(file), "{\"step\":2,\"loss\":1.50}\n{\"event\":\"start\"}\n{\"step\":3}\n");
+TEST(ReadRecords, WantsAStepInEachRecord) {
+  const auto folder = fresh_folder();
+  put(folder / "metrics.jsonl",
+      "{\"step\":2}\n{\"Step\":3}\n{\"step\":\"4\"}\n{\"step\":null}\n{\"step\":-1}\n"
+      "{\"step\":1e300}\n{\"step\":3.5}\n");
+  const auto [records, damaged] = read_records(Directory(folder), "metrics.jsonl");
+  EXPECT_EQ(records.size(), 2U);
+  EXPECT_EQ(damaged.size(), 5U);
+  EXPECT_TRUE(read_records(Directory(folder), "none.jsonl").records.empty());
 }
 
 }  // namespace

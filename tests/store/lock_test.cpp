@@ -2,6 +2,8 @@
 #include "evenkeel/store/lock.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,7 +47,7 @@ TEST(Lock, SurvivesThatItsFileIsReadByOthers) {  // POSIX locks would be lost at
 TEST(Lock, NeedsAFolder) {
   const auto run = fresh_folder() / "none";
   EXPECT_EQ(error_of([&] { const Lock lock(run); }),
-            "74 " + (run / "lock").string() + ": cannot open: No such file or directory");
+            "74 " + run.string() + ": cannot open: No such file or directory");
   EXPECT_FALSE(is_locked(run));
 }
 
@@ -69,6 +71,100 @@ TEST(Lock, IsFreeOnceItsOwnerIsKilled) {
   EXPECT_EQ(error_of([&] { const Lock lock(run); }), "no error");
   ::close(ready[0]);
   ::close(ready[1]);
+}
+
+TEST(Lock, NoticesThatItsFolderWasMovedAndNamesTheNewPath) {
+  const auto run = fresh_folder() / "x";
+  const auto moved = run.parent_path() / "old";
+  std::filesystem::create_directory(run);
+  const Lock lock(run);
+  EXPECT_EQ(error_of([&] { lock.check_path(); }), "no error");
+  std::filesystem::rename(run, moved);
+  const auto wanted =
+      text("74 ", run.string(), ": the folder was moved while a process worked in it and is now ",
+           moved.string(), "; go on with --run ", moved.string());
+  EXPECT_EQ(error_of([&] { lock.check_path(); }), wanted);
+  std::filesystem::create_directory(run);  // another run takes the path
+  const Lock other(run);
+  EXPECT_EQ(error_of([&] { lock.check_path(); }), wanted);
+  EXPECT_EQ(error_of([&] { other.check_path(); }), "no error");
+  EXPECT_TRUE(lock.is_held());
+}
+
+TEST(Lock, NoticesThatItsFolderWasRemoved) {
+  const auto run = fresh_folder();
+  const Lock lock(run);
+  std::filesystem::remove_all(run);
+  const auto wanted = text("74 ", run.string(),
+                           ": the folder was removed while a process worked in it; start again");
+  EXPECT_EQ(error_of([&] { lock.check_path(); }), wanted);
+  std::filesystem::create_directory(run);
+  EXPECT_EQ(error_of([&] { lock.check_path(); }), wanted);
+  EXPECT_FALSE(lock.is_held());
+}
+
+TEST(Lock, NoticesThatItsFileWasReplaced) {
+  const auto run = fresh_folder();
+  const Lock lock(run);
+  std::filesystem::remove(run / "lock");
+  const Lock second(run);
+  EXPECT_EQ(error_of([&] { lock.check_path(); }).substr(0, 3), "74 ");
+  lock.remove_file();  // that of the second owner stays
+  EXPECT_TRUE(second.is_held());
+  EXPECT_FALSE(lock.is_held());
+}
+
+// A process opens RUN/lock, and locks it after its owner has removed it: it must lock a new file.
+TEST(Lock, IsNeverThatOfARemovedFile) {
+  const auto run = fresh_folder();
+  std::optional<Lock> first(run);
+  constexpr int kRaces = 200;
+  for (int race = 0; race < kRaces; ++race) {
+    const auto child = ::fork();
+    if (child == 0) {
+      for (;;) {
+        try {
+          const Lock lock(run);
+          ::_exit(lock.is_held() ? 0 : 1);
+        } catch (const Error&) {  // the parent has it
+          continue;
+        }
+      }
+    }
+    first->remove_file();
+    first.reset();
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_EQ(status, 0) << race;
+    first.emplace(run);
+  }
+}
+
+TEST(Lock, IsARegularFile) {
+  const auto run = fresh_folder();
+  ASSERT_EQ(::mkfifo((run / "lock").c_str(), 0600), 0);
+  EXPECT_EQ(error_of([&] { const Lock lock(run); }),
+            "74 " + (run / "lock").string() + ": must be a plain file, but is not; remove it");
+  std::filesystem::remove(run / "lock");
+  put(run / "mine", "precious");
+  std::filesystem::create_symlink("mine", run / "lock");
+  EXPECT_EQ(error_of([&] { const Lock lock(run); }).substr(0, 3), "74 ");
+  EXPECT_EQ(read_file(run / "mine"), "precious");
+}
+
+TEST(Lock, IsNotFreeBecauseNoDescriptorIs) {
+  const auto run = fresh_folder();
+  const Lock lock(run);
+  struct rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  auto none_free = before;
+  none_free.rlim_cur = 3;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none_free), 0);
+  const auto asked = error_of([&] { is_locked(run); });
+  const auto checked = error_of([&] { lock.check_path(); });
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(asked, "75 " + (run / "lock").string() + ": cannot open: Too many open files");
+  EXPECT_EQ(checked, "no error");
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 #include "evenkeel/store/run_folder.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "evenkeel/base/file.h"
 #include "evenkeel/store/json_lines.h"
@@ -43,7 +45,7 @@ TEST(ListRuns, IsEmptyWithoutAFolder) {
 TEST(ListRuns, ReportsStatusAndMetrics) {
   const auto runs = fresh_folder();
   const auto run = new_run_folder(runs, "post_ln-tiny");
-  write_status(run, {"finished", 400, 400, "post_ln", "tiny"});
+  write_status(Directory(run), {"finished", 400, 400, "post_ln", "tiny"});
   JsonLinesFile metrics(run / "metrics.jsonl");
   metrics.append({{"step", 380}, {"loss", 2.5}, {"val_loss", 2.25}, {"val_gap", 0.125}});
   metrics.append({{"step", 390}, {"loss", 2.0}});
@@ -63,9 +65,9 @@ TEST(ListRuns, ReportsStatusAndMetrics) {
 
 TEST(Status, IsReadAsItWasWritten) {
   const auto run = new_run_folder(fresh_folder(), "a");
-  EXPECT_FALSE(read_status(run).has_value());
-  write_status(run, {"finished", 30, 40, "pre_norm", "tiny", 0.25});
-  const auto status = read_status(run);
+  EXPECT_FALSE(read_status(Directory(run)).has_value());
+  write_status(Directory(run), {"finished", 30, 40, "pre_norm", "tiny", 0.25});
+  const auto status = read_status(Directory(run));
   ASSERT_TRUE(status.has_value());
   EXPECT_EQ(status->state, "finished");
   EXPECT_EQ(status->step, 30);
@@ -73,16 +75,16 @@ TEST(Status, IsReadAsItWasWritten) {
   EXPECT_EQ(status->scheme, "pre_norm");
   EXPECT_EQ(status->preset, "tiny");
   EXPECT_EQ(status->cpu_contention, 0.25);
-  write_status(run, {"training", 0, 40, "pre_norm", "tiny"});
-  EXPECT_FALSE(read_status(run)->cpu_contention.has_value());
+  write_status(Directory(run), {"training", 0, 40, "pre_norm", "tiny"});
+  EXPECT_FALSE(read_status(Directory(run))->cpu_contention.has_value());
   write_file(run / "status.json", "{\"state\": \"fini");
-  EXPECT_FALSE(read_status(run).has_value());
+  EXPECT_FALSE(read_status(Directory(run)).has_value());
 }
 
 TEST(ListRuns, CallsARunInterruptedIfItsLockIsFree) {
   const auto runs = fresh_folder();
   const auto run = new_run_folder(runs, "a");
-  write_status(run, {"training", 0, 400, "post_ln", "tiny"});
+  write_status(Directory(run), {"training", 0, 400, "post_ln", "tiny"});
   JsonLinesFile(run / "metrics.jsonl").append({{"step", 30}});
   {
     const Lock lock(run);
@@ -115,8 +117,46 @@ TEST(ListRuns, SortsByNameThenByNumber) {
   EXPECT_EQ(order, "a a-2 a-9 a-10 b-1 ");
 }
 
+TEST(ListRuns, CountsDamagedLines) {
+  const auto runs = fresh_folder();
+  const auto run = new_run_folder(runs, "a");
+  put(run / "run.toml", "");
+  put(run / "metrics.jsonl", "{\"step\":1,\"loss\":2.5}\n{\"stop\":2}\n");
+  EXPECT_EQ(list_runs(runs).at(0).damaged_lines, 1);
+  put(run / "metrics.jsonl.damaged", "one\ntwo\n");
+  EXPECT_EQ(list_runs(runs).at(0).damaged_lines, 3);
+  EXPECT_EQ(list_runs(runs).at(0).loss, 2.5);
+}
+
+TEST(ListRuns, FollowsNoLinkInsideARun) {
+  const auto runs = fresh_folder();
+  const auto run = new_run_folder(runs, "a");
+  put(run / "run.toml", "");
+  put(runs / "other.json", R"({"state": "finished", "step": 7, "scheme": "secret"})");
+  std::filesystem::create_symlink("../other.json", run / "status.json");
+  EXPECT_EQ(list_runs(runs).at(0).state, "damaged");
+  EXPECT_EQ(list_runs(runs).at(0).scheme, "");
+}
+
+TEST(DeadTemporaries, AreRemoved) {
+  const auto run = fresh_folder();
+  const auto child = ::fork();
+  if (child == 0) ::_exit(0);
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);  // no process has this id now
+  const auto parent = ::getppid();
+  for (const auto& name : {text("report.html.new-", child), text("report.html.new-", parent),
+                           text("sample.txt.new-", ::getpid()), text(".new-", child),
+                           text("notes.new-", child, "x"), std::string("notes.new-")}) {
+    put(run / name, "");
+  }
+  remove_dead_temporaries(Directory(run));
+  EXPECT_EQ(Directory(run).entries(), (std::vector<std::string>{text(".new-", child), "notes.new-",
+                                                                text("notes.new-", child, "x"),
+                                                                text("report.html.new-", parent)}));
+}
+
 TEST(WriteStatus, RequiresAKnownState) {
-  EXPECT_THROW(write_status(fresh_folder(), {"paused", 0, 0, "", ""}), std::logic_error);
+  EXPECT_THROW(write_status(Directory(fresh_folder()), {"paused", 0, 0, "", ""}), std::logic_error);
 }
 
 }  // namespace

@@ -85,8 +85,7 @@ TEST(WriteSafetensors, ReplacesAFileAndLeavesNoOther) {
 TEST(WriteSafetensors, NamesTheFileThatItCannotWrite) {
   const auto path = fresh_folder() / "missing" / "a";
   EXPECT_EQ(error_of([&] { write_safetensors(path, {}); }),
-            text("74 ", path.string(), ".new-", ::getpid(),
-                 ": cannot create: No such file or directory"));
+            "74 " + path.parent_path().string() + ": cannot open: No such file or directory");
 }
 
 TEST(WriteSafetensors, RequiresUniqueNames) {

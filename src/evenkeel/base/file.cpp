@@ -74,7 +74,9 @@ void replace_atomically(const std::filesystem::path& path, std::string_view cont
   const auto target = symlink_target(path);
   auto temporary = target;
   temporary += text(".new-", ::getpid());
-  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  ::unlink(temporary.c_str());  // of an earlier process with the same process id; or a planted link
+  Descriptor file(
+      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
   if (file.get() < 0) fail(path, "write", errno);
   int error = write_all(file, content);
   if (error == 0 && ::fsync(file.get()) != 0) error = errno;

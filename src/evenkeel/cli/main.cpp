@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <c10/util/Exception.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -96,6 +99,17 @@ int run_with_errors_reported(int argc, char** argv) {
   }
 }
 
+/// Opens /dev/null as each standard stream that is closed. Otherwise the first files of the program
+/// would get these descriptors, and messages would go into them. The stream still fails, as a
+/// closed one does: standard input is opened for writing, the two others for reading.
+void occupy_closed_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    const bool is_closed = ::fcntl(stream, F_GETFD) < 0 && errno == EBADF;
+    if (!is_closed) continue;
+    ::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);  // the lowest free number
+  }
+}
+
 /// The exit code; 74 (io) in place of 0 if standard output could not be written completely.
 int with_output_checked(int code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
@@ -108,6 +122,7 @@ int with_output_checked(int code) {
 }  // namespace evenkeel::cli
 
 int main(int argc, char** argv) {
+  evenkeel::cli::occupy_closed_streams();
   evenkeel::enable_mkl_cnr();
   evenkeel::memory::install_caching_allocator();
   return evenkeel::cli::with_output_checked(evenkeel::cli::run_with_errors_reported(argc, argv));

@@ -97,11 +97,12 @@ ProbeOutput probe_run(const ProbeOptions& options) {
   ProbeOutput output{config.scheme.name, "validation", loaded.step,
                      probe::run_probe(*loaded.model, *loaded.parameters, batch, what,
                                       micro_batch_size, plan::planned_steps(config))};
-  store::JsonLinesFile records(*common.run / "probes.jsonl");
+  lock.check_path();
+  store::JsonLinesFile records(lock.directory(), "probes.jsonl");
   for (const auto& profile : output.result.profiles) {
     records.append(probe::record(output.step, output.split, profile));
   }
-  report::write_report({*common.run}, *common.run / "report.html");
+  report::write_run_report(lock.directory());
   return output;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/report/report.h"
@@ -29,8 +30,12 @@ Exit run_report(const CommonOptions& common, const std::vector<std::filesystem::
   if (page.empty() && report::is_bench_file(runs.front())) {
     page = std::filesystem::path(runs.front()).replace_extension(".html");
   }
-  if (page.empty()) page = runs.size() == 1 ? runs.front() / "report.html" : "report.html";
-  report::write_report(runs, page);
+  if (page.empty() && runs.size() > 1) page = "report.html";
+  const auto typed = page.empty() ? std::nullopt : std::optional(page);
+  if (page.empty()) page = runs.front() / "report.html";
+  for (const auto& each : report::write_report(runs, typed)) {
+    std::fprintf(stderr, "%s\n", each.c_str());
+  }
   if (common.json) {
     print_json({{"report", page.string()}});
     return Exit::success;

@@ -30,7 +30,7 @@ std::string age_text(double seconds) {
 }
 
 /// One run. Losses are in nats per token, "val_gap" in nats per byte, "age_s" in seconds; null: not
-/// known.
+/// known. "damaged_lines" counts those of metrics.jsonl.
 nlohmann::ordered_json runs_as_json(const store::RunSummary& run) {
   const auto value = [](const std::optional<double>& v) {
     return v ? nlohmann::ordered_json(*v) : nlohmann::ordered_json();
@@ -44,7 +44,8 @@ nlohmann::ordered_json runs_as_json(const store::RunSummary& run) {
           {"loss", value(run.loss)},
           {"val_loss", value(run.val_loss)},
           {"val_gap", value(run.val_gap)},
-          {"age_s", run.age_seconds}};
+          {"age_s", run.age_seconds},
+          {"damaged_lines", run.damaged_lines}};
 }
 
 /// Prints the runs below a folder as a table or as a JSON array.
@@ -68,6 +69,12 @@ Exit run_runs(const CommonOptions& common, const std::filesystem::path& folder) 
     std::printf("%-36s %-12s %15s %9s %9s %9s %9s\n", run.folder.c_str(), run.state.c_str(),
                 steps.c_str(), number_text(run.loss).c_str(), number_text(run.val_loss).c_str(),
                 number_text(run.val_gap).c_str(), age_text(run.age_seconds).c_str());
+  }
+  for (const auto& run : runs) {
+    if (run.damaged_lines == 0) continue;
+    std::printf("%s: metrics.jsonl has lost %lld damaged %s\n", run.folder.c_str(),
+                static_cast<long long>(run.damaged_lines),
+                run.damaged_lines == 1 ? "line" : "lines");
   }
   return Exit::success;
 }

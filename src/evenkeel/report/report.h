@@ -2,7 +2,11 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
+#include <string>
 #include <vector>
+
+#include "evenkeel/store/directory.h"
 
 /// One self-contained HTML page from the files of one or more run folders. Depends on no torch.
 namespace evenkeel::report {
@@ -14,10 +18,17 @@ bool is_bench_file(const std::filesystem::path& path);
 /// run.toml, provenance.json, health.jsonl, sample.txt, scheme.txt. The page names missing and
 /// damaged files.
 /// \param runs  one run folder, several run folders to compare, or one file (is_bench_file)
+/// \param page  output file, whose symbolic links are followed; nullopt: report.html in the only
+///              run folder, where a link of this name is replaced
+/// \return what the records of the runs have lost: "runs/x: metrics.jsonl: 2 lines are damaged"
 /// \throws Error (usage) for a bench file among several arguments; (data) for a folder that is no
 /// run
 ///         folder; (io) if the page cannot be written
-void write_report(const std::vector<std::filesystem::path>& runs,
-                  const std::filesystem::path& page);
+std::vector<std::string> write_report(const std::vector<std::filesystem::path>& runs,
+                                      const std::optional<std::filesystem::path>& page);
+
+/// Writes report.html of one run into its folder.
+/// \throws Error as above
+void write_run_report(const store::Directory& run);
 
 }  // namespace evenkeel::report

@@ -9,7 +9,6 @@
 #include <numeric>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/base/file.h"
 #include "evenkeel/report/json_field.h"
 #include "evenkeel/store/json_lines.h"
 #include "evenkeel/store/run_folder.h"
@@ -19,6 +18,7 @@ namespace evenkeel::report {
 namespace {
 
 using nlohmann::json;
+using store::Directory;
 namespace fs = std::filesystem;
 
 constexpr double kRunNone = std::numeric_limits<double>::quiet_NaN();
@@ -29,11 +29,11 @@ std::string folder_name(const fs::path& folder) {
   return (path.has_filename() ? path : path.parent_path()).filename().string();
 }
 
-/// Calls `read` with a file of the run. An error becomes the entry of the file in Run::missing.
-void with_file(Run& run, const fs::path& file, const std::function<void()>& read) {
-  const auto name = file.filename().string();
-  std::error_code ignored;
-  if (!fs::exists(file, ignored)) {
+/// Calls `read` if the run has a file of this name. An error becomes the entry of the file in
+/// Run::missing.
+void with_file(Run& run, const Directory& folder, const std::string& name,
+               const std::function<void()>& read) {
+  if (!folder.has(name)) {
     run.missing[name] = name + " is missing";
     return;
   }
@@ -120,27 +120,35 @@ void add_step(Run& run, const json& record, double& timed_until) {
   run.step = std::fmax(run.step, step);
 }
 
+/// The records of a file. Damaged lines are counted in Run::damaged.
+/// \throws Error (io)
+std::vector<json> records_of(Run& run, const Directory& folder, const std::string& name) {
+  auto lines = store::read_records(folder, name);
+  if (!lines.damaged.empty()) run.damaged[name] = lines.damaged.size();
+  return std::move(lines.records);
+}
+
 /// All records of metrics.jsonl. Training time is the sum over records of seconds per step times
 /// the steps since the previous record, since only every log.every-th step is logged.
 /// \throws Error (data, io), json::exception
-void read_metrics(Run& run, const fs::path& file) {
+void read_metrics(Run& run, const Directory& folder) {
   double timed_until = 0;
-  for (const auto& record : store::read_json_lines(file)) {
+  for (const auto& record : records_of(run, folder, "metrics.jsonl")) {
     add_step(run, record, timed_until);
   }
 }
 
 /// All events of health.jsonl, in the order of the file.
 /// \throws Error (data, io)
-void read_health(Run& run, const fs::path& file) {
-  for (const auto& record : store::read_json_lines(file)) {
+void read_health(Run& run, const Directory& folder) {
+  for (const auto& record : records_of(run, folder, "health.jsonl")) {
     run.events.push_back({number(record, "step"), word(record, "event"), word(record, "detail")});
   }
 }
 
 /// State, scheme and steps of status.json.
-void read_status(Run& run, const fs::path& file) {
-  const auto status = json::parse(read_file(file));
+void read_status(Run& run, const std::string& content) {
+  const auto status = json::parse(content);
   if (!status.is_object()) throw Error(Exit::data, "wanted a JSON object");
   run.state = word(status, "state");
   run.scheme = word(status, "scheme");
@@ -151,36 +159,58 @@ void read_status(Run& run, const fs::path& file) {
     run.cpu_contention = share;
 }
 
+[[noreturn]] void throw_no_run(const fs::path& folder) {
+  throw Error(Exit::data, text(folder.string(),
+                               ": not a run folder (no run.toml, no metrics.jsonl); name a "
+                               "folder under runs/"));
+}
+
 }  // namespace
 
 Run read_run(const fs::path& folder) {
-  std::error_code ignored;
-  if (!fs::exists(folder / "run.toml", ignored) && !fs::exists(folder / "metrics.jsonl", ignored)) {
-    throw Error(Exit::data, text(folder.string(),
-                                 ": not a run folder (no run.toml, no metrics.jsonl); name a "
-                                 "folder under runs/"));
-  }
+  const auto opened = Directory::find(folder);
+  if (opened) return read_run(*opened);
+  throw_no_run(folder);
+}
+
+Run read_run(const Directory& folder) {
+  if (!folder.has("run.toml") && !folder.has("metrics.jsonl")) throw_no_run(folder.path());
   Run run;
-  run.name = folder_name(folder);
+  run.name = folder_name(folder.path());
   run.steps = kRunNone;
   const auto with = [&](const char* name, const auto& read) {
-    const auto file = folder / name;
-    with_file(run, file, [&] { read(file); });
+    with_file(run, folder, name, [&] { read(folder.read(name)); });
   };
-  with("metrics.jsonl", [&](const fs::path& file) { read_metrics(run, file); });
-  with("status.json", [&](const fs::path& file) { read_status(run, file); });
-  with("health.jsonl", [&](const fs::path& file) { read_health(run, file); });
-  run.layer_maps = layer_maps(store::read_json_lines(folder / "probes.jsonl"));
-  with("sample.txt", [&](const fs::path& file) { run.sample = read_file(file); });
-  with("scheme.txt", [&](const fs::path& file) { run.diagram = read_file(file); });
+  with_file(run, folder, "metrics.jsonl", [&] { read_metrics(run, folder); });
+  with("status.json", [&](const std::string& content) { read_status(run, content); });
+  with_file(run, folder, "health.jsonl", [&] { read_health(run, folder); });
+  if (folder.has("probes.jsonl")) {
+    with_file(run, folder, "probes.jsonl",
+              [&] { run.layer_maps = layer_maps(records_of(run, folder, "probes.jsonl")); });
+  }
+  with("sample.txt", [&](const std::string& content) { run.sample = content; });
+  with("scheme.txt", [&](const std::string& content) { run.diagram = content; });
   with("provenance.json",
-       [&](const fs::path& file) { run.environment = flattened_json(read_file(file)); });
-  with("run.toml", [&](const fs::path& file) {
-    run.config = read_file(file);
-    run.settings = flattened_toml(*run.config);
+       [&](const std::string& content) { run.environment = flattened_json(content); });
+  with("run.toml", [&](const std::string& content) {
+    run.config = content;
+    run.settings = flattened_toml(content);
   });
   if (run.scheme.empty()) run.scheme = value_of(run.settings, "scheme");
   return run;
+}
+
+std::vector<std::string> record_losses(const Run& run) {
+  std::vector<std::string> out;
+  for (const auto& event : run.events) {
+    if (event.name == "records_missing" || event.name == "records_damaged") {
+      out.push_back(event.detail);
+    }
+  }
+  for (const auto& [name, count] : run.damaged) {
+    out.push_back(text(name, ": ", count, count == 1 ? " line is" : " lines are", " damaged"));
+  }
+  return out;
 }
 
 std::size_t final_loss_count(const Run& run) {

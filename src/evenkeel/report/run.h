@@ -11,6 +11,7 @@
 #include "evenkeel/report/flattened.h"
 #include "evenkeel/report/layer_map.h"
 #include "evenkeel/report/series.h"
+#include "evenkeel/store/directory.h"
 
 namespace evenkeel::report {
 
@@ -51,15 +52,22 @@ struct Run {
   LayerMap expert_load;  // [layer][expert] at the last logged step: tokens / mean
 
   std::vector<Event> events;
-  std::vector<LayerMap> layer_maps;                    // probes.jsonl
+  std::map<std::string, std::size_t> damaged;  // file name -> damaged lines, if there are any
+  std::vector<LayerMap> layer_maps;            // probes.jsonl
   std::optional<std::string> config, sample, diagram;  // run.toml, sample.txt, scheme.txt
   KeyValues settings, environment;                     // run.toml, provenance.json
   std::map<std::string, std::string> missing;          // file name -> reason why it has no content
 };
 
-/// Reads a run folder. Run::missing names missing and damaged files.
+/// What the records of a run have lost, as sentences: damaged lines of the files, and the events
+/// records_missing and records_damaged of health.jsonl.
+std::vector<std::string> record_losses(const Run& run);
+
+/// Reads a run folder. Run::missing names missing and damaged files, and symbolic links, which are
+/// not followed.
 /// \throws Error (data) if the folder has neither run.toml nor metrics.jsonl
 Run read_run(const std::filesystem::path& folder);
+Run read_run(const store::Directory& folder);
 
 /// The mean training loss of the last 20 logged steps, in nats per token; NaN without steps.
 double final_loss(const Run& run);

@@ -199,7 +199,7 @@ std::string preformatted(const Run& run, const std::optional<std::string>& conte
 }
 
 /// The events of health.jsonl as a table.
-std::string events(const Run& run) {
+std::string event_table(const Run& run) {
   if (run.events.empty()) {
     const auto why = run.missing.find("health.jsonl");
     const bool is_absent = why == run.missing.end() || why->second == "health.jsonl is missing";
@@ -224,6 +224,13 @@ std::string events(const Run& run) {
         "muted");
   }
   return out;
+}
+
+/// The events of health.jsonl as a table, after what the records have lost.
+std::string events(const Run& run) {
+  std::string losses;
+  for (const auto& each : record_losses(run)) losses += element("p", escaped(each), "notice");
+  return losses + event_table(run);
 }
 
 /// The content of run.toml, folded; or why it is missing.

@@ -6,7 +6,6 @@
 #include <charconv>
 #include <cstdio>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "evenkeel/base/error.h"
@@ -15,17 +14,49 @@
 
 namespace evenkeel::store {
 
+namespace {
+
+/// RUN/checkpoints; nullopt if it does not exist.
+/// \throws Error (io) if it is a link, or cannot be opened
+std::optional<Directory> checkpoints_of(const std::optional<Directory>& run) {
+  if (!run || !run->has(kCheckpointsName)) return std::nullopt;
+  return run->folder(kCheckpointsName);
+}
+
+VerifiedCheckpoint verified(const Directory& checkpoints, std::int64_t step, CheckReport report) {
+  return {checkpoints.folder(step_name(step)), step, std::move(report.manifest),
+          std::move(report.state)};
+}
+
+CheckpointSearch search(const std::optional<Directory>& checkpoints) {
+  CheckpointSearch newest;
+  if (!checkpoints) return newest;
+  auto steps = listed_steps(*checkpoints);
+  std::reverse(steps.begin(), steps.end());
+  for (const auto step : steps) {
+    auto found = check_checkpoint(*checkpoints, step, CheckLevel::digests);
+    if (found.defect.empty()) {
+      newest.found = verified(*checkpoints, step, std::move(found));
+      break;
+    }
+    newest.skipped.push_back(
+        text("checkpoints/", step_name(step), ": ", found.defect, "; skipped"));
+  }
+  return newest;
+}
+
+}  // namespace
+
 std::string step_name(std::int64_t step) {
   std::array<char, 32> name{};
   std::snprintf(name.data(), name.size(), "step-%08lld", static_cast<long long>(step));
   return name.data();
 }
 
-std::vector<std::int64_t> listed_steps(const std::filesystem::path& run) {
+std::vector<std::int64_t> listed_steps(const Directory& checkpoints) {
   constexpr std::string_view kBefore = "step-";
   std::vector<std::int64_t> steps;
-  for (const auto& each : directory_entries(run / "checkpoints")) {
-    const auto name = each.filename().string();
+  for (const auto& name : checkpoints.entries()) {
     if (!name.starts_with(kBefore)) continue;
     std::int64_t step = -1;
     std::from_chars(name.data() + kBefore.size(), name.data() + name.size(), step);
@@ -36,40 +67,35 @@ std::vector<std::int64_t> listed_steps(const std::filesystem::path& run) {
 }
 
 CheckpointSearch newest_checkpoint(const std::filesystem::path& run) {
-  CheckpointSearch newest;
-  auto steps = listed_steps(run);
-  std::reverse(steps.begin(), steps.end());
-  for (const auto step : steps) {
-    const auto folder = run / "checkpoints" / step_name(step);
-    auto found = check_checkpoint(folder, step, CheckLevel::digests);
-    if (found.defect.empty()) {
-      newest.found = {folder, step, std::move(found.manifest), std::move(found.state)};
-      break;
-    }
-    newest.skipped.push_back(
-        text("checkpoints/", step_name(step), ": ", found.defect, "; skipped"));
-  }
-  return newest;
+  return search(checkpoints_of(Directory::find(run)));
+}
+
+CheckpointSearch newest_checkpoint(const Directory& run) {
+  return search(checkpoints_of(run));
 }
 
 CheckpointSearch find_checkpoint(const std::filesystem::path& folder) {
   const auto own = folder.has_filename() ? folder : folder.parent_path();
   const auto run = own.parent_path().parent_path();
-  for (const auto step : listed_steps(run)) {
-    if (own != run / "checkpoints" / step_name(step)) continue;
-    auto found = check_checkpoint(own, step, CheckLevel::digests);
+  const auto checkpoints = own.parent_path().filename() == kCheckpointsName
+                               ? checkpoints_of(Directory::find(run.empty() ? "." : run))
+                               : std::nullopt;
+  for (const auto step : checkpoints ? listed_steps(*checkpoints) : std::vector<std::int64_t>()) {
+    if (own.filename() != step_name(step)) continue;
+    auto found = check_checkpoint(*checkpoints, step, CheckLevel::digests);
     if (!found.defect.empty()) return {.found = {}, .skipped = {found.defect}};
-    return {.found = {{own, step, std::move(found.manifest), std::move(found.state)}},
-            .skipped = {}};
+    return {.found = verified(*checkpoints, step, std::move(found)), .skipped = {}};
   }
   return newest_checkpoint(folder);
 }
 
 std::vector<std::int64_t> checkpoint_steps(const std::filesystem::path& run) {
-  auto steps = listed_steps(run);
+  const auto checkpoints = checkpoints_of(Directory::find(run));
+  if (!checkpoints) return {};
+  auto steps = listed_steps(*checkpoints);
   std::erase_if(steps, [&](std::int64_t step) {
-    std::error_code none;
-    return !exists(run / "checkpoints" / step_name(step) / kManifestName, none);
+    const auto name = step_name(step);
+    return !checkpoints->has_folder(name) || !checkpoints->folder(name).has(kManifestName);
   });
   return steps;
 }

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "evenkeel/store/directory.h"
+#include "evenkeel/store/lock.h"
 #include "evenkeel/store/safetensors.h"
 
 /// Crash-safe checkpoints: they survive SIGKILL and power loss (docs/checkpoints.md has the
@@ -27,7 +29,7 @@ struct CheckpointContent {
 
 /// A checkpoint with a verified manifest and verified digests.
 struct VerifiedCheckpoint {
-  std::filesystem::path folder;  // RUN/checkpoints/step-...
+  Directory folder;  // RUN/checkpoints/step-...
   std::int64_t step = 0;
   nlohmann::json manifest, state;
 };
@@ -35,11 +37,12 @@ struct VerifiedCheckpoint {
 /// Writes RUN/checkpoints/step-00001000 durably: after the return, the checkpoint survives power
 /// loss. Then removes all but the newest `keep` checkpoints, and all checkpoints of later steps,
 /// which a resume from an older step has made obsolete. On failure the older checkpoints are
-/// intact, and no incomplete folder has a final name. The caller must hold the run's Lock (lock.h).
+/// intact, and no incomplete folder has a final name.
+/// \param lock  of the run folder; a moved folder gets its checkpoint at its new path
 /// \param keep  at least 1; the configuration requires checkpoint.keep >= 2
-/// \throws Error (io, exit code 74) on a full disk or another I/O error
-void save_checkpoint(const std::filesystem::path& run, const CheckpointContent& content,
-                     std::int64_t keep);
+/// \throws FullDisk (io, exit code 74) on a full disk; Error (io) on another I/O error, or if
+///         RUN/lock was removed or replaced
+void save_checkpoint(const Lock& lock, const CheckpointContent& content, std::int64_t keep);
 
 /// The result of a search for a valid checkpoint.
 struct CheckpointSearch {
@@ -48,8 +51,10 @@ struct CheckpointSearch {
 };
 
 /// The newest valid checkpoint of a run: manifest, file sizes and digests match.
-/// \throws Error (io, exit code 74) if RUN/checkpoints exists but cannot be read
+/// \throws Error (io, exit code 74) if RUN/checkpoints exists but cannot be read, or is a symbolic
+///         link
 CheckpointSearch newest_checkpoint(const std::filesystem::path& run);
+CheckpointSearch newest_checkpoint(const Directory& run);
 
 /// The checkpoint in `folder`, if it is RUN/checkpoints/step-..., else the newest valid checkpoint
 /// of the run `folder`.

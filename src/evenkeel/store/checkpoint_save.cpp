@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <fstream>
 #include <string>
-#include <system_error>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
@@ -17,8 +16,6 @@
 namespace evenkeel::store {
 
 namespace {
-
-using std::filesystem::path;
 
 constexpr const char* kTemporary = ".tmp-";
 constexpr const char* kTrash = ".trash-";
@@ -49,29 +46,27 @@ std::string process_unique_name(const char* kind, std::int64_t step) {
 
 /// Removes what interrupted saves left. This process has the lock, so no other process uses these
 /// folders.
-void remove_leftovers(const SystemCalls& system, const path& checkpoints) {
-  for (const auto& each : directory_entries(checkpoints)) {
-    const auto name = each.filename().string();
+void remove_leftovers(const Directory& checkpoints) {
+  for (const auto& name : checkpoints.entries()) {
     if (!name.starts_with(kTemporary) && !name.starts_with(kTrash)) continue;
-    if (const int error = remove_all(system, each); error != 0)
-      throw_system_error(each, "remove", error);
+    if (const int error = checkpoints.remove(name); error != 0)
+      throw_system_error(checkpoints.path() / name, "remove", error);
   }
 }
 
-/// \throws Error (io) unless the file system has 1.1 times the size of the files plus 16 MiB free
-void check_space(const SystemCalls& system, const path& checkpoints,
-                 const CheckpointFiles& files_to_write) {
+/// \throws FullDisk unless the file system has 1.1 times the size of the files plus 16 MiB free
+void check_space(const Directory& checkpoints, const CheckpointFiles& files_to_write) {
   constexpr double kMargin = 1.1;
   constexpr double kReserve = 16 << 20;  // for the manifest, folders, and hours of records
   const auto size =
       files_to_write.model.size() + files_to_write.optimizer.size() + files_to_write.state.size();
   const double wanted = kMargin * static_cast<double>(size) + kReserve;
-  const auto free = system.free_bytes(checkpoints.c_str());
-  if (free < 0) throw_system_error(checkpoints, "ask for free space", errno);
+  const auto free = checkpoints.system().free_bytes(checkpoints.descriptor());
+  if (free < 0) throw_system_error(checkpoints.path(), "ask for free space", errno);
   if (static_cast<double>(free) >= wanted) return;
-  throw Error(Exit::io, text(checkpoints.string(), ": a checkpoint needs ", bytes_text(wanted),
-                             " free, but ", bytes_text(static_cast<double>(free)),
-                             " are; free some space, older checkpoints are intact"));
+  throw FullDisk(text(checkpoints.path().string(), ": a checkpoint needs ", bytes_text(wanted),
+                      " free, but ", bytes_text(static_cast<double>(free)),
+                      " are; free some space, older checkpoints are intact"));
 }
 
 nlohmann::json file_json(const WrittenFile& written) {
@@ -81,93 +76,90 @@ nlohmann::json file_json(const WrittenFile& written) {
 /// Writes a checkpoint's folder and all its files durably. The name of the folder is not durable
 /// yet.
 /// \throws Error (io)
-void write_folder(const SystemCalls& system, const path& folder, const CheckpointContent& content,
-                  const CheckpointFiles& files_to_write) {
+void write_folder(const Directory& checkpoints, const std::string& name,
+                  const CheckpointContent& content, const CheckpointFiles& files_to_write) {
   constexpr mode_t kModeBeforeUmask = 0777;
-  if (system.mkdir(folder.c_str(), kModeBeforeUmask) != 0) {
-    throw_system_error(folder, "make the folder", errno);
+  const auto path = checkpoints.path() / name;
+  if (checkpoints.system().mkdirat(checkpoints.descriptor(), name.c_str(), kModeBeforeUmask) != 0) {
+    throw_system_error(path, "make the folder", errno);
   }
+  const auto folder = checkpoints.folder(name);
+  const auto tensors = [&](const char* file, const SafetensorsWriter& writer) {
+    auto written = file_json(writer.write(OutputFile(folder, file, writer.size())));
+    written["tensors"] = writer.tensors();
+    return written;
+  };
+  const auto json = [&](const char* file, const std::string& json_content) {
+    return file_json(write_new_file(folder, file, json_content, path / file));
+  };
   nlohmann::json files;
-  files[kModelName] = file_json(files_to_write.model.write(system, folder / kModelName));
-  files[kModelName]["tensors"] = files_to_write.model.tensors();
-  files[kOptimizerName] =
-      file_json(files_to_write.optimizer.write(system, folder / kOptimizerName));
-  files[kOptimizerName]["tensors"] = files_to_write.optimizer.tensors();
-  files[kStateName] = file_json(write_new_file(system, folder / kStateName, files_to_write.state));
-  write_new_file(system, folder / kManifestName,
-                 manifest_text(content.manifest, content.step, files));
-  fsync_folder(system, folder);
-}
-
-void rename_path(const SystemCalls& system, const path& from, const path& to) {
-  if (system.rename(from.c_str(), to.c_str()) != 0) throw_system_error(to, "rename to", errno);
+  files[kModelName] = tensors(kModelName, files_to_write.model);
+  files[kOptimizerName] = tensors(kOptimizerName, files_to_write.optimizer);
+  files[kStateName] = json(kStateName, files_to_write.state);
+  json(kManifestName, manifest_text(content.manifest, content.step, files));
+  folder.flush();
 }
 
 /// Renames `temporary` to its final name. If a valid checkpoint has that name, the two are
 /// exchanged atomically, so that a valid one exists at any time. A damaged one is renamed first.
-void move_into_place(const SystemCalls& system, const path& temporary, const path& folder,
+void move_into_place(const Directory& checkpoints, const std::string& temporary,
                      std::int64_t step) {
-  std::error_code none;
-  const bool taken = exists(symlink_status(folder, none));
-  if (taken && check_checkpoint(folder, step, CheckLevel::digests).defect.empty()) {
-    if (system.exchange(temporary.c_str(), folder.c_str()) == 0) return;
-    throw_system_error(folder, "replace", errno);
+  const auto name = step_name(step);
+  const bool taken = checkpoints.has(name);
+  if (taken && check_checkpoint(checkpoints, step, CheckLevel::digests).defect.empty()) {
+    const auto& system = checkpoints.system();
+    if (system.exchange(checkpoints.descriptor(), temporary.c_str(), name.c_str()) == 0) return;
+    throw_system_error(checkpoints.path() / name, "replace", errno);
   }
-  if (taken) rename_path(system, folder, folder.parent_path() / process_unique_name(kTrash, step));
-  rename_path(system, temporary, folder);
+  if (taken) checkpoints.rename(name, process_unique_name(kTrash, step));
+  checkpoints.rename(temporary, name);
 }
 
 /// Removes all but the newest `keep` checkpoints, and those of steps after `saved`. Only
 /// checkpoints with the file sizes of their manifests count towards `keep`.
-void remove_old_checkpoints(const SystemCalls& system, const path& run, std::int64_t saved,
-                            std::int64_t keep) {
-  const auto checkpoints = run / "checkpoints";
-  const auto steps = listed_steps(run);
+void remove_old_checkpoints(const Directory& checkpoints, std::int64_t saved, std::int64_t keep) {
+  const auto steps = listed_steps(checkpoints);
   std::int64_t kept_count = 0;
   bool moved = false;
   for (auto at = steps.rbegin(); at != steps.rend(); ++at) {
-    const auto folder = checkpoints / step_name(*at);
     if (*at <= saved && kept_count < keep) {
-      kept_count += check_checkpoint(folder, *at, CheckLevel::sizes).defect.empty() ? 1 : 0;
+      kept_count += check_checkpoint(checkpoints, *at, CheckLevel::sizes).defect.empty() ? 1 : 0;
       continue;
     }
-    rename_path(system, folder, checkpoints / process_unique_name(kTrash, *at));
+    checkpoints.rename(step_name(*at), process_unique_name(kTrash, *at));
     moved = true;
   }
-  if (moved) fsync_folder(system, checkpoints);
+  if (moved) checkpoints.flush();
 }
 
 }  // namespace
 
-void save_checkpoint(const SystemCalls& system, const path& run, const CheckpointContent& content,
+void save_checkpoint(const SystemCalls& system, const Lock& lock, const CheckpointContent& content,
                      std::int64_t keep) {
   EK_ASSERT(keep >= 1 && content.step >= 0);
-  if (!is_locked(run)) {
-    throw Error(Exit::io, text(run.string(),
-                               ": its lock is gone: the folder was moved or emptied "
-                               "while it was in use; move it back, or start another run"));
-  }
-  const auto checkpoints = run / "checkpoints";
-  create_folders(system, checkpoints);
-  fsync_folder(system, run);  // an earlier process may have ended before its fsync
-  remove_leftovers(system, checkpoints);
+  lock.check_file();
+  const auto run = lock.directory().with(system);
+  run.make_folder(kCheckpointsName);
+  run.flush();  // new records files; and an earlier process may have ended before its fsync
+  const auto checkpoints = run.folder(kCheckpointsName);
+  remove_leftovers(checkpoints);
   const auto files_to_write = checkpoint_files(content);
-  check_space(system, checkpoints, files_to_write);
-  const auto temporary = checkpoints / process_unique_name(kTemporary, content.step);
+  check_space(checkpoints, files_to_write);
+  const auto temporary = process_unique_name(kTemporary, content.step);
   try {
-    write_folder(system, temporary, content, files_to_write);
-    move_into_place(system, temporary, checkpoints / step_name(content.step), content.step);
+    write_folder(checkpoints, temporary, content, files_to_write);
+    move_into_place(checkpoints, temporary, content.step);
   } catch (...) {
-    remove_all(system, temporary);  // the next save removes the rest
+    checkpoints.remove(temporary);  // the next save removes the rest
     throw;
   }
-  fsync_folder(system, checkpoints);  // from here on the checkpoint survives power loss
-  remove_old_checkpoints(system, run, content.step, keep);
-  remove_leftovers(system, checkpoints);
+  checkpoints.flush();  // from here on the checkpoint survives power loss
+  remove_old_checkpoints(checkpoints, content.step, keep);
+  remove_leftovers(checkpoints);
 }
 
-void save_checkpoint(const path& run, const CheckpointContent& content, std::int64_t keep) {
-  save_checkpoint(SystemCalls{}, run, content, keep);
+void save_checkpoint(const Lock& lock, const CheckpointContent& content, std::int64_t keep) {
+  save_checkpoint(kernel_calls(), lock, content, keep);
 }
 
 }  // namespace evenkeel::store

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,13 +13,15 @@
 namespace evenkeel::store {
 
 /// save_checkpoint() with replaceable system calls. Internal, for tests.
-void save_checkpoint(const SystemCalls& system, const std::filesystem::path& run,
-                     const CheckpointContent& content, std::int64_t keep);
+void save_checkpoint(const SystemCalls& system, const Lock& lock, const CheckpointContent& content,
+                     std::int64_t keep);
+
+inline constexpr const char* kCheckpointsName = "checkpoints";
 
 /// The name of a checkpoint's folder: "step-00001000".
 std::string step_name(std::int64_t step);
 
 /// The steps of all entries of RUN/checkpoints that have a checkpoint's name, in ascending order.
-std::vector<std::int64_t> listed_steps(const std::filesystem::path& run);
+std::vector<std::int64_t> listed_steps(const Directory& checkpoints);
 
 }  // namespace evenkeel::store

@@ -15,10 +15,18 @@
 
 namespace evenkeel::store {
 
-InputFile::InputFile(const std::filesystem::path& path, Links links) : path_(path.string()) {
+InputFile::InputFile(const std::filesystem::path& path) : path_(path.string()) {
+  open(AT_FDCWD, path_.c_str(), 0);
+}
+
+InputFile::InputFile(const Directory& folder, const std::string& name)
+    : path_((folder.path() / name).string()) {
+  open(folder.descriptor(), name.c_str(), O_NOFOLLOW);
+}
+
+void InputFile::open(int folder, const char* name, int flags) {
   // O_NONBLOCK: opening a pipe would otherwise wait for a writer.
-  const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (links == Links::refuse ? O_NOFOLLOW : 0);
-  descriptor_ = ::open(path_.c_str(), flags);
+  descriptor_ = ::openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
   if (descriptor_ < 0) throw_system_error(path_, "open", errno);
   struct stat status{};
   const bool plain = ::fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode);

@@ -6,17 +6,21 @@
 #include <filesystem>
 #include <string>
 
+#include "evenkeel/store/directory.h"
+
 namespace evenkeel::store {
 
 /// A regular file, read sequentially. Internal to store/.
 class InputFile {
  public:
-  /// Whether a symbolic link is followed or is an error.
-  enum class Links { follow, refuse };
-
+  /// Opens a file. A symbolic link is followed.
   /// \throws Error (io, exit code 74) if `path` cannot be opened, or is a folder, a pipe or a
   ///         device
-  explicit InputFile(const std::filesystem::path& path, Links links = Links::follow);
+  explicit InputFile(const std::filesystem::path& path);
+
+  /// Opens the file `name` of a folder. A symbolic link is an error.
+  /// \throws Error (io) as above
+  InputFile(const Directory& folder, const std::string& name);
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
   InputFile(InputFile&&) = delete;
@@ -35,6 +39,8 @@ class InputFile {
   std::string digest_of_rest();
 
  private:
+  void open(int folder, const char* name, int flags);
+
   std::string path_;
   int descriptor_ = -1;
   std::uint64_t size_ = 0, at_ = 0;

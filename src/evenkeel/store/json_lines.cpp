@@ -1,76 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/store/json_lines.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <string>
-#include <string_view>
 #include <system_error>
 
-#include "evenkeel/base/error.h"
 #include "evenkeel/base/file.h"
 #include "evenkeel/store/json_text.h"
-#include "evenkeel/store/system_calls.h"
 
 namespace evenkeel::store {
 
-namespace {
+std::string json_line(const nlohmann::ordered_json& record) {
+  return record.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
 
-/// Calls `use(line, record)` for each complete line that is a JSON object.
-template <typename Use>
-void for_each_record(const std::filesystem::path& file, const Use& use) {
-  std::error_code none;
-  if (!exists(file, none)) return;
-  const auto content = read_file(file);
-  for (std::size_t begin = 0, end = 0; (end = content.find('\n', begin)) != std::string::npos;
+bool has_step(const nlohmann::json& record) {
+  constexpr double kMax = 9007199254740992;  // 2^53: larger integers have gaps in double
+  const auto at = record.find("step");
+  if (at == record.end() || !at->is_number()) return false;
+  return at->get<double>() >= 0 && at->get<double>() <= kMax;
+}
+
+JsonLines parse_json_lines(std::string_view content, bool (*is_record)(const nlohmann::json&)) {
+  JsonLines lines;
+  for (std::size_t begin = 0, end = 0; (end = content.find('\n', begin)) != std::string_view::npos;
        begin = end + 1) {
-    const auto line = std::string_view(content).substr(begin, end - begin);
+    const auto line = content.substr(begin, end - begin);
     auto record = parse_json(line);
-    if (record.is_object()) use(line, std::move(record));
+    if (record.is_object() && is_record(record)) {
+      lines.records.push_back(std::move(record));
+    } else if (!line.empty()) {
+      lines.damaged.emplace_back(line);
+    }
   }
+  return lines;
 }
 
-}  // namespace
-
-void JsonLinesFile::append(const nlohmann::ordered_json& record) {
-  const auto line =
-      record.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-  constexpr mode_t kModeBeforeUmask = 0666;
-  const int descriptor =
-      ::open(file_.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, kModeBeforeUmask);
-  if (descriptor < 0) throw_system_error(file_, "open", errno);
-  struct stat before{};
-  int error = ::fstat(descriptor, &before) == 0 ? 0 : errno;
-  if (error == 0) {
-    const auto put = ::write(descriptor, line.data(), line.size());
-    error = put < 0 ? errno : 0;
-    if (put >= 0 && static_cast<std::size_t>(put) < line.size()) error = ENOSPC;
-    if (error != 0 && ::ftruncate(descriptor, before.st_size) != 0) error = errno;
-  }
-  if (::close(descriptor) != 0 && error == 0) error = errno;
-  if (error != 0) throw_system_error(file_, "append", error);
-}
-
-void JsonLinesFile::truncate_after(std::int64_t step) {
+JsonLines read_json_lines(const std::filesystem::path& file) {
   std::error_code none;
-  if (!exists(file_, none)) return;
-  std::string remaining;
-  for_each_record(file_, [&](std::string_view line, const nlohmann::json& record) {
-    const auto at = record.find("step");
-    const bool later = at != record.end() && at->is_number() && *at > step;
-    if (!later) remaining.append(line).append("\n");
-  });
-  if (remaining.size() != file_size(file_)) write_file(file_, remaining);
+  if (!exists(file, none)) return {};
+  return parse_json_lines(read_file(file), [](const nlohmann::json&) { return true; });
 }
 
-std::vector<nlohmann::json> read_json_lines(const std::filesystem::path& file) {
-  std::vector<nlohmann::json> records;
-  for_each_record(
-      file, [&](std::string_view, nlohmann::json record) { records.push_back(std::move(record)); });
-  return records;
+JsonLines read_records(const Directory& run, const std::string& name) {
+  if (!run.has(name)) return {};
+  return parse_json_lines(run.read(name), has_step);
 }
 
 }  // namespace evenkeel::store

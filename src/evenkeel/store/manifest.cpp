@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/store/manifest.h"
 
-#include <system_error>
 #include <utility>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/store/checkpoint_save.h"
 #include "evenkeel/store/digest.h"
 #include "evenkeel/store/input_file.h"
 #include "evenkeel/store/json_text.h"
@@ -30,16 +30,14 @@ std::string text_with_root_digest(json manifest) {
 }
 
 /// The reason why `name` cannot be read as a regular file; "" if it can.
-std::string defect_of_entry(const std::filesystem::path& folder, const std::string& name) {
-  std::error_code error;
-  const auto type = symlink_status(folder / name, error).type();
-  if (type == std::filesystem::file_type::not_found) return name + " is missing";
-  if (type != std::filesystem::file_type::regular) return name + " is not a plain file";
+std::string defect_of_entry(const Directory& folder, const std::string& name) {
+  if (!folder.has(name)) return name + " is missing";
+  if (!folder.has_file(name)) return name + " is not a plain file";
   return "";
 }
 
-std::string read_json_file(const std::filesystem::path& path) {
-  InputFile file(path, InputFile::Links::refuse);
+std::string read_json_file(const Directory& folder, const std::string& name) {
+  InputFile file(folder, name);
   std::string content(file.size() <= kMaxJsonBytes ? file.size() : 0, '\0');
   file.read(content.data(), content.size());
   return content;
@@ -58,10 +56,10 @@ std::string defect_of_manifest(const std::string& content, const json& manifest,
   return "";
 }
 
-std::string defect_of_file(const std::filesystem::path& folder, const std::string& name,
-                           const json& wanted, CheckLevel level) {
+std::string defect_of_file(const Directory& folder, const std::string& name, const json& wanted,
+                           CheckLevel level) {
   if (auto defect = defect_of_entry(folder, name); !defect.empty()) return defect;
-  InputFile file(folder / name, InputFile::Links::refuse);
+  InputFile file(folder, name);
   const auto size = wanted.at("size").get<std::uint64_t>();
   if (file.size() != size) {
     return text(name, " must have ", size, " bytes, but has ", file.size());
@@ -73,12 +71,24 @@ std::string defect_of_file(const std::filesystem::path& folder, const std::strin
   return "";
 }
 
-std::string defect_of_folder(const std::filesystem::path& folder, std::int64_t step,
-                             CheckLevel level, CheckReport& found) {
-  std::error_code error;
-  if (!is_directory(symlink_status(folder, error))) return "is not a folder";
+/// The folder of a checkpoint; nullopt if a file or a link has its name.
+std::optional<Directory> folder_of(const Directory& checkpoints, std::int64_t step) {
+  const auto name = step_name(step);
+  try {
+    return checkpoints.folder(name);
+  } catch (const Error&) {
+    if (!checkpoints.has_folder(name)) return std::nullopt;
+    throw;
+  }
+}
+
+std::string defect_of_folder(const Directory& checkpoints, std::int64_t step, CheckLevel level,
+                             CheckReport& found) {
+  const auto opened = folder_of(checkpoints.with(kernel_calls()), step);  // reading needs no table
+  if (!opened) return "is not a folder";
+  const auto& folder = *opened;
   if (auto defect = defect_of_entry(folder, kManifestName); !defect.empty()) return defect;
-  const auto content = read_json_file(folder / kManifestName);
+  const auto content = read_json_file(folder, kManifestName);
   found.manifest = parse_json(content);
   if (auto defect = defect_of_manifest(content, found.manifest, step); !defect.empty()) {
     return defect;
@@ -88,7 +98,7 @@ std::string defect_of_folder(const std::filesystem::path& folder, std::int64_t s
     if (!defect.empty()) return defect;
   }
   if (level == CheckLevel::sizes) return "";
-  found.state = parse_json(read_json_file(folder / kStateName));
+  found.state = parse_json(read_json_file(folder, kStateName));
   return found.state.is_discarded() ? "state.json is not JSON" : "";
 }
 
@@ -110,12 +120,12 @@ std::string manifest_text(const json& extra, std::int64_t step, const json& file
   return content;
 }
 
-CheckReport check_checkpoint(const std::filesystem::path& folder, std::int64_t step,
-                             CheckLevel level) {
+CheckReport check_checkpoint(const Directory& checkpoints, std::int64_t step, CheckLevel level) {
   CheckReport found;
   try {
-    found.defect = defect_of_folder(folder, step, level, found);
+    found.defect = defect_of_folder(checkpoints, step, level, found);
   } catch (const Error& error) {  // a file that cannot be read is a defect
+    if (error.exit() == Exit::busy) throw;
     found.defect = error.what();
   } catch (const json::exception&) {  // valid JSON that another program wrote
     found.defect = "MANIFEST.json does not say what a manifest says";

@@ -4,8 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include <cstdint>
-#include <filesystem>
 #include <string>
+
+#include "evenkeel/store/directory.h"
 
 /// MANIFEST.json: a folder is a checkpoint only with a valid manifest. Internal to store/.
 namespace evenkeel::store {
@@ -31,11 +32,12 @@ struct CheckReport {
 /// Which facts are compared with the manifest: file sizes only, or file sizes and digests.
 enum class CheckLevel { sizes, digests };
 
-/// Compares a checkpoint's folder with its manifest. A symbolic link, and a file that cannot be
-/// read, are defects.
-/// \param step  the step in the folder's name
+/// Compares the folder of a checkpoint with its manifest. A symbolic link, and a file that cannot
+/// be read, are defects.
+/// \param checkpoints  the folder that contains it
+/// \param step         the step in the name of its folder
 /// \return the defect, the manifest, and with CheckLevel::digests also the state
-CheckReport check_checkpoint(const std::filesystem::path& folder, std::int64_t step,
-                             CheckLevel level);
+/// \throws Error (busy, exit code 75) if the process has no free file descriptor or memory
+CheckReport check_checkpoint(const Directory& checkpoints, std::int64_t step, CheckLevel level);
 
 }  // namespace evenkeel::store

@@ -24,11 +24,12 @@ int reserve(const SystemCalls& system, int descriptor, std::uint64_t size) {
 
 }  // namespace
 
-OutputFile::OutputFile(const SystemCalls& system, std::filesystem::path path, std::uint64_t size)
+OutputFile::OutputFile(const SystemCalls& system, int folder, const std::string& name,
+                       std::filesystem::path path, std::uint64_t size)
     : system_(system), path_(std::move(path)), size_(size) {
   constexpr mode_t kModeBeforeUmask = 0666;
-  descriptor_ = system_.open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                             kModeBeforeUmask);
+  descriptor_ = system_.openat(
+      folder, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kModeBeforeUmask);
   if (descriptor_ < 0) throw_system_error(path_, "create", errno);
   if (const int error = reserve(system_, descriptor_, size_); error != 0) {
     system_.close(std::exchange(descriptor_, -1));  // no destructor runs after a constructor throws
@@ -60,9 +61,9 @@ WrittenFile OutputFile::finish() {
   return {.size = size_, .digest = digest_.hex()};
 }
 
-WrittenFile write_new_file(const SystemCalls& system, const std::filesystem::path& path,
-                           const std::string& content) {
-  OutputFile file(system, path, content.size());
+WrittenFile write_new_file(const Directory& folder, const std::string& name,
+                           std::string_view content, const std::filesystem::path& shown) {
+  OutputFile file(folder.system(), folder.descriptor(), name, shown, content.size());
   file.write(content.data(), content.size());
   return file.finish();
 }

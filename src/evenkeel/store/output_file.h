@@ -7,6 +7,7 @@
 #include <string>
 
 #include "evenkeel/store/digest.h"
+#include "evenkeel/store/directory.h"
 #include "evenkeel/store/system_calls.h"
 
 namespace evenkeel::store {
@@ -22,8 +23,15 @@ class OutputFile {
  public:
   /// Creates the file and, if the file system supports it, reserves its space. The file must not
   /// exist.
+  /// \param folder  descriptor of its folder, or AT_FDCWD if `name` is a path
+  /// \param path    for messages
   /// \throws Error (io, exit code 74), as all functions of this class do
-  OutputFile(const SystemCalls& system, std::filesystem::path path, std::uint64_t size);
+  OutputFile(const SystemCalls& system, int folder, const std::string& name,
+             std::filesystem::path path, std::uint64_t size);
+
+  /// As above, in an open folder.
+  OutputFile(const Directory& folder, const std::string& name, std::uint64_t size)
+      : OutputFile(folder.system(), folder.descriptor(), name, folder.path() / name, size) {}
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
   OutputFile(OutputFile&&) = delete;
@@ -46,8 +54,9 @@ class OutputFile {
 };
 
 /// Writes a new file with this content, durably.
+/// \param shown  path for messages
 /// \throws Error (io, exit code 74)
-WrittenFile write_new_file(const SystemCalls& system, const std::filesystem::path& path,
-                           const std::string& content);
+WrittenFile write_new_file(const Directory& folder, const std::string& name,
+                           std::string_view content, const std::filesystem::path& shown);
 
 }  // namespace evenkeel::store

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/store/run_folder.h"
 
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/base/file.h"
 #include "evenkeel/store/json_lines.h"
 #include "evenkeel/store/json_text.h"
 #include "evenkeel/store/lock.h"
@@ -23,10 +28,23 @@ using std::filesystem::path;
 
 constexpr const char* kStatusName = "status.json";
 constexpr const char* kMetricsName = "metrics.jsonl";
+constexpr const char* kDamagedName = "metrics.jsonl.damaged";
 
-bool is_file(const path& file) {
-  std::error_code none;
-  return is_regular_file(file, none);
+/// True if a process with this id runs.
+bool is_alive(pid_t process) {
+  return ::kill(process, 0) == 0 || errno != ESRCH;
+}
+
+/// The process in the name of a temporary file, "report.html.new-4321"; 0 for another name.
+pid_t owner_of_temporary(const std::string& name) {
+  constexpr std::string_view kMark = ".new-";
+  const auto mark = name.rfind(kMark);
+  if (mark == std::string::npos || mark == 0) return 0;
+  const auto* const begin = name.data() + mark + kMark.size();
+  const auto* const end = name.data() + name.size();
+  pid_t process = 0;
+  const auto [stop, error] = std::from_chars(begin, end, process);
+  return error == std::errc() && stop == end && process > 0 ? process : 0;
 }
 
 /// The sort key of a run: "a-10" becomes ("a", 10), so that a-2 precedes a-10.
@@ -61,8 +79,8 @@ void take_number(std::optional<double>& value, const nlohmann::json& object, con
 /// Sets the fields from status.json.
 /// \param locked  whether a process has the lock, read before status.json; a run that ends between
 ///                the two reads then counts as ended, not as interrupted
-void add_status(RunSummary& run, bool locked) {
-  const auto status = read_status(run.folder);
+void add_status(RunSummary& run, const Directory& folder, bool locked) {
+  const auto status = read_status(folder);
   run.state = status ? status->state : "damaged";
   if (!status) return;
   if (run.state == "training" && !locked) run.state = "interrupted";
@@ -74,8 +92,14 @@ void add_status(RunSummary& run, bool locked) {
 
 /// Sets the last value of each metric and the last step from metrics.jsonl; status.json may be
 /// older.
-void add_metrics(RunSummary& run) {
-  for (const auto& record : read_json_lines(run.folder / kMetricsName)) {
+void add_metrics(RunSummary& run, const Directory& folder) {
+  const auto lines = read_records(folder, kMetricsName);
+  run.damaged_lines = static_cast<std::int64_t>(lines.damaged.size());
+  if (folder.has_file(kDamagedName)) {
+    const auto aside = folder.read(kDamagedName);
+    run.damaged_lines += std::count(aside.begin(), aside.end(), '\n');
+  }
+  for (const auto& record : lines.records) {
     run.step = std::max(run.step, integer_in(record, "step"));
     take_number(run.loss, record, "loss");
     take_number(run.val_loss, record, "val_loss");
@@ -84,28 +108,46 @@ void add_metrics(RunSummary& run) {
 }
 
 /// Seconds since the last write to a file; 0 if the file does not exist.
-double age_of(const path& file) {
-  std::error_code error;
-  const auto written = last_write_time(file, error);
-  if (error) return 0;
-  const auto age = std::filesystem::file_time_type::clock::now() - written;
-  return std::max(0.0, std::chrono::duration<double>(age).count());
+double age_of(const Directory& folder, const char* name) {
+  struct stat status{};
+  if (::fstatat(folder.descriptor(), name, &status, AT_SYMLINK_NOFOLLOW) != 0) return 0;
+  const std::chrono::duration<double> written = std::chrono::seconds(status.st_mtim.tv_sec) +
+                                                std::chrono::nanoseconds(status.st_mtim.tv_nsec);
+  const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
+  return std::max(0.0, (now - written).count());
+}
+
+/// The row of a run; nullopt if the folder is no run.
+std::optional<RunSummary> summary_of(const path& folder) {
+  if (::access(folder.c_str(), R_OK | X_OK) != 0) return std::nullopt;  // such as lost+found
+  const auto opened = Directory::find(folder);
+  if (!opened) return std::nullopt;
+  const bool has_status = opened->has(kStatusName);
+  if (!has_status && !opened->has_file("run.toml")) return std::nullopt;
+  RunSummary run;
+  run.folder = folder;
+  run.state = "empty";
+  if (has_status) add_status(run, *opened, is_locked(folder));
+  if (opened->has_file(kMetricsName)) add_metrics(run, *opened);
+  const bool has_metrics = opened->has(kMetricsName);
+  run.age_seconds = age_of(*opened, has_metrics ? kMetricsName : has_status ? kStatusName : ".");
+  return run;
 }
 
 }  // namespace
 
 void make_run_folder(const path& run) {
-  create_folders(SystemCalls{}, run);
+  create_folders(kernel_calls(), run);
 }
 
 path new_run_folder(const path& runs, const std::string& stem) {
   EK_ASSERT(!stem.empty() && stem.find('/') == std::string::npos);
-  const SystemCalls system;
+  const auto& system = kernel_calls();
   create_folders(system, runs);
   constexpr mode_t kModeBeforeUmask = 0777;
   for (std::int64_t number = 1;; ++number) {
     const auto run = runs / text(stem, "-", number);
-    if (system.mkdir(run.c_str(), kModeBeforeUmask) == 0) {
+    if (system.mkdirat(AT_FDCWD, run.c_str(), kModeBeforeUmask) == 0) {
       fsync_folder(system, runs);
       return run;
     }
@@ -113,7 +155,15 @@ path new_run_folder(const path& runs, const std::string& stem) {
   }
 }
 
-void write_status(const path& run, const Status& status) {
+void remove_dead_temporaries(const Directory& folder) {
+  for (const auto& name : folder.entries()) {
+    const auto process = owner_of_temporary(name);
+    if (process == 0 || folder.has_folder(name)) continue;
+    if (process == ::getpid() || !is_alive(process)) folder.remove(name);
+  }
+}
+
+void write_status(const Directory& run, const Status& status) {
   EK_ASSERT(status.state == "training" || status.state == "stopped" || status.state == "finished" ||
             status.state == "diverged");
   nlohmann::ordered_json out = {{"state", status.state},
@@ -122,12 +172,12 @@ void write_status(const path& run, const Status& status) {
                                 {"scheme", status.scheme},
                                 {"preset", status.preset}};
   if (status.cpu_contention) out["others"] = *status.cpu_contention;
-  write_file(run / kStatusName, json_text(out));
+  run.write(kStatusName, json_text(out));
 }
 
-std::optional<Status> read_status(const path& run) {
-  if (!is_file(run / kStatusName)) return std::nullopt;
-  const auto json = parse_json(read_file(run / kStatusName));
+std::optional<Status> read_status(const Directory& run) {
+  if (!run.has_file(kStatusName)) return std::nullopt;
+  const auto json = parse_json(run.read(kStatusName));
   if (!json.is_object() || string_in(json, "state").empty()) return std::nullopt;
   Status status{.state = string_in(json, "state"),
                 .step = integer_in(json, "step"),
@@ -138,25 +188,16 @@ std::optional<Status> read_status(const path& run) {
   return status;
 }
 
-nlohmann::json read_provenance(const path& run) {
-  const auto file = run / "provenance.json";
-  auto json = is_file(file) ? parse_json(read_file(file)) : nlohmann::json::object();
+nlohmann::json read_provenance(const Directory& run) {
+  constexpr const char* kName = "provenance.json";
+  auto json = run.has_file(kName) ? parse_json(run.read(kName)) : nlohmann::json::object();
   return json.is_object() ? json : nlohmann::json::object();
 }
 
 std::vector<RunSummary> list_runs(const path& runs) {
   std::vector<RunSummary> all;
   for (const auto& folder : directory_entries(runs)) {
-    const bool has_status = is_file(folder / kStatusName);
-    const bool has_metrics = is_file(folder / kMetricsName);
-    if (!has_status && !is_file(folder / "run.toml")) continue;
-    RunSummary run;
-    run.folder = folder;
-    run.state = "empty";
-    if (has_status) add_status(run, is_locked(folder));
-    add_metrics(run);
-    run.age_seconds = age_of(folder / (has_metrics ? kMetricsName : has_status ? kStatusName : ""));
-    all.push_back(std::move(run));
+    if (auto run = summary_of(folder)) all.push_back(std::move(*run));
   }
   std::stable_sort(all.begin(), all.end(), [](const RunSummary& one, const RunSummary& other) {
     return order_of(one) < order_of(other);

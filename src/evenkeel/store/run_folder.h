@@ -9,11 +9,18 @@
 #include <string>
 #include <vector>
 
+#include "evenkeel/store/directory.h"
+
 /// Run folders: creation, status, and the list of all runs.
 namespace evenkeel::store {
 
-/// The content of RUN/provenance.json; an empty object if the file is missing or damaged.
-nlohmann::json read_provenance(const std::filesystem::path& run);
+/// The content of RUN/provenance.json; an empty object if the file is missing, damaged or a
+/// symbolic link.
+nlohmann::json read_provenance(const Directory& run);
+
+/// Removes temporary files that a dead process left in a folder: NAME.new-PROCESS.
+/// \throws Error (io, exit code 74) if the folder cannot be read
+void remove_dead_temporaries(const Directory& folder);
 
 /// Creates a run folder and its missing parents, durably. Does nothing if the folder exists. The
 /// umask sets the permissions, so that runs can be shared.
@@ -36,11 +43,11 @@ struct Status {
 
 /// Replaces RUN/status.json atomically.
 /// \throws Error (io, exit code 74)
-void write_status(const std::filesystem::path& run, const Status& status);
+void write_status(const Directory& run, const Status& status);
 
-/// The content of RUN/status.json; nullopt if the file is missing or damaged.
+/// The content of RUN/status.json; nullopt if the file is missing, damaged or a symbolic link.
 /// \throws Error (io, exit code 74) if the file cannot be read
-std::optional<Status> read_status(const std::filesystem::path& run);
+std::optional<Status> read_status(const Directory& run);
 
 /// A row of `evenkeel runs`. `state` is Status::state, or one of:
 ///
@@ -52,8 +59,9 @@ struct RunSummary {
   std::string scheme, preset, state;
   std::int64_t step = 0, steps = 0;
   std::optional<double> loss, val_loss;  // last training and validation loss, nats per token
-  std::optional<double> val_gap;  // last validation loss - entropy of the text, nats per byte
-  double age_seconds = 0;         // seconds since the last record
+  std::optional<double> val_gap;   // last validation loss - entropy of the text, nats per byte
+  double age_seconds = 0;          // seconds since the last record
+  std::int64_t damaged_lines = 0;  // of metrics.jsonl, and of metrics.jsonl.damaged
 };
 
 /// The runs in a folder, sorted by name and then by number; empty if the folder does not exist. A

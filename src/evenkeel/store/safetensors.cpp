@@ -51,12 +51,21 @@ std::int64_t TensorInfo::numel() const {
 }
 
 Safetensors Safetensors::read(const std::filesystem::path& path) {
+  InputFile in(path);
+  return parse(in, path.string());
+}
+
+Safetensors Safetensors::read(const Directory& folder, const std::string& name) {
+  InputFile in(folder, name);
+  return parse(in, (folder.path() / name).string());
+}
+
+Safetensors Safetensors::parse(InputFile& in, std::string path) {
   Safetensors file;
-  file.path_ = path.string();
+  file.path_ = std::move(path);
   const auto refuse = [&](const std::string& defect) {
     throw Error(Exit::data, text(file.path_, ": ", defect));
   };
-  InputFile in(path);
   std::uint64_t header_bytes = 0;
   if (in.size() < sizeof header_bytes) {
     refuse(text("a safetensors file has at least 8 bytes, but this has ", in.size()));

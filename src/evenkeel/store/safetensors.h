@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "evenkeel/store/directory.h"
+
 /// Reads and writes the safetensors format. Independent of torch.
 /// \source docs/formats.md
 namespace evenkeel::store {
@@ -55,6 +57,8 @@ struct TensorInfo {
 void write_safetensors(const std::filesystem::path& path, std::vector<TensorView> tensors,
                        const std::map<std::string, std::string>& metadata = {});
 
+class InputFile;
+
 /// A validated safetensors file in memory. Names are unique, sizes match shapes, and the tensors
 /// cover the data area without gap or overlap. The file is read, not mapped, so later changes to it
 /// have no effect. Limits: header 16 MiB, 100,000 tensors, 8 dimensions, names of 4 KiB.
@@ -64,6 +68,10 @@ class Safetensors {
   /// \throws Error (io, exit code 74) if it cannot be read; Error (data, 65), with the path and the
   ///         defect, if it is invalid
   static Safetensors read(const std::filesystem::path& path);
+
+  /// The same for the file `name` of a folder. A symbolic link is an error.
+  /// \throws Error (io), Error (data) as above
+  static Safetensors read(const Directory& folder, const std::string& name);
 
   /// All tensors, keyed by name.
   const std::map<std::string, TensorInfo>& entries() const { return entries_; }
@@ -86,6 +94,8 @@ class Safetensors {
   const std::string& path() const { return path_; }
 
  private:
+  static Safetensors parse(InputFile& in, std::string path);
+
   std::string path_;
   std::shared_ptr<const std::byte[]> data_;  // data area, shared between copies
   std::map<std::string, TensorInfo> entries_;

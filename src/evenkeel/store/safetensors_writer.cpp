@@ -52,9 +52,7 @@ SafetensorsWriter::SafetensorsWriter(std::vector<TensorView> tensors,
   size_ = sizeof(std::uint64_t) + header_.size() + end;
 }
 
-WrittenFile SafetensorsWriter::write(const SystemCalls& system,
-                                     const std::filesystem::path& path) const {
-  OutputFile file(system, path, size_);
+WrittenFile SafetensorsWriter::write(OutputFile file) const {
   const std::uint64_t header_bytes = header_.size();
   file.write(&header_bytes, sizeof header_bytes);
   file.write(header_.data(), header_.size());
@@ -72,20 +70,19 @@ nlohmann::json SafetensorsWriter::tensors() const {
 
 void write_safetensors(const std::filesystem::path& path, std::vector<TensorView> tensors,
                        const std::map<std::string, std::string>& metadata) {
-  const SystemCalls system;
   const SafetensorsWriter writer(std::move(tensors), metadata);
-  auto temporary = path;
-  temporary += text(".new-", ::getpid());
-  remove_all(system, temporary);  // left by an earlier process with the same process id
+  const Directory folder(std::filesystem::absolute(path).parent_path());
+  const auto name = path.filename().string();
+  const auto temporary = text(name, ".new-", ::getpid());
+  folder.remove(temporary);  // left by an earlier process with the same process id
   try {
-    writer.write(system, temporary);
-    if (system.rename(temporary.c_str(), path.c_str()) != 0)
-      throw_system_error(path, "rename to", errno);
+    writer.write(OutputFile(folder, temporary, writer.size()));
+    folder.rename(temporary, name);
   } catch (...) {
-    remove_all(system, temporary);
+    folder.remove(temporary);
     throw;
   }
-  fsync_folder(system, std::filesystem::absolute(path).parent_path());
+  folder.flush();
 }
 
 }  // namespace evenkeel::store

@@ -24,8 +24,9 @@ class SafetensorsWriter {
   std::uint64_t size() const { return size_; }
 
   /// Writes a new file, durably.
+  /// \param file  of size()
   /// \throws Error (io)
-  WrittenFile write(const SystemCalls& system, const std::filesystem::path& path) const;
+  WrittenFile write(OutputFile file) const;
 
   /// The dtypes and shapes for the manifest: {"name": {"dtype": "F32", "shape": [2, 3]}, ...}.
   nlohmann::json tensors() const;

@@ -12,22 +12,38 @@
 
 namespace evenkeel::store {
 
-std::int64_t free_bytes(const char* path) {
+std::int64_t free_bytes(int folder) {
   struct statvfs status{};
-  if (::statvfs(path, &status) != 0) return -1;
+  if (::fstatvfs(folder, &status) != 0) return -1;
   return static_cast<std::int64_t>(status.f_bavail * status.f_frsize);
 }
 
-int exchange_paths(const char* one, const char* other) {
-  return ::renameat2(AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE);
+int rename_in(int folder, const char* from, const char* to) {
+  return ::renameat(folder, from, folder, to);
+}
+
+int exchange_in(int folder, const char* one, const char* other) {
+  return ::renameat2(folder, one, folder, other, RENAME_EXCHANGE);
+}
+
+const SystemCalls& kernel_calls() {
+  static const SystemCalls calls;
+  return calls;
 }
 
 void throw_system_error(const std::filesystem::path& path, const char* what, int error) {
-  throw Error(Exit::io, text(path.string(), ": cannot ", what, ": ", std::strerror(error)));
+  const auto message = text(path.string(), ": cannot ", what, ": ", std::strerror(error));
+  if (error == ENOSPC || error == EDQUOT) throw FullDisk(message);
+  if (error == EMFILE || error == ENFILE || error == ENOMEM) throw Error(Exit::busy, message);
+  if (error != ELOOP) throw Error(Exit::io, message);
+  throw Error(Exit::io, text(path.string(),
+                             ": is a symbolic link, which is not followed inside a run folder; "
+                             "replace it by what it points to"));
 }
 
 void fsync_folder(const SystemCalls& system, const std::filesystem::path& folder) {
-  const int descriptor = system.open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+  const int descriptor =
+      system.openat(AT_FDCWD, folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
   if (descriptor < 0) throw_system_error(folder, "open", errno);
   if (system.fsync(descriptor) != 0) {
     const int error = errno;
@@ -43,7 +59,7 @@ void create_folders(const SystemCalls& system, const std::filesystem::path& fold
   const auto parent = std::filesystem::absolute(folder).lexically_normal().parent_path();
   create_folders(system, parent);
   constexpr mode_t kModeBeforeUmask = 0777;
-  if (system.mkdir(folder.c_str(), kModeBeforeUmask) != 0 && errno != EEXIST) {
+  if (system.mkdirat(AT_FDCWD, folder.c_str(), kModeBeforeUmask) != 0 && errno != EEXIST) {
     throw_system_error(folder, "make the folder", errno);
   }
   fsync_folder(system, parent);
@@ -59,20 +75,6 @@ std::vector<std::filesystem::path> directory_entries(const std::filesystem::path
   }
   std::sort(entries.begin(), entries.end());
   return entries;
-}
-
-int remove_all(const SystemCalls& system, const std::filesystem::path& path) {
-  std::error_code error;
-  if (!is_directory(symlink_status(path, error))) {
-    return system.unlink(path.c_str()) == 0 || errno == ENOENT ? 0 : errno;
-  }
-  int first = 0;
-  for (const auto& each : directory_entries(path)) {
-    const int failure = remove_all(system, each);
-    if (first == 0) first = failure;
-  }
-  if (system.rmdir(path.c_str()) != 0 && first == 0) first = errno;
-  return first;
 }
 
 }  // namespace evenkeel::store

@@ -8,38 +8,61 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
-#include <string>
 #include <vector>
+
+#include "evenkeel/base/error.h"
 
 /// The system calls that make files durable, as a table of function pointers: tests replace single
 /// calls to simulate failures. Internal to store/.
 namespace evenkeel::store {
 
-/// Free bytes for unprivileged users on the file system of `path`; -1 with errno on failure.
-std::int64_t free_bytes(const char* path);
+/// Part of the message of a run that has ended its steps and cannot save them on a full disk.
+inline constexpr const char* kWaitsForSpace = "the run waits for space";
 
-/// Exchanges two paths atomically (renameat2, RENAME_EXCHANGE); -1 with errno on failure.
-int exchange_paths(const char* one, const char* other);
+/// A full disk, or a disk quota that is used up: the same call may succeed later.
+class FullDisk : public Error {
+ public:
+  explicit FullDisk(const std::string& what) : Error(Exit::io, what) {}
+};
 
-/// The system calls, as in their manual pages: -1 with errno on failure.
+/// Free bytes for unprivileged users on the file system of an open folder; -1 with errno on
+/// failure.
+std::int64_t free_bytes(int folder);
+
+/// Renames an entry of a folder; -1 with errno on failure.
+int rename_in(int folder, const char* from, const char* to);
+
+/// Exchanges two entries of a folder atomically (renameat2, RENAME_EXCHANGE); -1 with errno on
+/// failure.
+int exchange_in(int folder, const char* one, const char* other);
+
+/// The system calls, as in their manual pages: -1 with errno on failure. `folder` is the descriptor
+/// of a folder; with AT_FDCWD, `name` is a path.
 struct SystemCalls {
-  std::int64_t (*free_bytes)(const char* path) = store::free_bytes;
-  int (*mkdir)(const char* path, mode_t mode) = ::mkdir;
-  int (*open)(const char* path, int flags, mode_t mode) =
-      [](const char* path, int flags, mode_t mode) { return ::open(path, flags, mode); };
+  std::int64_t (*free_bytes)(int folder) = store::free_bytes;
+  int (*mkdirat)(int folder, const char* name, mode_t mode) = ::mkdirat;
+  int (*openat)(int folder, const char* name, int flags,
+                mode_t mode) = [](int folder, const char* name, int flags, mode_t mode) {
+    return ::openat(folder, name, flags, mode);
+  };
   int (*fallocate)(int file, int mode, off_t offset, off_t size) = ::fallocate;
   ssize_t (*write)(int file, const void* data, std::size_t size) = ::write;
+  int (*ftruncate)(int file, off_t size) = ::ftruncate;
   int (*fsync)(int file) = ::fsync;
   int (*close)(int file) = ::close;
-  int (*rename)(const char* from, const char* to) = ::rename;
-  int (*exchange)(const char* one, const char* other) = exchange_paths;
-  int (*unlink)(const char* path) = ::unlink;
-  int (*rmdir)(const char* path) = ::rmdir;
+  int (*rename)(int folder, const char* from, const char* to) = rename_in;
+  int (*exchange)(int folder, const char* one, const char* other) = exchange_in;
+  int (*unlinkat)(int folder, const char* name, int flags) = ::unlinkat;
 };
+
+/// The calls of the kernel.
+const SystemCalls& kernel_calls();
 
 /// Throws "PATH: cannot WHAT: No space left on device".
 /// \param error  errno of the failed call
-/// \throws Error (io, exit code 74)
+/// \throws FullDisk (io, exit code 74) on a full disk; Error (busy, 75) if the process or the
+///         machine has no free file descriptor or memory; Error (io), with the reason, for a
+///         symbolic link that is not followed; else Error (io)
 [[noreturn]] void throw_system_error(const std::filesystem::path& path, const char* what,
                                      int error);
 
@@ -54,9 +77,5 @@ void create_folders(const SystemCalls& system, const std::filesystem::path& fold
 /// The entries of a folder, sorted by name; empty if the folder does not exist.
 /// \throws Error (io, exit code 74) if the folder cannot be read
 std::vector<std::filesystem::path> directory_entries(const std::filesystem::path& folder);
-
-/// Removes a file, a link, or a folder with its content. Continues after a failure.
-/// \return 0, or the first errno
-int remove_all(const SystemCalls& system, const std::filesystem::path& path);
 
 }  // namespace evenkeel::store

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
 
 namespace evenkeel::train {
@@ -24,9 +25,9 @@ std::string printed(const char* format, Values... values) {
 
 Console::Console(bool quiet) : quiet_(quiet), terminal_(::isatty(STDERR_FILENO) != 0) {}
 
-void Console::log_to(const std::filesystem::path& file) {
-  log_.open(file, std::ios::app);
-  log_ << std::exchange(unlogged_, "") << std::flush;
+void Console::log_to(const store::Directory& folder, const std::string& name) {
+  log_.emplace(folder, name);
+  append_to_log(std::exchange(unlogged_, ""));
 }
 
 void Console::info(const std::string& line) {
@@ -40,10 +41,18 @@ void Console::warn(const std::string& line) {
 }
 
 void Console::log(const std::string& line) {
-  if (log_.is_open()) {
-    log_ << line << '\n' << std::flush;
+  if (log_) {
+    append_to_log(line + "\n");
   } else {
     unlogged_ += line + "\n";
+  }
+}
+
+void Console::append_to_log(const std::string& lines) {
+  try {
+    log_->append(lines);
+  } catch (const Error&) {  // the log waits for space; the console has the lines
+    return;
   }
 }
 

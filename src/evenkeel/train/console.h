@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
 #include <optional>
 #include <string>
+
+#include "evenkeel/store/append_file.h"
 
 namespace evenkeel::train {
 
@@ -27,9 +27,10 @@ class Console {
   /// \param quiet  print warnings only
   explicit Console(bool quiet);
 
-  /// Also appends every permanent line to `file`, even when quiet: first the lines so far, then
-  /// each new one. A line that cannot be written is dropped without an error.
-  void log_to(const std::filesystem::path& file);
+  /// Also appends every permanent line to the file `name` of a folder, even when quiet: first the
+  /// lines so far, then each new one. A line that cannot be written, for example on a full disk, is
+  /// written together with a later one.
+  void log_to(const store::Directory& folder, const std::string& name);
 
   /// Prints a permanent line.
   void info(const std::string& line);
@@ -46,11 +47,12 @@ class Console {
  private:
   void clear();
   void log(const std::string& line);
+  void append_to_log(const std::string& lines);
   void print(const std::string& line);
 
   bool quiet_, terminal_;
   std::string unlogged_;  // lines before log_to()
-  std::ofstream log_;
+  std::optional<store::AppendFile> log_;
   bool has_open_line_ = false;  // the last printed line is a progress line without a line feed
 };
 

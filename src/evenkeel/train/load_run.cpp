@@ -7,6 +7,7 @@
 #include "evenkeel/plan/model_parameters.h"
 #include "evenkeel/plan/run_length.h"
 #include "evenkeel/store/checkpoint.h"
+#include "evenkeel/train/run_provenance.h"
 #include "evenkeel/train/tensor_file.h"
 
 namespace evenkeel::train {
@@ -29,8 +30,8 @@ const std::vector<std::string> kChangeableKeys = {"data", "kernels", "train.prec
 /// \throws Error (differs)
 void check_model(const store::VerifiedCheckpoint& checkpoint, const config::Config& saved,
                  const std::filesystem::path& file) {
-  const auto name = (checkpoint.folder / "MANIFEST.json").string();
-  const auto trained = config::read_back(checkpoint.manifest.value("config", ""), name);
+  const auto name = (checkpoint.folder.path() / "MANIFEST.json").string();
+  const auto trained = config::read_back(config_text_of(checkpoint), name);
   for (const auto& each : config::differences(trained, saved)) {
     if (!config::is_named(each.key, {"model", "scheme"}) || each.key == "model.recompute") continue;
     throw Error(Exit::differs,
@@ -47,13 +48,14 @@ std::filesystem::path config_file(const std::optional<std::filesystem::path>& ru
                 "--run is wanted: the folder of a trained model; `evenkeel runs` "
                 "lists them");
   }
-  const auto file = *run / "run.toml";
-  if (!std::filesystem::exists(file)) {
+  const auto folder = store::Directory::find(*run);
+  if (!folder || !folder->has("run.toml")) {
     throw Error(
         Exit::no_checkpoint,
         text(run->string(), ": not a run folder (no run.toml); `evenkeel runs` lists them"));
   }
-  return file;
+  folder->check_file("run.toml");
+  return *run / "run.toml";
 }
 
 /// The newest checkpoint of the run, after check of its model against run.toml.
@@ -76,8 +78,8 @@ void load_model(TrainedModel& loaded, const store::VerifiedCheckpoint& checkpoin
   const auto scheme = config::bind(loaded.config.scheme, loaded.shape);
   loaded.parameters = std::make_unique<nn::Parameters>(
       plan::parameter_specs_of(loaded.config.model, scheme), loaded.machine.precision);
-  copy_weights(store::Safetensors::read(checkpoint.folder / "model.safetensors"),
-               *loaded.parameters, CastDtype::yes);
+  copy_weights(store::Safetensors::read(checkpoint.folder, "model.safetensors"), *loaded.parameters,
+               CastDtype::yes);
   loaded.step = checkpoint.step;
   const norm::Steps steps = {.done = loaded.step, .planned = plan::planned_steps(loaded.config)};
   loaded.model = std::make_unique<nn::Model>(scheme, model_options(loaded.config, loaded.shape),

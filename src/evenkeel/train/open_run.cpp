@@ -7,10 +7,13 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/plan/run_length.h"
 #include "evenkeel/store/run_folder.h"
+#include "evenkeel/train/run_provenance.h"
 
 namespace evenkeel::train {
 
 namespace {
+
+constexpr const char* kConfigName = "run.toml";
 
 /// Keys that may change on resume, because they do not affect the weights.
 const std::vector<std::string> kFreeKeys = {"evaluate", "checkpoint",    "probe",
@@ -24,7 +27,7 @@ bool is_length(const std::string& key) {
 /// need no second --override.
 class UnsavedChanges {
  public:
-  UnsavedChanges(const std::filesystem::path& run, const store::CheckpointSearch& newest)
+  UnsavedChanges(const store::Directory& run, const store::CheckpointSearch& newest)
       : step_(newest.found ? newest.found->step : 0),
         changes_(store::read_provenance(run).value("changes", nlohmann::json::array())) {}
   bool has(const ConfigChange& change) const {
@@ -50,24 +53,20 @@ config::Config configuration_of(const store::CheckpointSearch& newest,
                                 const std::filesystem::path& file) {
   if (!newest.found)
     return config::resolve({.preset = {}, .files = {file}, .scheme = {}, .sets = {}});
-  const auto& manifest = newest.found->manifest;
-  if (!manifest.contains("config")) {
-    throw Error(Exit::no_checkpoint, text(newest.found->folder.string(),
-                                          ": its manifest does not say what it was made with"));
-  }
-  return config::read_back(manifest.at("config").get<std::string>(),
-                           (newest.found->folder / "MANIFEST.json").string());
+  return config::read_back(config_text_of(*newest.found),
+                           (newest.found->folder.path() / "MANIFEST.json").string());
 }
 
 void resume_run(OpenRun& run, const Request& request) {
-  const auto file = run.folder / "run.toml";
-  run.newest = store::newest_checkpoint(run.folder);
+  const auto file = run.folder / kConfigName;
+  run.lock->directory().check_file(kConfigName);
+  run.newest = store::newest_checkpoint(run.lock->directory());
   const auto before = configuration_of(run.newest, file);
   auto sources = request.sources;
   if (!sources.preset) sources.files.insert(sources.files.begin(), file);
   run.config = config::resolve(sources);
 
-  const UnsavedChanges unsaved(run.folder, run.newest);
+  const UnsavedChanges unsaved(run.lock->directory(), run.newest);
   for (const auto& difference : config::differences(before, run.config)) {
     const ConfigChange change = {difference.key, difference.before, difference.after};
     const bool is_longer =
@@ -95,6 +94,27 @@ void check_folder(const std::filesystem::path& folder) {
   }
 }
 
+/// Locks the folder of a run, and removes what dead processes left there.
+void lock(OpenRun& run) {
+  run.lock = std::make_shared<store::Lock>(run.folder);
+  store::remove_dead_temporaries(run.lock->directory());
+}
+
+/// Creates the folder of a run, unless it exists, and locks it. Another process that gives up its
+/// start may remove a new folder between the two.
+void make_and_lock(OpenRun& run) {
+  constexpr int kAttempts = 5;
+  for (int attempt = 1;; ++attempt) {
+    store::make_run_folder(run.folder);
+    try {
+      return lock(run);
+    } catch (const Error& error) {
+      const bool is_gone = error.exit() == Exit::io && !std::filesystem::exists(run.folder);
+      if (!is_gone || attempt == kAttempts) throw;
+    }
+  }
+}
+
 }  // namespace
 
 nlohmann::ordered_json record_of(std::int64_t step, const ConfigChange& change) {
@@ -107,8 +127,8 @@ OpenRun open_run(const Request& request) {
     check_folder(*request.run);
     run.folder = *request.run;
     run.is_new = !std::filesystem::exists(run.folder);
-    if (!run.is_new) run.lock = std::make_unique<store::Lock>(run.folder);
-    if (std::filesystem::exists(run.folder / "run.toml")) {
+    if (!run.is_new) lock(run);
+    if (run.lock && run.lock->directory().has(kConfigName)) {
       resume_run(run, request);
       return run;
     }
@@ -117,10 +137,12 @@ OpenRun open_run(const Request& request) {
   if (!request.run) {
     run.is_new = true;
     run.folder = store::new_run_folder("runs", run.config.scheme.name + "-" + run.config.preset);
-  } else {
-    store::make_run_folder(run.folder);
   }
-  if (!run.lock) run.lock = std::make_unique<store::Lock>(run.folder);
+  if (!run.lock) make_and_lock(run);
+  if (run.lock->directory().has(kConfigName)) {  // another process was faster
+    run.is_new = false;
+    resume_run(run, request);
+  }
   return run;
 }
 

@@ -4,10 +4,12 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/probe/probe.h"
+#include "evenkeel/store/json_lines.h"
 #include "evenkeel/store/run_folder.h"
 #include "evenkeel/train/evaluator.h"
 #include "evenkeel/train/trainer.h"
@@ -15,6 +17,10 @@
 namespace evenkeel::train {
 
 namespace {
+
+constexpr const char* kMetricsName = "metrics.jsonl";
+constexpr const char* kHealthName = "health.jsonl";
+constexpr const char* kProbesName = "probes.jsonl";
 
 struct rusage usage() {
   struct rusage used{};
@@ -62,23 +68,56 @@ StepCost StepTimer::cost() const {
   return {.seconds = taken.count(), .faults = minor_faults() - faults_};
 }
 
-Recorder::Recorder(const std::filesystem::path& folder, const config::Config& config,
-                   Console& console)
-    : folder_(folder),
+Recorder::Recorder(const store::Directory& run, const config::Config& config, Console& console)
+    : run_(run),
       config_(config),
       console_(console),
-      metrics_(folder / "metrics.jsonl"),
-      health_(folder / "health.jsonl"),
-      probes_(folder / "probes.jsonl") {}
+      metrics_(run, kMetricsName),
+      health_(run, kHealthName),
+      probes_(run, kProbesName) {}
 
 void Recorder::resume_status() {
-  if (const auto status = store::read_status(folder_)) cpu_contention_ = status->cpu_contention;
+  if (const auto status = store::read_status(run_)) cpu_contention_ = status->cpu_contention;
 }
 
-void Recorder::truncate_after(std::int64_t step) {
-  metrics_.truncate_after(step);
-  health_.truncate_after(step);
-  probes_.truncate_after(step);
+void Recorder::resume(std::int64_t step, const nlohmann::json& records) {
+  std::vector<std::string> losses;
+  const auto each = [&](store::RecordsFile& file, const char* name) {
+    const auto saved = records.is_object() ? records.value(name, nlohmann::json()) : records;
+    losses.push_back(file.resume(step, saved));
+  };
+  each(health_, kHealthName);
+  each(metrics_, kMetricsName);
+  each(probes_, kProbesName);
+  const auto known = store::read_records(run_, kHealthName).records;
+  for (const auto& loss : losses) {
+    if (loss.empty()) continue;
+    console_.warn(loss);
+    const nlohmann::ordered_json event = {
+        {"step", step}, {"event", "records_missing"}, {"detail", loss}};
+    const auto is_known = [&](const nlohmann::json& other) {
+      return other == nlohmann::json(event);
+    };
+    if (std::none_of(known.begin(), known.end(), is_known)) append(health_, event);
+  }
+}
+
+nlohmann::json Recorder::flush() {
+  nlohmann::json summaries;
+  const auto each = [&](store::RecordsFile& file, const char* name) {
+    summaries[name] = file.summary();
+    try {
+      file.flush();
+    } catch (const store::FullDisk&) {
+      throw;
+    } catch (const Error& error) {  // the next resume names the records that are missing
+      console_.warn(text("records may be lost: ", error.what()));
+    }
+  };
+  each(metrics_, kMetricsName);
+  each(probes_, kProbesName);
+  each(health_, kHealthName);
+  return summaries;
 }
 
 StepTimer Recorder::start_step() {
@@ -162,21 +201,23 @@ void Recorder::note_contention() {
 }
 
 void Recorder::write_status(const std::string& state, const Progress& progress) const {
-  store::write_status(folder_, {.state = state,
-                                .step = progress.step,
-                                .steps = progress.steps,
-                                .scheme = config_.scheme.name,
-                                .preset = config_.preset,
-                                .cpu_contention = cpu_contention_});
+  store::write_status(run_, {.state = state,
+                             .step = progress.step,
+                             .steps = progress.steps,
+                             .scheme = config_.scheme.name,
+                             .preset = config_.preset,
+                             .cpu_contention = cpu_contention_});
 }
 
 /// Appends a record. Only the first of several consecutive failures prints a warning.
-void Recorder::append(store::JsonLinesFile& records, const nlohmann::ordered_json& line) {
+void Recorder::append(store::RecordsFile& records, const nlohmann::ordered_json& line) {
   try {
     records.append(line);
     records_failed_ = false;
   } catch (const Error& error) {
-    if (!records_failed_) console_.warn(text("records are lost: ", error.what()));
+    if (!records_failed_) {
+      console_.warn(text("records wait in memory and are written later: ", error.what()));
+    }
     records_failed_ = true;
   }
 }

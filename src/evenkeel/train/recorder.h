@@ -5,13 +5,13 @@
 
 #include <chrono>
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 
 #include "evenkeel/base/cpu_contention.h"
 #include "evenkeel/config/config.h"
-#include "evenkeel/store/json_lines.h"
+#include "evenkeel/store/directory.h"
+#include "evenkeel/store/records_file.h"
 #include "evenkeel/train/console.h"
 
 namespace evenkeel::train {
@@ -46,17 +46,26 @@ class StepTimer {
 };
 
 /// Writes the records of a run to its folder (metrics.jsonl, health.jsonl, probes.jsonl,
-/// status.json) and to the console. A failed write is a warning, and the run continues.
+/// status.json) and to the console. A failed write is a warning, and the run continues; the record
+/// is held in memory and written later.
 class Recorder {
  public:
   /// \param config, console  must outlive the Recorder
-  Recorder(const std::filesystem::path& folder, const config::Config& config, Console& console);
+  Recorder(const store::Directory& run, const config::Config& config, Console& console);
 
   /// Restores the CPU contention from status.json when a run is resumed.
   void resume_status();
 
-  /// Removes all records of later steps; the resumed run writes them again.
-  void truncate_after(std::int64_t step);
+  /// Prepares the records for a run that resumes from a checkpoint: removes those of later steps.
+  /// Warns of records that were lost or changed since the checkpoint, and records this as an event.
+  /// \param step     step of the checkpoint
+  /// \param records  `records` of its manifest; null: unknown
+  void resume(std::int64_t step, const nlohmann::json& records);
+
+  /// Makes all records durable. A file that cannot be flushed is a warning.
+  /// \return `records` of the manifest: by file name, store::RecordsFile::summary()
+  /// \throws FullDisk
+  nlohmann::json flush();
 
   /// Starts the timer of a step. The first call also starts the measurement of CPU contention.
   StepTimer start_step();
@@ -85,12 +94,12 @@ class Recorder {
   void record_metrics(const StepRecord& step, const Progress& progress, const StepCost& cost,
                       std::optional<double> gap);
   void record_event(const HealthEvent& event, std::int64_t step);
-  void append(store::JsonLinesFile& records, const nlohmann::ordered_json& line);
+  void append(store::RecordsFile& records, const nlohmann::ordered_json& line);
 
-  std::filesystem::path folder_;
+  store::Directory run_;
   const config::Config& config_;
   Console& console_;
-  store::JsonLinesFile metrics_, health_, probes_;
+  store::RecordsFile metrics_, health_, probes_;
   double seconds_per_step_ = 0;              // exponential moving average
   std::optional<CpuContention> contention_;  // since the first step of this process
   std::optional<double> cpu_contention_;     // largest share of CPU time of other processes

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/train/run.h"
 
+#include <thread>
 #include <utility>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/plan/run_length.h"
 #include "evenkeel/report/report.h"
+#include "evenkeel/store/json_lines.h"
 #include "evenkeel/train/evaluator.h"
 #include "evenkeel/train/health/skip_budget.h"
 #include "evenkeel/train/run_checks.h"
@@ -21,7 +23,7 @@ Run::Run(const Request& request, OpenRun open, Console& console)
       console_(console),
       setup_(set_up_run(open_.config)),
       provenance_(open_.config, setup_),
-      recorder_(open_.folder, open_.config, console) {
+      recorder_(open_.lock->directory(), open_.config, console) {
   const auto& config = open_.config;
   const auto& shape = setup_.plan.scheme.shape;
   const auto precision = setup_.machine.precision;
@@ -52,16 +54,18 @@ void Run::start() {
   } else {
     // The initial weights are saved before the first record. Records without a checkpoint mean data
     // loss.
-    if (!newest.skipped.empty() ||
-        !store::read_json_lines(open_.folder / "metrics.jsonl").empty()) {
+    const auto metrics = store::read_records(open_.lock->directory(), "metrics.jsonl");
+    if (!newest.skipped.empty() || !metrics.records.empty() || !metrics.damaged.empty()) {
       throw Error(Exit::no_checkpoint, text(open_.folder.string(),
                                             ": none of its checkpoints is usable; start another "
                                             "run, or restore the folder from a copy"));
     }
     if (!open_.config.train.from.empty()) load_initial_weights();
   }
-  provenance_.write(open_.folder);
-  console_.log_to(open_.folder / "log.txt");
+  const auto& folder = open_.lock->directory();
+  open_.lock->check_path();
+  provenance_.write(folder);
+  console_.log_to(folder, "log.txt");
   if (!newest.found) save(/*required=*/true);
   recorder_.write_status("training", progress());
 }
@@ -74,11 +78,11 @@ void Run::resume(const store::VerifiedCheckpoint& checkpoint) {
     console_.info(text("the schedule stays that of ", planned,
                        " steps; --override schedule fits it to the new number of steps"));
   }
-  recorder_.truncate_after(checkpoint.step);
+  recorder_.resume(checkpoint.step, checkpoint.manifest.value("records", nlohmann::json()));
   saved_at_ = checkpoint.step;
-  evaluator_->resume(store::read_json_lines(open_.folder / "metrics.jsonl"));
+  evaluator_->resume(store::read_records(open_.lock->directory(), "metrics.jsonl").records);
   console_.info(text("resumes from step ", checkpoint.step, " of ", steps, " (",
-                     checkpoint.folder.filename().string(), ")"));
+                     checkpoint.folder.path().filename().string(), ")"));
 }
 
 /// Loads the weights of the checkpoint in train.from.
@@ -93,7 +97,18 @@ void Run::load_initial_weights() {
   trainer_->load_weights(*other.found);
 }
 
+/// \throws Error (io) as step() does
+void Run::stop_if_moved() {
+  try {
+    open_.lock->check_path();
+  } catch (const Error&) {
+    if (open_.lock->is_held()) save(/*required=*/false);  // the folder was moved
+    throw;
+  }
+}
+
 void Run::step() {
+  stop_if_moved();
   const auto timer = recorder_.start_step();
   const auto step = trainer_->step();
   recorder_.record(step, progress(), timer.cost(), evaluator_->gap());
@@ -122,6 +137,8 @@ void Run::stop_if_diverged(const StepResult& result) {
                    "or a longer schedule.warmup"));
 }
 
+/// Saves a checkpoint unless the current step already has one.
+/// \param required  false: a failure is a warning
 void Run::save(bool required) {
   const auto step = progress().step;
   if (saved_at_ == step) return;
@@ -129,7 +146,8 @@ void Run::save(bool required) {
   content.manifest = provenance_.manifest(progress().sequences);
   saved_time_ = Clock::now();  // of the attempt: no retry of a full disk at every step
   try {
-    store::save_checkpoint(open_.folder, content, open_.config.checkpoint.keep);
+    content.manifest["records"] = recorder_.flush();
+    store::save_checkpoint(*open_.lock, content, open_.config.checkpoint.keep);
     saved_at_ = step;
     console_.info(text("step ", step, ": saved"));
   } catch (const Error& error) {
@@ -139,17 +157,47 @@ void Run::save(bool required) {
   }
 }
 
+void Run::save_last() {
+  stop_if_moved();
+  wait_for_space([&] { save(/*required=*/true); });
+}
+
+/// Repeats `write` while the disk is full.
+/// \throws FullDisk if a signal asked to stop
+void Run::wait_for_space(const std::function<void()>& write) {
+  constexpr auto kPause = std::chrono::milliseconds(500);
+  for (bool is_first = true;; is_first = false) {
+    try {
+      return write();
+    } catch (const store::FullDisk& error) {
+      if (stop_wanted()) throw;
+      if (is_first) {
+        console_.warn(text("step ", progress().step, ": ", error.what(), "; ",
+                           store::kWaitsForSpace, "; Ctrl-C ends it, and the checkpoint of step ",
+                           saved_at_, " remains"));
+      }
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
 void Run::evaluate() {
   recorder_.record(evaluator_->evaluate(trainer_->model(), progress().step));
 }
 
 void Run::finish(const std::string& state) {
+  open_.lock->check_path();
   recorder_.note_contention();
   const bool diverged = state == "diverged";
   if (evaluator_->last_step() != progress().step && !diverged) evaluate();
-  const bool has_sample = !diverged && write_sample(trainer_->model(), open_.folder);
-  recorder_.write_status(has_sample ? state : "diverged", progress());
-  report::write_report({open_.folder}, open_.folder / "report.html");
+  const auto& folder = open_.lock->directory();
+  bool has_sample = false;
+  wait_for_space([&] {
+    has_sample = !diverged && write_sample(trainer_->model(), folder);
+    recorder_.flush();  // before status.json says that the run is complete
+    recorder_.write_status(has_sample ? state : "diverged", progress());
+    report::write_run_report(folder);
+  });
   if (has_sample || diverged) return;
   throw Error(Exit::diverged,
               text(open_.folder.string(), ": diverged: the weights of step ", progress().step,

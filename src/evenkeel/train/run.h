@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -46,17 +47,20 @@ class Run {
   bool finished() const;
 
   /// One optimizer step, with its records, and an evaluation and a checkpoint if these are due.
+  /// \throws Error (io, exit code 74) if the run folder was moved, removed or replaced; a moved
+  ///         folder gets a checkpoint first
   /// \throws Error (diverged, exit code 76) when the budget of skipped steps is used up
   void step();
 
-  /// Saves a checkpoint unless the current step already has one. Without `required`, a full disk is
-  /// a warning.
-  /// \throws Error (io, exit code 74) if `required`
-  void save(bool required);
+  /// Saves a checkpoint after the last step, unless it has one. On a full disk, waits for space
+  /// until a signal asks to stop.
+  /// \throws Error (io, exit code 74)
+  void save_last();
 
   /// Ends the run: evaluates the current weights unless that was done; writes the sample,
-  /// status.json and the report.
+  /// status.json and the report. Waits for space as save_last() does.
   /// \param state  for status.json: "stopped", "finished" or "diverged"
+  /// \throws Error (io, exit code 74)
   /// \throws Error (diverged, exit code 76) if the logits of these weights are not finite
   void finish(const std::string& state);
 
@@ -67,6 +71,9 @@ class Run {
   using Clock = std::chrono::steady_clock;
 
   void resume(const store::VerifiedCheckpoint& checkpoint);
+  void stop_if_moved();
+  void save(bool required);
+  void wait_for_space(const std::function<void()>& write);
   void load_initial_weights();
   void stop_if_diverged(const StepResult& result);
   void evaluate();

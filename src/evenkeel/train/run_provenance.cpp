@@ -2,12 +2,27 @@
 #include "evenkeel/train/run_provenance.h"
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/base/file.h"
 #include "evenkeel/norm/describe.h"
 #include "evenkeel/norm/leakage.h"
 #include "evenkeel/norm/warnings.h"
 
 namespace evenkeel::train {
+
+namespace {
+
+[[noreturn]] void throw_no_provenance(const store::VerifiedCheckpoint& checkpoint) {
+  throw Error(Exit::no_checkpoint, text(checkpoint.folder.path().string(),
+                                        ": its manifest does not say what it was made from"));
+}
+
+}  // namespace
+
+std::string config_text_of(const store::VerifiedCheckpoint& checkpoint) {
+  const auto config = checkpoint.manifest.find("config");
+  if (config != checkpoint.manifest.end() && config->is_string()) return config->get<std::string>();
+  throw Error(Exit::no_checkpoint, text(checkpoint.folder.path().string(),
+                                        ": its manifest does not say what it was made with"));
+}
 
 nlohmann::ordered_json RunProvenance::json() const {
   const auto& [machine, text, plan] = setup_;
@@ -44,6 +59,17 @@ void RunProvenance::resume(const store::VerifiedCheckpoint& checkpoint,
                            const std::vector<ConfigChange>& changes,
                            const std::vector<std::string>& overrides,
                            const std::filesystem::path& folder) {
+  try {
+    compare_with(checkpoint, changes, overrides, folder);
+  } catch (const nlohmann::json::exception&) {
+    throw_no_provenance(checkpoint);
+  }
+}
+
+void RunProvenance::compare_with(const store::VerifiedCheckpoint& checkpoint,
+                                 const std::vector<ConfigChange>& changes,
+                                 const std::vector<std::string>& overrides,
+                                 const std::filesystem::path& folder) {
   const auto& before = checkpoint.manifest;
   if (before.contains("changes")) changes_ = before.at("changes");
   for (const auto& change : changes) changes_.push_back(record_of(checkpoint.step, change));
@@ -59,10 +85,7 @@ void RunProvenance::resume(const store::VerifiedCheckpoint& checkpoint,
                                     " when the checkpoint was written, but is ", is.dump(),
                                     " now; allow it with --override ", key));
   };
-  if (!before.contains("data") || !before.contains("isa")) {
-    throw Error(Exit::no_checkpoint, text(checkpoint.folder.string(),
-                                          ": its manifest does not say what it was made from"));
-  }
+  if (!before.contains("data") || !before.contains("isa")) throw_no_provenance(checkpoint);
   compare("the digest of the training text", before.at("data").at("train_digest"),
           now.at("data").at("train_digest"), "data");
   for (const char* const key : {"isa", "libtorch", "libtorch_isa"}) {
@@ -71,10 +94,10 @@ void RunProvenance::resume(const store::VerifiedCheckpoint& checkpoint,
   compare("precision", before.at("precision"), now.at("precision"), "train.precision");
 }
 
-void RunProvenance::write(const std::filesystem::path& folder) const {
-  write_file(folder / "run.toml", config::to_toml(config_));
-  write_file(folder / "provenance.json", json().dump(2) + "\n");
-  write_file(folder / "scheme.txt", norm::diagram(setup_.plan.scheme));
+void RunProvenance::write(const store::Directory& run) const {
+  run.write("run.toml", config::to_toml(config_));
+  run.write("provenance.json", json().dump(2) + "\n");
+  run.write("scheme.txt", norm::diagram(setup_.plan.scheme));
 }
 
 }  // namespace evenkeel::train

@@ -14,6 +14,10 @@
 
 namespace evenkeel::train {
 
+/// The configuration of a run as TOML, from the manifest of a checkpoint.
+/// \throws Error (no_checkpoint, exit code 77) if the manifest has none
+std::string config_text_of(const store::VerifiedCheckpoint& checkpoint);
+
 /// The provenance of a run: program, machine, model, texts, and all changes by --override.
 class RunProvenance {
  public:
@@ -41,9 +45,13 @@ class RunProvenance {
 
   /// Writes run.toml, provenance.json and scheme.txt. The caller calls it at the start of a run and
   /// after each resume.
-  void write(const std::filesystem::path& folder) const;
+  void write(const store::Directory& run) const;
 
  private:
+  void compare_with(const store::VerifiedCheckpoint& checkpoint,
+                    const std::vector<ConfigChange>& changes,
+                    const std::vector<std::string>& overrides, const std::filesystem::path& folder);
+
   const config::Config& config_;
   const RunSetup& setup_;
   nlohmann::ordered_json changes_ = nlohmann::ordered_json::array();

@@ -6,14 +6,13 @@
 #include <vector>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/base/file.h"
 #include "evenkeel/data/corpus.h"
 #include "evenkeel/data/detokenize.h"
 #include "evenkeel/generate/generate.h"
 
 namespace evenkeel::train {
 
-bool write_sample(const nn::Model& model, const std::filesystem::path& run) {
+bool write_sample(const nn::Model& model, const store::Directory& run) {
   constexpr std::int64_t kTokens = 400;
   generate::GenerationOptions options;
   options.prompt = {data::kEndOfText};
@@ -27,7 +26,7 @@ bool write_sample(const nn::Model& model, const std::filesystem::path& run) {
     throw;
   }
   std::replace(tokens.begin(), tokens.end(), std::int64_t{data::kEndOfText}, std::int64_t{'\n'});
-  write_file(run / "sample.txt", data::detokenize(tokens));
+  run.write("sample.txt", data::detokenize(tokens));
   return true;
 }
 

@@ -2,10 +2,11 @@
 #include "evenkeel/train/train.h"
 
 #include <filesystem>
+#include <memory>
 #include <system_error>
 #include <utility>
 
-#include "evenkeel/base/file.h"
+#include "evenkeel/store/directory.h"
 #include "evenkeel/train/console.h"
 #include "evenkeel/train/run.h"
 #include "evenkeel/train/signals.h"
@@ -14,23 +15,31 @@ namespace evenkeel::train {
 
 namespace {
 
-/// Its destructor removes the folder that open_run() created if no run started there, so that a
-/// configuration error leaves no empty folder.
+/// Its destructor removes the folder that open_run() created, if no run started there, so that a
+/// configuration error leaves no empty folder. It holds the lock until then.
 class UnusedFolderRemover {
  public:
-  explicit UnusedFolderRemover(const OpenRun& run) : folder_(run.folder), is_new_(run.is_new) {}
+  explicit UnusedFolderRemover(const OpenRun& run) : lock_(run.lock), is_new_(run.is_new) {}
   UnusedFolderRemover(const UnusedFolderRemover&) = delete;
   UnusedFolderRemover& operator=(const UnusedFolderRemover&) = delete;
   ~UnusedFolderRemover() {
-    std::error_code none;
-    if (exists(folder_ / "run.toml", none)) return;
-    remove(folder_ / "lock", none);
-    if (!is_new_) return;
-    remove(folder_, none);  // fails if the folder is not empty
+    try {
+      remove_unused();
+    } catch (const Error&) {  // an empty folder stays
+      return;
+    }
   }
 
  private:
-  std::filesystem::path folder_;
+  void remove_unused() const {
+    const auto& folder = lock_->directory();
+    if (folder.has("run.toml")) return;
+    lock_->remove_file();
+    std::error_code none;
+    if (is_new_ && folder.is_at_its_path()) remove(folder.path(), none);  // fails if not empty
+  }
+
+  std::shared_ptr<store::Lock> lock_;
   bool is_new_;
 };
 
@@ -50,7 +59,7 @@ Result train(const Request& request) {
     return {Exit::success, run.folder()};
   }
   while (!run.finished() && !stop_wanted()) run.step();
-  run.save(/*required=*/true);
+  run.save_last();
   if (!run.finished()) {
     run.finish("stopped");
     console.info(text("saved at step ", run.progress().step, "; go on with: evenkeel train --run ",
@@ -63,7 +72,7 @@ Result train(const Request& request) {
 
 std::string closing_text(const Result& result) {
   const std::string rule(72, '-');
-  return text(rule, "\n", read_file(result.folder / "sample.txt"), "\n", rule, "\n",
+  return text(rule, "\n", store::Directory(result.folder).read("sample.txt"), "\n", rule, "\n",
               "report: ", (result.folder / "report.html").string(), "\n");
 }
 

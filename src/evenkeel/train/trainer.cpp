@@ -22,6 +22,31 @@
 
 namespace evenkeel::train {
 
+namespace {
+
+std::string state_file(const store::VerifiedCheckpoint& checkpoint) {
+  return (checkpoint.folder.path() / "state.json").string();
+}
+
+/// A counter of state.json.
+/// \throws Error (no_checkpoint) unless it is an integer from `low` to `high`
+std::int64_t counter(const store::VerifiedCheckpoint& checkpoint, const char* key, std::int64_t low,
+                     std::int64_t high) {
+  const auto& state = checkpoint.state;
+  const auto value = state.is_object() ? state.value(key, nlohmann::json()) : nlohmann::json();
+  if (value.is_number_integer()) {
+    const auto count = value.get<std::int64_t>();
+    if (count >= low && count <= high) return count;
+  }
+  throw Error(
+      Exit::no_checkpoint,
+      text(state_file(checkpoint), ": ", key, " must be an integer from ", low, " to ", high,
+           ", but is ", value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace),
+           "; restore the run from a copy"));
+}
+
+}  // namespace
+
 Trainer::Trainer(const config::Config& config, const norm::Shape& shape, nn::Precision precision,
                  const data::Corpus& text)
     : config_(config),
@@ -119,25 +144,36 @@ store::CheckpointContent Trainer::checkpoint_content() const {
 
 void Trainer::restore(const store::VerifiedCheckpoint& checkpoint) {
   load_weights(checkpoint);
-  const auto file = store::Safetensors::read(checkpoint.folder / "optimizer.safetensors");
+  const auto file = store::Safetensors::read(checkpoint.folder, "optimizer.safetensors");
   for (const auto& parameter : parameters_.all()) {
     const auto& first = learner_->optimizer().first_moments()[parameter.group];
     const auto& second = learner_->optimizer().second_moments()[parameter.group];
     copy_from(file, "first." + parameter.name, parameter.slice_of(first), CastDtype::no);
     copy_from(file, "second." + parameter.name, parameter.slice_of(second), CastDtype::no);
   }
-  const auto& state = checkpoint.state;
-  progress_.step = state.at("step").get<std::int64_t>();
-  progress_.skipped = state.at("skipped").get<std::int64_t>();
-  progress_.sequences = state.at("sequences").get<std::int64_t>();
-  progress_.tokens = state.at("tokens").get<std::int64_t>();
-  learner_->set_updates(state.at("updates").get<std::int64_t>());
-  if (state.contains("health")) monitor_->restore(state.at("health"));
+  constexpr std::int64_t kMaxCount = std::int64_t{1} << 53;
+  progress_.step = counter(checkpoint, "step", checkpoint.step, checkpoint.step);
+  progress_.skipped = counter(checkpoint, "skipped", 0, checkpoint.step);
+  progress_.sequences = counter(checkpoint, "sequences", 0, kMaxCount);
+  progress_.tokens = counter(checkpoint, "tokens", 0, kMaxCount);
+  learner_->set_updates(counter(checkpoint, "updates", 0, checkpoint.step));
+  restore_monitor(checkpoint);
   model_->at_step({.done = progress_.step, .planned = progress_.planned});
 }
 
+void Trainer::restore_monitor(const store::VerifiedCheckpoint& checkpoint) {
+  if (!checkpoint.state.contains("health")) return;
+  try {
+    monitor_->restore(checkpoint.state.at("health"));
+  } catch (const nlohmann::json::exception&) {
+    throw Error(Exit::no_checkpoint, text(state_file(checkpoint),
+                                          ": health must be the state of the health monitor, but "
+                                          "is not; restore the run from a copy"));
+  }
+}
+
 void Trainer::load_weights(const store::VerifiedCheckpoint& checkpoint) {
-  copy_weights(store::Safetensors::read(checkpoint.folder / "model.safetensors"), parameters_,
+  copy_weights(store::Safetensors::read(checkpoint.folder, "model.safetensors"), parameters_,
                CastDtype::no);
 }
 

@@ -64,7 +64,9 @@ class Trainer {
   store::CheckpointContent checkpoint_content() const;
 
   /// Restores the complete state from a checkpoint, bit for bit.
-  /// \throws Error (no_checkpoint, exit code 77) if names, shapes or dtypes of the tensors differ
+  /// \throws Error (no_checkpoint, exit code 77) if names, shapes or dtypes of the tensors differ,
+  /// or
+  ///         if state.json has other values than checkpoint_content() writes
   void restore(const store::VerifiedCheckpoint& checkpoint);
 
   /// Loads only the weights and buffers.
@@ -75,6 +77,7 @@ class Trainer {
 
  private:
   bool is_probe_step(std::int64_t step) const;
+  void restore_monitor(const store::VerifiedCheckpoint& checkpoint);
 
   config::Config config_;
   nn::Parameters parameters_;

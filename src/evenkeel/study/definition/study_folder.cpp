@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/base/file.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/store/run_folder.h"
 
@@ -20,6 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
+constexpr const char* kIdentity = "study.json";
+constexpr const char* kLogs = "logs";
 constexpr const char* kChanges = "changed with --override";
 
 /// The claim as text, in one line.
@@ -114,33 +115,39 @@ std::vector<std::string> differences_between(const Json& before, const Json& now
   return out;
 }
 
-bool is_unused(const fs::path& folder) {
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    if (entry.path().filename() != "lock" && entry.path().filename() != "logs") return false;
-  }
-  return true;
+bool is_unused(const store::Directory& folder) {
+  const auto names = folder.entries();
+  return std::all_of(names.begin(), names.end(),
+                     [](const std::string& name) { return name == "lock" || name == kLogs; });
+}
+
+/// Creates the folder of the logs. A symbolic link of its name is an error.
+void make_logs(const store::Directory& study) {
+  study.make_folder(kLogs);
+  store::remove_dead_temporaries(study);
+  store::remove_dead_temporaries(study.folder(kLogs));
 }
 
 }  // namespace
 
-StudyFolder::StudyFolder(const fs::path& folder, const Study& study, bool allow_changes)
-    : folder_(folder) {
+StudyFolder::StudyFolder(const fs::path& folder, const Study& study, bool allow_changes) {
   std::error_code none;
   if (exists(folder, none) && !is_directory(folder, none)) {
     throw Error(Exit::usage, text("--run must name a folder, but ", folder.string(), " is a file"));
   }
-  const auto file = folder / "study.json";
-  if (exists(folder, none) && !exists(file, none) && !is_unused(folder)) {
+  const auto before_lock = store::Directory::find(folder);
+  if (before_lock && !before_lock->has(kIdentity) && !is_unused(*before_lock)) {
     throw Error(Exit::usage, text(folder.string(),
                                   " holds something else than a study; name another "
                                   "folder with --run"));
   }
   store::make_run_folder(folder);
   lock_ = std::make_unique<store::Lock>(folder);
-  store::make_run_folder(logs());
+  const auto& opened = lock_->directory();
+  make_logs(opened);
   auto now = study_identity(study);
-  if (exists(file, none)) {
-    const auto before = Json::parse(read_file(file), nullptr, false);
+  if (opened.has(kIdentity)) {
+    const auto before = Json::parse(opened.read(kIdentity), nullptr, false);
     const auto differences = before.is_object() ? differences_between(before, now)
                                                 : std::vector<std::string>{"its study.json"};
     if (!differences.empty() && !allow_changes) {
@@ -155,8 +162,13 @@ StudyFolder::StudyFolder(const fs::path& folder, const Study& study, bool allow_
     changes_.insert(changes_.end(), differences.begin(), differences.end());
   }
   if (!changes_.empty()) now[kChanges] = changes_;
-  write_file(file, now.dump(2) + "\n");
-  write_file(folder / "study.toml", study.text);
+  write(kIdentity, now.dump(2) + "\n");
+  write("study.toml", study.text);
+}
+
+void StudyFolder::write(const std::string& name, const std::string& content) const {
+  lock_->check_path();
+  lock_->directory().write(name, content);
 }
 
 }  // namespace evenkeel::study

@@ -25,13 +25,16 @@ class StudyFolder {
   ///         another process has locked it; (io)
   StudyFolder(const std::filesystem::path& folder, const Study& study, bool allow_changes);
 
-  std::filesystem::path logs() const { return folder_ / "logs"; }
+  std::filesystem::path logs() const { return lock_->directory().path() / "logs"; }
+
+  /// Replaces a file of the folder. A symbolic link of this name is replaced.
+  /// \throws Error (io), also if the folder was moved or replaced
+  void write(const std::string& name, const std::string& content) const;
 
   /// Changes with --override since the study was created: "[[claims]] had ..., but has ..."
   const std::vector<std::string>& changes() const { return changes_; }
 
  private:
-  std::filesystem::path folder_;
   std::vector<std::string> changes_;
   std::unique_ptr<store::Lock> lock_;
 };

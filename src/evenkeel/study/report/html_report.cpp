@@ -35,7 +35,8 @@ std::string header(const Results& results) {
                        html_paragraph(study.question) +
                        html_paragraph(outcome_summary(results), "verdict") +
                        html_paragraph(unfinished_text(results), "notice") +
-                       html_paragraph(definition_changes_text(results), "notice");
+                       html_paragraph(definition_changes_text(results), "notice") +
+                       html_paragraph(record_losses_text(results), "notice");
   return element("header", content) + "\n";
 }
 

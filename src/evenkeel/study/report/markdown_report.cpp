@@ -77,7 +77,8 @@ std::string markdown_report(const Results& results) {
   out += markdown_paragraph(about_text(study)) + markdown_paragraph(study.question) +
          markdown_paragraph(outcome_summary(results)) +
          markdown_paragraph(unfinished_text(results)) +
-         markdown_paragraph(definition_changes_text(results));
+         markdown_paragraph(definition_changes_text(results)) +
+         markdown_paragraph(record_losses_text(results));
   out += markdown_section("Verdicts", markdown_claims(results));
   out += markdown_section(
       results.baseline_verdicts.empty() ? "Arms" : "Against the baseline",

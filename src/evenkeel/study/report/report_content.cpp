@@ -254,6 +254,22 @@ std::string definition_changes_text(const Results& results) {
   return out.empty() ? "" : "The study was changed after it was begun: " + out + ".";
 }
 
+std::string record_losses_text(const Results& results) {
+  constexpr std::size_t kShown = 5;
+  std::size_t count = 0;
+  std::string out;
+  for (const auto& arm : results.arms) {
+    for (const auto& seed_run : arm.seed_runs) {
+      for (const auto& loss : report::record_losses(seed_run.run)) {
+        if (++count > kShown) continue;
+        out += text(count == 1 ? "" : "; ", arm.name, ", seed ", seed_run.seed, ": ", loss);
+      }
+    }
+  }
+  if (count > kShown) out += text("; and ", count - kShown, " more");
+  return out.empty() ? "" : "Records of runs were lost: " + out + ".";
+}
+
 std::string about_text(const Study& study) {
   auto out = study.name;
   if (!study.size.empty()) out += ", size " + study.size;

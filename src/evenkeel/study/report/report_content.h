@@ -55,6 +55,9 @@ std::string unfinished_text(const Results& results);
 /// A sentence on changes of the study file since the first run; "" without changes.
 std::string definition_changes_text(const Results& results);
 
+/// A sentence on runs whose records are damaged or incomplete; "" if there is none.
+std::string record_losses_text(const Results& results);
+
 /// "placement, size smoke, seeds 1, 2, 3; after arXiv 2503.04598"
 std::string about_text(const Study& study);
 

@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/base/file.h"
+#include "evenkeel/store/directory.h"
 
 namespace evenkeel::study {
 
@@ -48,7 +48,7 @@ int exit_code_of(int status) {
 
 ChildProcess::ChildProcess(const std::vector<std::string>& arguments,
                            const std::filesystem::path& log) {
-  const int file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  const int file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
   if (file < 0) throw Error(Exit::io, text(log.string(), ": cannot write: ", std::strerror(errno)));
   std::vector<char*> pointers;
   pointers.reserve(arguments.size());
@@ -97,7 +97,7 @@ void ChildProcess::terminate() {
 }
 
 std::string last_log_line(const std::filesystem::path& log) {
-  auto content = read_file(log);
+  auto content = store::Directory(log.parent_path()).read(log.filename().string());
   while (!content.empty() && content.back() == '\n') content.pop_back();
   const auto end = content.find_last_of('\n');
   const auto line = end == std::string::npos ? content : content.substr(end + 1);

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/base/file.h"
+#include "evenkeel/store/directory.h"
 #include "evenkeel/store/json_lines.h"
 #include "evenkeel/store/lock.h"
 #include "evenkeel/study/runs/child_process.h"
@@ -40,6 +40,7 @@ struct RunningJob {
   int threads = 1;
   double start_time = 0;
   std::int64_t first_step = -1;  // that was seen of it here
+  bool is_waiting = false;       // for space on a full disk
 };
 
 /// The last step and loss of a run's records.
@@ -49,7 +50,9 @@ ProgressRow progress_row(const RunningJob& running, const std::filesystem::path&
                   .steps = run_status(run).steps,
                   .loss = std::nan(""),
                   .seconds_left = std::nan("")};
-  for (const auto& record : store::read_json_lines(run / "metrics.jsonl")) {
+  const auto folder = store::Directory::find(run);
+  if (!folder) return row;
+  for (const auto& record : store::read_records(*folder, "metrics.jsonl").records) {
     if (!record.contains("loss") || !record["loss"].is_number()) continue;
     row.step = record.value("step", std::int64_t{0});
     row.loss = record["loss"].get<double>();
@@ -80,6 +83,7 @@ struct JobScheduler::Execution {
   void start_ready();
   void handle_exit(RunningJob& ended, int code);
   bool reap();
+  void say_if_waiting(RunningJob& job);
   void draw();
 };
 
@@ -161,9 +165,10 @@ bool JobScheduler::Execution::has_nothing_to_start(QueuedJob& queued) {
 void JobScheduler::Execution::start(const QueuedJob& next) {
   const auto& job = *next.job;
   const int threads = threads_for(job);
-  const auto file = resources.logs / (job.key + ".toml");
+  const auto name = job.key + ".toml";
+  const auto file = resources.logs / name;
   try {
-    write_file(file, config::to_toml(job.config));
+    store::Directory(resources.logs).write(name, config::to_toml(job.config));
     running.push_back(
         {next,
          ChildProcess(
@@ -250,6 +255,14 @@ bool JobScheduler::Execution::reap() {
   return any;
 }
 
+/// Shows once that a run waits for space on a full disk: its own messages go to its log.
+void JobScheduler::Execution::say_if_waiting(RunningJob& job) {
+  if (job.is_waiting) return;
+  const auto line = last_log_line(resources.logs / (job.queued.job->key + ".log"));
+  job.is_waiting = line.find(store::kWaitsForSpace) != std::string::npos;
+  if (job.is_waiting) progress_table.warn(text(job.queued.job->name, ": ", line));
+}
+
 void JobScheduler::Execution::draw() {
   if (seconds_now() - last_draw < kDrawSeconds) return;
   last_draw = seconds_now();
@@ -258,6 +271,7 @@ void JobScheduler::Execution::draw() {
   for (auto& each : running) {
     auto row = progress_row(each, resources.run_cache / each.queued.job->key);
     if (each.first_step < 0) each.first_step = row.step;
+    say_if_waiting(each);
     const auto steps = static_cast<double>(std::max<std::int64_t>(row.steps, 1));
     const auto here = static_cast<double>(row.step - each.first_step);
     if (here > 0) {

@@ -46,8 +46,8 @@ config::Config canonical_config(config::Config config, bool is_timed) {
 }
 
 /// Whether the loss of this step's evaluation is on record: a number, or null if it is not finite.
-bool was_evaluated(const std::filesystem::path& run, std::int64_t step) {
-  const auto records = store::read_json_lines(run / "metrics.jsonl");
+bool was_evaluated(const store::Directory& run, std::int64_t step) {
+  const auto records = store::read_records(run, "metrics.jsonl").records;
   return std::any_of(records.rbegin(), records.rend(), [step](const nlohmann::json& record) {
     const auto loss = record.find("val_loss");
     return loss != record.end() && (loss->is_number() || loss->is_null()) &&
@@ -75,16 +75,16 @@ std::string RunCacheKeys::key(const config::Config& config, const std::string& a
 }
 
 RunStatus run_status(const std::filesystem::path& run) {
-  std::error_code none;
   RunStatus status;
-  if (!exists(run / "run.toml", none)) return status;
+  const auto folder = store::Directory::find(run);
+  if (!folder || !folder->has("run.toml")) return status;
   status.state = RunStatus::State::started;
-  const auto saved = store::read_status(run);
+  const auto saved = store::read_status(*folder);
   if (!saved) return status;
   status.step = saved->step;
   status.steps = saved->steps;
   if (saved->state == "finished") {
-    const bool has_final_evaluation = was_evaluated(run, status.step);
+    const bool has_final_evaluation = was_evaluated(*folder, status.step);
     status.state = has_final_evaluation ? RunStatus::State::finished : RunStatus::State::damaged;
   }
   if (saved->state == "diverged") status.state = RunStatus::State::diverged;

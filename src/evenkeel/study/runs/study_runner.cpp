@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/base/file.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/data/corpus.h"
 #include "evenkeel/store/run_folder.h"
@@ -234,10 +233,10 @@ Results run_study(const StudyRequest& request, Resources resources, ProgressTabl
   analyze_claims(results);
   results.confounders = confounders(results);
   results.definition_changes = folder.changes();
-  write_file(request.folder / "report.html", html_report(results));
-  write_file(request.folder / "report.md", markdown_report(results));
-  write_file(request.folder / "runs.csv", runs_csv(results));
-  if (request.study.tune) write_file(request.folder / "searches.csv", searches_csv(results));
+  folder.write("report.html", html_report(results));
+  folder.write("report.md", markdown_report(results));
+  folder.write("runs.csv", runs_csv(results));
+  if (request.study.tune) folder.write("searches.csv", searches_csv(results));
   return results;
 }
 

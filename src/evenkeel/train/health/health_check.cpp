@@ -152,7 +152,7 @@ void HealthCheck::check_attention_scores(const std::vector<double>& scores,
   constexpr double kLarge = 100;  // the softmax is one-hot far below
   constexpr double kGrown = 4;
   constexpr double kPeaked = 0.02;  // in units of the uniform entropy
-  if (initial_scores_.empty()) initial_scores_ = scores;
+  if (initial_scores_.size() != scores.size()) initial_scores_ = scores;
   for (std::size_t i = 0; i < scores.size(); ++i) {
     const auto l = static_cast<std::int64_t>(i) + 1;
     const auto& attention = model_->scheme().blocks[i].attention;
