@@ -70,6 +70,23 @@ std::filesystem::path symlink_target(const std::filesystem::path& path) {
   fail(path, "write", ELOOP);
 }
 
+/// The kind of a file that is neither regular nor a folder.
+const char* other_kind(mode_t mode) {
+  if (S_ISFIFO(mode)) return "a pipe";
+  if (S_ISSOCK(mode)) return "a socket";
+  return "a device";
+}
+
+[[noreturn]] void refuse_kind(const std::filesystem::path& path, const char* found) {
+  throw Error(Exit::io, text(path.string(), ": must be a regular file, but is ", found));
+}
+
+[[noreturn]] void refuse_size(const std::filesystem::path& path, std::uint64_t max_bytes,
+                              const std::string& found) {
+  throw Error(Exit::io, text(path.string(), ": must have at most ", max_bytes, " bytes, but has ",
+                             found, "; name a smaller file"));
+}
+
 void replace_atomically(const std::filesystem::path& path, std::string_view content) {
   const auto target = symlink_target(path);
   auto temporary = target;
@@ -87,21 +104,37 @@ void replace_atomically(const std::filesystem::path& path, std::string_view cont
 
 }  // namespace
 
-std::string read_file(const std::filesystem::path& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0) fail(path, "open", errno);
+int open_input(const std::filesystem::path& path, Links links) {
+  // O_NONBLOCK: opening a pipe would otherwise wait for a writer.
+  const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+  Descriptor file(::open(path.c_str(), flags | (links == Links::refuse ? O_NOFOLLOW : 0)));
+  if (file.get() < 0) {
+    if (errno == ENXIO) refuse_kind(path, "a socket");
+    fail(path, "open", errno);
+  }
   struct stat status{};
   if (::fstat(file.get(), &status) != 0) fail(path, "read", errno);
   if (S_ISDIR(status.st_mode)) fail(path, "read", EISDIR);
+  if (!S_ISREG(status.st_mode)) refuse_kind(path, other_kind(status.st_mode));
+  return file.release();
+}
+
+std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes) {
+  const Descriptor file(open_input(path));
+  struct stat status{};
+  if (::fstat(file.get(), &status) != 0) fail(path, "read", errno);
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  if (size > max_bytes) refuse_size(path, max_bytes, std::to_string(size));
   std::string content;
-  content.reserve(static_cast<std::size_t>(status.st_size));
+  content.reserve(size);
   std::array<char, 1 << 16> buffer{};
-  for (;;) {
+  for (;;) {  // to the end: files of /proc have size 0
     const auto count = ::read(file.get(), buffer.data(), buffer.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) fail(path, "read", errno);
     if (count == 0) return content;
     content.append(buffer.data(), static_cast<std::size_t>(count));
+    if (content.size() > max_bytes) refuse_size(path, max_bytes, "more");
   }
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
-#include <cstdio>
 #include <memory>
 
+#include "evenkeel/base/print.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/report/report.h"
 
@@ -35,7 +35,7 @@ Exit run_report(const CommonOptions& common, const std::vector<std::filesystem::
     print_json({{"report", page.string()}});
     return Exit::success;
   }
-  std::printf("%s\n", page.string().c_str());
+  print("%s\n", page.string().c_str());
   return Exit::success;
 }
 

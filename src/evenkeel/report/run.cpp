@@ -10,6 +10,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/file.h"
+#include "evenkeel/base/json_parser.h"
 #include "evenkeel/report/json_field.h"
 #include "evenkeel/store/json_lines.h"
 #include "evenkeel/store/run_folder.h"
@@ -21,6 +22,7 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
+constexpr double kMostTokens = 1e15;  // of a record
 constexpr double kRunNone = std::numeric_limits<double>::quiet_NaN();
 
 /// The last component of a path, also of "runs/x/" and ".".
@@ -72,7 +74,10 @@ void add_routing(Run& run, const json& record, double step) {
   if (blocks.empty() || blocks.size() != counts.size()) return;
   for (const auto& each : counts) {
     const auto all = std::accumulate(each.begin(), each.end(), 0.0);
-    if (each.size() != counts.front().size() || !(all > 0)) return;  // the last good one stays
+    const bool is_possible = std::all_of(
+        each.begin(), each.end(), [](double count) { return 0 <= count && count <= kMostTokens; });
+    // A damaged record is skipped: the last good one stays.
+    if (each.size() != counts.front().size() || !is_possible || !(all > 0)) return;
   }
   run.expert_load = {.measure = "expert_load",
                      .part = "",
@@ -92,7 +97,7 @@ void add_routing(Run& run, const json& record, double step) {
 /// Adds a record of metrics.jsonl to the series. A record without a finite step is skipped.
 /// \param timed_until  the last step whose time is counted
 void add_step(Run& run, const json& record, double& timed_until) {
-  const double step = number(record, "step");
+  const double step = step_of(record);
   if (!std::isfinite(step)) return;
   run_add(run.loss, record, "loss", step);
   run_add(run.learning_rate, record, "lr", step);
@@ -134,19 +139,19 @@ void read_metrics(Run& run, const fs::path& file) {
 /// \throws Error (data, io)
 void read_health(Run& run, const fs::path& file) {
   for (const auto& record : store::read_json_lines(file)) {
-    run.events.push_back({number(record, "step"), word(record, "event"), word(record, "detail")});
+    run.events.push_back({step_of(record), word(record, "event"), word(record, "detail")});
   }
 }
 
 /// State, scheme and steps of status.json.
 void read_status(Run& run, const fs::path& file) {
-  const auto status = json::parse(read_file(file));
+  const auto status = parse_json(read_file(file));
   if (!status.is_object()) throw Error(Exit::data, "wanted a JSON object");
   run.state = word(status, "state");
   run.scheme = word(status, "scheme");
   run.preset = word(status, "preset");
-  run.step = std::fmax(run.step, number(status, "step"));
-  run.steps = number(status, "steps");
+  run.step = std::fmax(run.step, step_of(status));
+  run.steps = step_of(status, "steps");
   if (const double share = number(status, "others"); std::isfinite(share))
     run.cpu_contention = share;
 }
@@ -170,7 +175,10 @@ Run read_run(const fs::path& folder) {
   with("metrics.jsonl", [&](const fs::path& file) { read_metrics(run, file); });
   with("status.json", [&](const fs::path& file) { read_status(run, file); });
   with("health.jsonl", [&](const fs::path& file) { read_health(run, file); });
-  run.layer_maps = layer_maps(store::read_json_lines(folder / "probes.jsonl"));
+  if (fs::exists(folder / "probes.jsonl", ignored)) {  // most runs have no probes
+    with("probes.jsonl",
+         [&](const fs::path& file) { run.layer_maps = layer_maps(store::read_json_lines(file)); });
+  }
   with("sample.txt", [&](const fs::path& file) { run.sample = read_file(file); });
   with("scheme.txt", [&](const fs::path& file) { run.diagram = read_file(file); });
   with("provenance.json",

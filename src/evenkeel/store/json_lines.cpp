@@ -24,7 +24,7 @@ template <typename Use>
 void for_each_record(const std::filesystem::path& file, const Use& use) {
   std::error_code none;
   if (!exists(file, none)) return;
-  const auto content = read_file(file);
+  const auto content = read_file(file, kMaxRecordBytes);
   for (std::size_t begin = 0, end = 0; (end = content.find('\n', begin)) != std::string::npos;
        begin = end + 1) {
     const auto line = std::string_view(content).substr(begin, end - begin);

@@ -154,7 +154,7 @@ std::vector<RunSummary> list_runs(const path& runs) {
     run.folder = folder;
     run.state = "empty";
     if (has_status) add_status(run, is_locked(folder));
-    add_metrics(run);
+    if (has_metrics) add_metrics(run);
     run.age_seconds = age_of(folder / (has_metrics ? kMetricsName : has_status ? kStatusName : ""));
     all.push_back(std::move(run));
   }

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "evenkeel/base/number.h"
+#include "evenkeel/base/print.h"
+#include "evenkeel/base/printable.h"
 
 namespace evenkeel::train {
 
@@ -41,15 +43,15 @@ void Console::warn(const std::string& line) {
 
 void Console::log(const std::string& line) {
   if (log_.is_open()) {
-    log_ << line << '\n' << std::flush;
+    log_ << printable_line(line) << '\n' << std::flush;
   } else {
-    unlogged_ += line + "\n";
+    unlogged_ += printable_line(line) + "\n";
   }
 }
 
 void Console::print(const std::string& line) {
   clear();
-  std::fprintf(stderr, "%s\n", line.c_str());
+  print_message(line);
 }
 
 void Console::show_progress(const ProgressLine& progress_line, bool permanent) {
@@ -57,13 +59,12 @@ void Console::show_progress(const ProgressLine& progress_line, bool permanent) {
   if (permanent) log(line);
   if (quiet_ || (!terminal_ && !permanent)) return;
   clear();
-  std::fprintf(stderr, terminal_ ? "%s" : "%s\n", line.c_str());
-  std::fflush(stderr);
+  terminal_ ? print_progress(line) : print_message(line);
   has_open_line_ = terminal_;
 }
 
 void Console::clear() {
-  if (has_open_line_) std::fputs("\r\033[K", stderr);
+  if (has_open_line_) erase_progress();
   has_open_line_ = false;
 }
 

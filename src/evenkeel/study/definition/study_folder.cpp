@@ -10,6 +10,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/file.h"
+#include "evenkeel/base/json_parser.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/store/run_folder.h"
 
@@ -140,7 +141,7 @@ StudyFolder::StudyFolder(const fs::path& folder, const Study& study, bool allow_
   store::make_run_folder(logs());
   auto now = study_identity(study);
   if (exists(file, none)) {
-    const auto before = Json::parse(read_file(file), nullptr, false);
+    const auto before = parse_ordered_json(read_file(file));
     const auto differences = before.is_object() ? differences_between(before, now)
                                                 : std::vector<std::string>{"its study.json"};
     if (!differences.empty() && !allow_changes) {
