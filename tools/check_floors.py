@@ -11,6 +11,8 @@
 6. A floor uses every floor on its line of FLOORS.
 7. CMake files have lines of at most 120 characters.
 8. tools/unit_rules.py: hidden names are unique in a floor; chains of includes are short.
+9. What has one function in base or config is called nowhere else in src: the parsers of JSON and TOML, which
+   do not limit the depth of nesting, and output to a terminal, which does not escape control characters (DOORS).
 
 Usage: tools/check_floors.py [ROOT]
 """
@@ -29,7 +31,7 @@ FLOORS = {  # from the lowest up; a floor lists every floor that it includes, al
     "config": ["base", "norm", "toml"],
     "store": ["base"],
     "data": ["base", "config"],
-    "report": ["base", "store", "toml"],
+    "report": ["base", "config", "store", "toml"],
     "nn": ["base", "memory", "norm", "ops", "config", "torch"],
     "plan": ["config", "data", "nn", "norm", "torch"],
     "optim": ["base", "ops", "config", "nn", "torch"],
@@ -52,6 +54,13 @@ SOURCES = {".c", ".h", ".cpp", ".cu", ".cuh"}
 SCRIPTS = {".py", ".sh"}
 TOO_LARGE = {"torch/torch.h", "torch/all.h", "torch/extension.h", "torch/script.h"}
 LIBRARIES = {"torch": ("torch/", "ATen/", "c10/"), "toml": ("toml++/",)}
+DOORS = [  # what a file of src may not call, the files that may, and what to call
+    (re.compile(r"\b(?:nlohmann::(?:ordered_)?json|[jJ]son)::(?:parse|accept)\("), {"base/json_parser.cpp"},
+     "parse_json() of base/json_parser.h"),
+    (re.compile(r"\btoml::parse(?:_file)?\("), {"config/toml_parser.cpp"}, "parse_toml() of config/toml_parser.h"),
+    (re.compile(r"\bstd::(?:printf|fprintf|puts|fputs|cout|cerr)\b"), {"base/print.cpp"},
+     "print() or print_message() of base/print.h"),
+]
 VERB = re.compile(r"^([a-z]+) ", re.MULTILINE)
 NEEDS = re.compile(r"ek_floor\([^)]*?\bNEEDS\s([^)]*)\)")
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
@@ -95,6 +104,15 @@ def floor_complaints(name, text):
         target = ours or library_of(include)
         if target and target not in {floor, *FLOORS[floor]}:
             yield f"{name}:{number}: floor {floor} may not include {target}"
+
+
+def door_complaints(name, text):
+    """Rule 9 for a file of src/evenkeel."""
+    for number, line in enumerate(text.splitlines(), 1):
+        for pattern, allowed, instead in DOORS:
+            found = pattern.search(line)
+            if found and name.removeprefix("src/evenkeel/") not in allowed:
+                yield f"{name}:{number}: {found[0].rstrip('(')} is not allowed here; call {instead}"
 
 
 def file_complaints(name, text):
@@ -196,6 +214,7 @@ def complaints(root):
         yield from file_complaints(name, text)
         if name.startswith("src/evenkeel/") and path.suffix in SOURCES:
             yield from floor_complaints(name, text)
+            yield from door_complaints(name, text)
     sources = {path: text for path, text in texts.items() if path.suffix in SOURCES}
     yield from idle_complaints(root, sources)
     named = {path.relative_to(root).as_posix(): text for path, text in sources.items()}

@@ -74,5 +74,54 @@ TEST(File, WritesIntoAPipeThatStaysAPipe) {
   EXPECT_TRUE(std::filesystem::is_fifo(pipe));
 }
 
+/// The message of read_file(), which must refuse with exit code 74.
+std::string refused(const std::filesystem::path& path, std::uint64_t max_bytes = kMaxTextBytes) {
+  try {
+    read_file(path, max_bytes);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit(), Exit::io);
+    return error.what();
+  }
+  return "no refusal";
+}
+
+TEST(File, ReadsRegularFilesOnly) {
+  const auto pipe = kFolder / "input_pipe";
+  std::filesystem::create_directories(kFolder);
+  std::filesystem::remove(pipe);
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(refused(pipe), pipe.string() + ": must be a regular file, but is a pipe");
+  EXPECT_EQ(refused("/dev/zero"), "/dev/zero: must be a regular file, but is a device");
+  EXPECT_EQ(refused(kFolder), kFolder.string() + ": cannot read: Is a directory");
+}
+
+TEST(File, RefusesMoreThanTheLimit) {
+  std::filesystem::create_directories(kFolder);
+  const auto file = kFolder / "large";
+  write_file(file, "12345");
+  EXPECT_EQ(read_file(file, 5), "12345");
+  EXPECT_EQ(refused(file, 4),
+            file.string() + ": must have at most 4 bytes, but has 5; name a smaller file");
+  std::filesystem::resize_file(file, std::uintmax_t{1} << 40);  // no block is written
+  EXPECT_EQ(refused(file), file.string() +
+                               ": must have at most 16777216 bytes, but has 1099511627776; name a "
+                               "smaller file");
+  EXPECT_EQ(refused("/proc/self/stat", 4),  // its size is 0
+            "/proc/self/stat: must have at most 4 bytes, but has more; name a smaller file");
+}
+
+TEST(File, FollowsALinkOfAPathButNotOneInAFolder) {
+  std::filesystem::create_directories(kFolder);
+  write_file(kFolder / "target", "text");
+  const auto link = kFolder / "input_link";
+  std::filesystem::remove(link);
+  std::filesystem::create_symlink("target", link);
+  EXPECT_EQ(read_file(link), "text");
+  const int folder = ::open(kFolder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  EXPECT_THROW(open_input(folder, "input_link", link), Error);
+  ::close(open_input(folder, "target", kFolder / "target"));
+  ::close(folder);
+}
+
 }  // namespace
 }  // namespace evenkeel

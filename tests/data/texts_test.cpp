@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/data/texts.h"
 
+#include <sys/stat.h>
+
 #include "data/gzipped.h"
 #include "data/refusal.h"
 #include "data/temporary_folder.h"
@@ -50,6 +52,24 @@ TEST_F(ReadTexts, RefusesAMissingFile) {
 TEST_F(ReadTexts, RefusesAFileThatCannotBeRead) {
   EXPECT_EQ(refused("/proc/self/mem", {.format = "text"}),
             "/proc/self/mem: cannot read: Input/output error");
+}
+
+TEST_F(ReadTexts, RefusesPipesAndDevices) {
+  ASSERT_EQ(::mkfifo(path("pipe.txt").c_str(), 0600), 0);
+  for (const auto& input : {path("pipe.txt"), path("")}) {
+    EXPECT_EQ(refused(input), path("pipe.txt") + ": must be a regular file, but is a pipe");
+  }
+  EXPECT_EQ(refused("/dev/zero", {.format = "text"}),
+            "/dev/zero: must be a regular file, but is a device");
+}
+
+TEST_F(ReadTexts, RefusesAFileLargerThanTheMemory) {
+  const auto large = file("large.txt", "a");
+  std::filesystem::resize_file(large, std::uintmax_t{1} << 42);  // no block is written
+  const auto answer = refused(large);
+  EXPECT_EQ(answer.find(large + ": must have at most "), 0u) << answer;
+  EXPECT_NE(answer.find(" bytes, but has 4398046511104; name a smaller file"), std::string::npos)
+      << answer;
 }
 
 TEST_F(ReadTexts, RefusesAnEmptyFile) {

@@ -132,6 +132,13 @@ class Floors(Checks):
         self.assertEqual(list(check_floors.unused_complaints(names)), [
             "tools/check_floors.py: floor norm may include base, but does not; take it out"])
 
+    def test_parsers_and_prints_have_one_door(self):
+        for call, door in [("nlohmann::json::parse(text)", "parse_json() of base/json_parser.h"),
+                           ("toml::parse(text)", "parse_toml() of config/toml_parser.h"),
+                           ("std::fprintf(stderr, text)", "print() or print_message() of base/print.h")]:
+            self.add_source("src/evenkeel/base/b.cpp", f"auto a = {call};\n")
+            self.expect(f"src/evenkeel/base/b.cpp:2: {call[:call.index('(')]} is not allowed here; call {door}")
+
     def test_an_empty_tree_is_not_a_good_one(self):
         with tempfile.TemporaryDirectory() as folder:
             self.assertEqual(run("check_floors.py", folder),

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 namespace evenkeel::report {
 namespace {
 
@@ -67,6 +70,32 @@ TEST(Axis, PutsASingleValueInTheMiddle) {
   EXPECT_DOUBLE_EQ(linear_axis(0, 0, 4).place(0), 0.5);
   EXPECT_NEAR(logarithmic_axis(3, 3, 4).place(3), 0.5, 1e-12);
   EXPECT_NEAR(linear_axis(1, 1 + 1e-15, 4).place(1), 0.5, 1e-9);
+}
+
+/// Checks that the axis is finite and has at most wanted + 1 ticks.
+void expect_drawable(const Axis& axis, int wanted) {
+  EXPECT_LT(axis.low, axis.high);
+  EXPECT_TRUE(std::isfinite(axis.low) && std::isfinite(axis.high)) << axis.low << " " << axis.high;
+  EXPECT_LE(axis.ticks.size(), static_cast<std::size_t>(wanted) + 1);
+  for (const auto& tick : axis.ticks) {
+    EXPECT_TRUE(std::isfinite(axis.place(tick.at)));
+    EXPECT_LE(tick.label.size(), 16u) << tick.label;
+  }
+}
+
+TEST(Axis, IsFiniteForEveryRange) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const std::vector<double> ends = {-kInfinity, -1.7e308, -1e300,  -1,       -1e-300, -5e-324,
+                                    0,          5e-324,   1e-310,  1e-300,   1,       1 + 1e-15,
+                                    1e15,       1e300,    1.7e308, kInfinity};
+  constexpr int kWanted = 6;
+  for (const double low : ends) {
+    for (const double high : ends) {
+      if (low > high) continue;
+      expect_drawable(linear_axis(low, high, kWanted), kWanted);
+      if (low > 0) expect_drawable(logarithmic_axis(low, high, kWanted), kWanted);
+    }
+  }
 }
 
 }  // namespace

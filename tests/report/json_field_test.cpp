@@ -19,6 +19,19 @@ TEST(JsonField, IsANumberOrNan) {
   EXPECT_TRUE(std::isnan(number(json(7), "step")));
 }
 
+TEST(JsonField, HasNumbersWhoseSquaresAndRatiosAreFinite) {
+  EXPECT_TRUE(std::isnan(number_of(json(1e308))));
+  EXPECT_TRUE(std::isnan(number_of(json(-1e308))));
+  EXPECT_EQ(number_of(json(5e-324)), 0);
+  EXPECT_EQ(number_of(json(-1e150)), -1e150);
+}
+
+TEST(JsonField, HasStepsThatAreExactInFloat64) {
+  EXPECT_EQ(step_of(kRecord), 3);
+  EXPECT_TRUE(std::isnan(step_of({{"step", 9223372036854775807}})));
+  EXPECT_TRUE(std::isnan(step_of({{"step", -1e308}})));
+}
+
 TEST(JsonField, IsFoundByItsPath) {
   EXPECT_EQ(number(kRecord, json::json_pointer("/over/probe/median")), 1.5);
   EXPECT_TRUE(std::isnan(number(kRecord, json::json_pointer("/over/torch/median"))));

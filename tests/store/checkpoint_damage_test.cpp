@@ -112,7 +112,8 @@ TEST_F(DamagedCheckpoint, NamesTheDefect) {
 TEST_F(DamagedCheckpoint, IsNotReadThroughLinks) {
   std::filesystem::rename(folder_ / kModelName, run_ / "elsewhere");
   std::filesystem::create_symlink(run_ / "elsewhere", folder_ / kModelName);
-  EXPECT_EQ(reason(), "checkpoints/step-00000120: model.safetensors is not a plain file; skipped");
+  EXPECT_EQ(reason(),
+            "checkpoints/step-00000120: model.safetensors is not a regular file; skipped");
   std::filesystem::rename(folder_, run_ / "moved");
   std::filesystem::create_directory_symlink(run_ / "moved", folder_);
   EXPECT_EQ(reason(), "checkpoints/step-00000120: is not a folder; skipped");

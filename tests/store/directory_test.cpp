@@ -101,10 +101,10 @@ TEST(Directory, ReadsNoPipe) {
   const auto root = fresh_folder();
   ASSERT_EQ(::mkfifo((root / "pipe").c_str(), 0600), 0);
   EXPECT_EQ(error_of([&] { Directory(root).read("pipe"); }),
-            "74 " + (root / "pipe").string() + ": must be a plain file, but is not");
+            "74 " + (root / "pipe").string() + ": must be a regular file, but is a pipe");
   AppendFile file(Directory(root), "pipe");
   EXPECT_EQ(error_of([&] { file.append("a\n"); }),
-            "74 " + (root / "pipe").string() + ": must be a plain file, but is not");
+            "74 " + (root / "pipe").string() + ": must be a regular file, but is a pipe");
 }
 
 TEST(WriteFile, CannotBeRedirectedByAPlantedTemporaryFile) {

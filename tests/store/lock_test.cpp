@@ -144,7 +144,7 @@ TEST(Lock, IsARegularFile) {
   const auto run = fresh_folder();
   ASSERT_EQ(::mkfifo((run / "lock").c_str(), 0600), 0);
   EXPECT_EQ(error_of([&] { const Lock lock(run); }),
-            "74 " + (run / "lock").string() + ": must be a plain file, but is not; remove it");
+            "74 " + (run / "lock").string() + ": must be a regular file, but is not; remove it");
   std::filesystem::remove(run / "lock");
   put(run / "mine", "precious");
   std::filesystem::create_symlink("mine", run / "lock");

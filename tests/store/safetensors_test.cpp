@@ -137,10 +137,10 @@ TEST(Safetensors, RefusesAnythingButAPlainFile) {
   EXPECT_EQ(error_of([&] { Safetensors::read(folder / "none"); }),
             "74 " + (folder / "none").string() + ": cannot open: No such file or directory");
   EXPECT_EQ(error_of([&] { Safetensors::read(folder); }),
-            "74 " + folder.string() + ": must be a plain file, but is not");
+            "74 " + folder.string() + ": cannot read: Is a directory");
   ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
   EXPECT_EQ(error_of([&] { Safetensors::read(folder / "pipe"); }),
-            "74 " + (folder / "pipe").string() + ": must be a plain file, but is not");
+            "74 " + (folder / "pipe").string() + ": must be a regular file, but is a pipe");
 }
 
 TEST(Safetensors, RefusesAHeaderThatDoesNotFit) {

@@ -70,6 +70,31 @@ std::filesystem::path symlink_target(const std::filesystem::path& path) {
   fail(path, "write", ELOOP);
 }
 
+/// The kind of a file that is neither regular nor a folder.
+const char* other_kind(mode_t mode) {
+  if (S_ISFIFO(mode)) return "a pipe";
+  if (S_ISSOCK(mode)) return "a socket";
+  return "a device";
+}
+
+[[noreturn]] void refuse_kind(const std::filesystem::path& path, const char* found) {
+  throw Error(Exit::io, text(path.string(), ": must be a regular file, but is ", found));
+}
+
+int open_regular(int folder, const char* name, int flags, const std::filesystem::path& path) {
+  // O_NONBLOCK: opening a pipe would otherwise wait for a writer.
+  Descriptor file(::openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags));
+  if (file.get() < 0) {
+    if (errno == ENXIO) refuse_kind(path, "a socket");
+    fail(path, "open", errno);
+  }
+  struct stat status{};
+  if (::fstat(file.get(), &status) != 0) fail(path, "read", errno);
+  if (S_ISDIR(status.st_mode)) fail(path, "read", EISDIR);
+  if (!S_ISREG(status.st_mode)) refuse_kind(path, other_kind(status.st_mode));
+  return file.release();
+}
+
 void replace_atomically(const std::filesystem::path& path, std::string_view content) {
   const auto target = symlink_target(path);
   auto temporary = target;
@@ -89,21 +114,36 @@ void replace_atomically(const std::filesystem::path& path, std::string_view cont
 
 }  // namespace
 
-std::string read_file(const std::filesystem::path& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0) fail(path, "open", errno);
+int open_input(const std::filesystem::path& path) {
+  return open_regular(AT_FDCWD, path.c_str(), 0, path);
+}
+
+int open_input(int folder, const std::string& name, const std::filesystem::path& path) {
+  return open_regular(folder, name.c_str(), O_NOFOLLOW, path);
+}
+
+void throw_too_large(const std::filesystem::path& path, std::uint64_t max_bytes,
+                     const std::string& found) {
+  throw Error(Exit::io, text(path.string(), ": must have at most ", max_bytes, " bytes, but has ",
+                             found, "; name a smaller file"));
+}
+
+std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes) {
+  const Descriptor file(open_input(path));
   struct stat status{};
   if (::fstat(file.get(), &status) != 0) fail(path, "read", errno);
-  if (S_ISDIR(status.st_mode)) fail(path, "read", EISDIR);
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  if (size > max_bytes) throw_too_large(path, max_bytes, std::to_string(size));
   std::string content;
-  content.reserve(static_cast<std::size_t>(status.st_size));
+  content.reserve(size);
   std::array<char, 1 << 16> buffer{};
-  for (;;) {
+  for (;;) {  // to the end: files of /proc have size 0
     const auto count = ::read(file.get(), buffer.data(), buffer.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) fail(path, "read", errno);
     if (count == 0) return content;
     content.append(buffer.data(), static_cast<std::size_t>(count));
+    if (content.size() > max_bytes) throw_too_large(path, max_bytes, "more");
   }
 }
 

@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/json_parser.h"
 
 extern char** environ;  // POSIX
 
@@ -102,7 +103,7 @@ nlohmann::json Subprocess::read_reply() {
   const auto length = getline(&line, &size, socket_);
   const std::unique_ptr<char, decltype(&std::free)> owner(line, &std::free);
   if (length <= 0) fail("ended before its time");
-  auto json = nlohmann::json::parse(line, line + length, nullptr, /*allow_exceptions=*/false);
+  auto json = parse_json({line, static_cast<std::size_t>(length)});
   if (!json.is_object()) fail("gave an answer that is no JSON object");
   return json;
 }

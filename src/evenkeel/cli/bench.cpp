@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
@@ -12,6 +11,7 @@
 #include <system_error>
 
 #include "evenkeel/base/number.h"
+#include "evenkeel/base/print.h"
 #include "evenkeel/store/json_lines.h"
 
 namespace evenkeel::cli {
@@ -80,7 +80,7 @@ std::string interval_of(const bench::Ratio& ratio) {
 
 Exit exit_of_verdict(const std::string& verdict) {
   if (verdict.empty()) return Exit::success;
-  std::fprintf(stderr, "%s\n", verdict.c_str());
+  print_message(verdict);
   return Exit::busy;
 }
 

@@ -8,6 +8,7 @@
 
 #include "evenkeel/base/nearest.h"
 #include "evenkeel/base/number.h"
+#include "evenkeel/base/print.h"
 #include "evenkeel/bench/kernel_cases.h"
 #include "evenkeel/cli/bench.h"
 #include "evenkeel/train/machine.h"
@@ -90,12 +91,12 @@ void bench_kernels_print(const KernelRow& row, bool is_quiet) {
                            : row.kernel.allowed == 0             ? ""
                            : probe->median <= row.kernel.allowed ? "  within"
                                                                  : "  ABOVE";
-  std::printf("%-20s %-9s %-9s %-19s %8.3f %6.1f %7s %6s %8s %6s%s\n", row.kernel.op.c_str(),
-              row.kernel.pass.c_str(), row.kernel.dtype.c_str(), row.kernel.shape.c_str(),
-              1e3 * row.ours().median(),
-              1e-9 * std::max(row.kernel.bytes, row.kernel.flops) / row.ours().median(),
-              cell(probe).c_str(), goal(row.kernel).c_str(), cell(row.over("formula")).c_str(),
-              cell(row.over("torch")).c_str(), mark);
+  print("%-20s %-9s %-9s %-19s %8.3f %6.1f %7s %6s %8s %6s%s\n", row.kernel.op.c_str(),
+        row.kernel.pass.c_str(), row.kernel.dtype.c_str(), row.kernel.shape.c_str(),
+        1e3 * row.ours().median(),
+        1e-9 * std::max(row.kernel.bytes, row.kernel.flops) / row.ours().median(),
+        cell(probe).c_str(), goal(row.kernel).c_str(), cell(row.over("formula")).c_str(),
+        cell(row.over("torch")).c_str(), mark);
   std::fflush(stdout);
 }
 
@@ -134,9 +135,9 @@ Exit run_bench_kernels(const BenchKernelsOptions& options) {
   check_out(options.bench);
   const ContentionMonitor monitor;
   if (!options.bench.json) {
-    std::printf("%s\n\n%-20s %-9s %-9s %-19s %8s %6s %7s %6s %8s %6s\n",
-                machine.description.c_str(), "operator", "pass", "dtype", "shape", "ms", "G/s",
-                "/probe", "goal", "/formula", "/torch");
+    print("%s\n\n%-20s %-9s %-9s %-19s %8s %6s %7s %6s %8s %6s\n", machine.description.c_str(),
+          "operator", "pass", "dtype", "shape", "ms", "G/s", "/probe", "goal", "/formula",
+          "/torch");
   }
   std::vector<KernelRow> rows;
   for (const auto& each : cases) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
-#include <cstdio>
 #include <cstdlib>
 #include <memory>
 
 #include "evenkeel/base/number.h"
+#include "evenkeel/base/print.h"
 #include "evenkeel/bench/peers.h"
 #include "evenkeel/cli/bench.h"
 
@@ -30,23 +30,23 @@ struct BenchPeersOptions {
 /// Prints machine and model, then one line per process: seconds and tokens/s of a step, ratio to
 /// the GEMM-bound time, our time / its time, peak memory, page faults per step.
 void bench_peers_print(const bench::PeersResult& result) {
-  std::printf(
+  print(
       "%s\nagainst PyTorch %s; %s, %s parameters, %s tokens per step; losses of the first "
       "steps differ by %s at most\n\n",
       result.machine.description.c_str(), result.torch.c_str(), result.scheme.c_str(),
       with_commas(static_cast<std::int64_t>(result.parameters)).c_str(),
       with_commas(result.tokens).c_str(), with_digits(result.max_loss_difference, 2).c_str());
-  std::printf("%-10s %9s %9s %9s %8s %8s %-15s %7s %10s %9s\n", "process", "median s", "least s",
-              "tokens/s", "/floor", "ours/it", "   interval", "/least", "peak", "faults");
+  print("%-10s %9s %9s %9s %8s %8s %-15s %7s %10s %9s\n", "process", "median s", "least s",
+        "tokens/s", "/floor", "ours/it", "   interval", "/least", "peak", "faults");
   const double floor = result.flops / result.gemm_rate;
   for (const auto& peer : result.peers) {
     const auto& ratio = peer.ours_over_peer;
     const auto interval = interval_of(ratio);
-    std::printf("%-10s %9.4f %9.4f %9.0f %8.3f %8.3f %-15s %7.3f %10s %9.0f\n", peer.name.c_str(),
-                peer.timing.median(), peer.timing.least(),
-                static_cast<double>(result.tokens) / peer.timing.median(),
-                peer.timing.median() / floor, ratio.median, interval.c_str(), ratio.least,
-                bytes_text(peer.peak_bytes).c_str(), peer.faults);
+    print("%-10s %9.4f %9.4f %9.0f %8.3f %8.3f %-15s %7.3f %10s %9.0f\n", peer.name.c_str(),
+          peer.timing.median(), peer.timing.least(),
+          static_cast<double>(result.tokens) / peer.timing.median(), peer.timing.median() / floor,
+          ratio.median, interval.c_str(), ratio.least, bytes_text(peer.peak_bytes).c_str(),
+          peer.faults);
   }
 }
 

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <map>
 #include <memory>
 
 #include "evenkeel/base/number.h"
+#include "evenkeel/base/print.h"
 #include "evenkeel/bench/step.h"
 #include "evenkeel/cli/bench.h"
 
@@ -49,15 +49,14 @@ std::map<std::string, double> by_part(const bench::StepArm& arm) {
 
 /// Prints two tables in ms: parts of a step per scheme, and the longest operators of the first.
 void print_parts(const bench::StepResult& result) {
-  std::printf("\nwhere the time of one step goes, ms (by operator, one watched step each)\n%-22s",
-              "");
-  for (const char* part : kParts) std::printf(" %10s", part);
+  print("\nwhere the time of one step goes, ms (by operator, one watched step each)\n%-22s", "");
+  for (const char* part : kParts) print(" %10s", part);
   for (const auto& arm : result.arms) {
     auto parts = by_part(arm);
-    std::printf("\n%-22s", arm.scheme.c_str());
-    for (const char* part : kParts) std::printf(" %10.1f", 1e3 * parts[part]);
+    print("\n%-22s", arm.scheme.c_str());
+    for (const char* part : kParts) print(" %10.1f", 1e3 * parts[part]);
   }
-  std::printf("\n\nthe longest operators of %s, ms\n", result.arms.front().scheme.c_str());
+  print("\n\nthe longest operators of %s, ms\n", result.arms.front().scheme.c_str());
   std::vector<std::pair<double, std::string>> longest;
   for (const auto& [name, seconds] : result.arms.front().operators) {
     longest.emplace_back(seconds, name);
@@ -65,26 +64,26 @@ void print_parts(const bench::StepResult& result) {
   std::sort(longest.rbegin(), longest.rend());
   constexpr std::size_t kShown = 12;
   for (std::size_t i = 0; i < std::min(kShown, longest.size()); ++i) {
-    std::printf("  %-46s %9.2f\n", longest[i].second.c_str(), 1e3 * longest[i].first);
+    print("  %-46s %9.2f\n", longest[i].second.c_str(), 1e3 * longest[i].first);
   }
 }
 
 /// Prints the machine, one line per scheme (seconds and tokens/s of a step, ratio to the GEMM-bound
 /// time, ratio to the first scheme, page faults per step), and print_parts().
 void bench_step_print(const bench::StepResult& result) {
-  std::printf("%s\n%s tokens per step; products at %s FLOP/s; peak memory of all arms %s\n\n",
-              result.machine.description.c_str(), with_commas(result.tokens).c_str(),
-              with_unit(result.gemm_rate).c_str(), bytes_text(result.peak_bytes).c_str());
-  std::printf("%-22s %9s %9s %9s %8s %7s %-15s %7s %7s\n", "scheme", "median s", "least s",
-              "tokens/s", "/floor", "/first", "   interval", "/least", "faults");
+  print("%s\n%s tokens per step; products at %s FLOP/s; peak memory of all arms %s\n\n",
+        result.machine.description.c_str(), with_commas(result.tokens).c_str(),
+        with_unit(result.gemm_rate).c_str(), bytes_text(result.peak_bytes).c_str());
+  print("%-22s %9s %9s %9s %8s %7s %-15s %7s %7s\n", "scheme", "median s", "least s", "tokens/s",
+        "/floor", "/first", "   interval", "/least", "faults");
   for (const auto& arm : result.arms) {
     const auto& ratio = arm.against_first;
     const auto interval = interval_of(ratio);
-    std::printf("%-22s %9.4f %9.4f %9.0f %8.3f %7.3f %-15s %7.3f %7.0f\n", arm.scheme.c_str(),
-                arm.timing.median(), arm.timing.least(),
-                static_cast<double>(result.tokens) / arm.timing.median(),
-                arm.timing.median() / result.gemm_bound_seconds(arm), ratio.median,
-                interval.c_str(), ratio.least, arm.faults);
+    print("%-22s %9.4f %9.4f %9.0f %8.3f %7.3f %-15s %7.3f %7.0f\n", arm.scheme.c_str(),
+          arm.timing.median(), arm.timing.least(),
+          static_cast<double>(result.tokens) / arm.timing.median(),
+          arm.timing.median() / result.gemm_bound_seconds(arm), ratio.median, interval.c_str(),
+          ratio.least, arm.faults);
   }
   print_parts(result);
 }

@@ -6,15 +6,20 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <system_error>
 
 #include "evenkeel/base/mkl_cnr.h"
 #include "evenkeel/base/nearest.h"
+#include "evenkeel/base/print.h"
+#include "evenkeel/base/terminate_handler.h"
 #include "evenkeel/base/version.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/memory/caching_allocator.h"
 #include "evenkeel/ops/common/mkl_warm_up.h"
+#include "evenkeel/train/signals.h"
 
 namespace evenkeel::cli {
 
@@ -28,7 +33,7 @@ Exit codes: docs/exit_codes.md. Every verb: evenkeel VERB --help)";
 
 /// Prints "evenkeel: WHAT" on standard error.
 void complain(const char* what) {
-  std::fprintf(stderr, "evenkeel: %s\n", what);
+  print_message(text("evenkeel: ", what));
 }
 
 /// Suggests the nearest command; the message of CLI11 has no suggestion.
@@ -56,6 +61,7 @@ int run(int argc, char** argv) {
   if (const auto code = whole.parse(argc, argv)) return *code;
   for (const auto& each : verbs) {
     if (!each.command.parsed()) continue;
+    if (!each.catches_signals) train::release_signals();
     if (each.computes) ops::warm_up_mkl();
     return static_cast<int>(each.body());
   }
@@ -78,7 +84,8 @@ int internal_error(const char* what) {
 }
 
 /// Runs the program. An exception becomes one line on standard error and an exit code: Error has
-/// its own, a file system error 74, missing memory 75, all others 70.
+/// its own, a file system error 74, missing memory or a thread that cannot be created 75, all
+/// others 70.
 int run_with_errors_reported(int argc, char** argv) {
   try {
     return run(argc, argv);
@@ -92,6 +99,9 @@ int run_with_errors_reported(int argc, char** argv) {
     return out_of_memory();
   } catch (const c10::OutOfMemoryError&) {
     return out_of_memory();
+  } catch (const std::system_error& error) {  // a thread or process could not be created
+    complain(error.what());
+    return static_cast<int>(Exit::busy);
   } catch (const c10::Error& error) {
     return internal_error(error.what_without_backtrace());
   } catch (const std::exception& error) {
@@ -117,13 +127,31 @@ int with_output_checked(int code) {
   return code == 0 ? static_cast<int>(Exit::io) : code;
 }
 
+bool has_ended = false;  // main() has its exit code
+
+/// Called by exit(). The OpenMP runtime calls exit(1) if a thread or memory is short, but code 1 is
+/// that of a check (docs/exit_codes.md).
+extern "C" void on_library_exit(int status, void* /*unused*/) {
+  if (!has_ended && status == EXIT_FAILURE) ::_exit(static_cast<int>(Exit::busy));
+}
+
+/// The loader calls it before the constructors of the libraries, which take most of the time before
+/// main().
+[[gnu::section(".preinit_array"),
+  gnu::used]] void (*const before_constructors)() = train::hold_signals;
+
 }  // namespace
 
 }  // namespace evenkeel::cli
 
 int main(int argc, char** argv) {
   evenkeel::cli::occupy_closed_streams();
+  evenkeel::install_terminate_handler();
+  ::on_exit(evenkeel::cli::on_library_exit, nullptr);
   evenkeel::enable_mkl_cnr();
   evenkeel::memory::install_caching_allocator();
-  return evenkeel::cli::with_output_checked(evenkeel::cli::run_with_errors_reported(argc, argv));
+  const int code =
+      evenkeel::cli::with_output_checked(evenkeel::cli::run_with_errors_reported(argc, argv));
+  evenkeel::cli::has_ended = true;
+  return code;
 }

@@ -4,10 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 
 #include "evenkeel/base/nearest.h"
+#include "evenkeel/base/print.h"
 #include "evenkeel/cli/probe.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/config/measures.h"
@@ -86,7 +86,7 @@ ProbeOutput probe_run(const ProbeOptions& options) {
   const auto& common = options.common;
   const auto loaded = train::load_run(common.run, common.sources());
   const store::Lock lock(*common.run);  // load_run() has checked that it is a run folder
-  for (const auto& line : loaded.skipped) std::fprintf(stderr, "%s\n", line.c_str());
+  for (const auto& line : loaded.skipped) print_message(line);
   const auto& config = loaded.config;
   const auto what = selected_measures(options, config.probe.what);
   const auto corpora = data::load_corpora(config.data, config.model.context);
@@ -127,9 +127,9 @@ Exit run_probe(const ProbeOptions& options) {
     print_json(probe_as_json(output));
     return Exit::success;
   }
-  std::printf("%s, step %lld, a batch of %s text: loss %.4f nats per token\n\n%s",
-              output.scheme.c_str(), static_cast<long long>(output.step), output.split.c_str(),
-              output.result.loss, probe::probe_table(output.result).c_str());
+  print("%s, step %lld, a batch of %s text: loss %.4f nats per token\n\n%s", output.scheme.c_str(),
+        static_cast<long long>(output.step), output.split.c_str(), output.result.loss,
+        probe::probe_table(output.result).c_str());
   return Exit::success;
 }
 

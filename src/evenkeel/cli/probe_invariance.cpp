@@ -2,10 +2,10 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 #include <string>
 
+#include "evenkeel/base/print.h"
 #include "evenkeel/cli/probe.h"
 #include "evenkeel/cli/probe_claims.h"
 #include "evenkeel/probe/causality.h"
@@ -59,7 +59,7 @@ Exit run_probe_invariance(bool json) {
                                         {"held", claims_exit(claims) == Exit::success}};
     print_json(all, 2);
   } else {
-    std::printf("%s%s", overview(table).c_str(), claims_table(claims).c_str());
+    print("%s%s", overview(table).c_str(), claims_table(claims).c_str());
   }
   return claims_exit(claims);
 }

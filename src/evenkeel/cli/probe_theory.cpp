@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
-#include <cstdio>
 #include <memory>
 
+#include "evenkeel/base/print.h"
 #include "evenkeel/cli/probe.h"
 #include "evenkeel/cli/probe_claims.h"
 #include "evenkeel/probe/coupling.h"
@@ -38,20 +38,20 @@ void probe_theory_check(const char* option, std::int64_t value, std::int64_t lea
 
 /// Prints the table of Jacobian norms, their bounds, and norm / bound ("share").
 void probe_theory_print(const probe::BoundRows& rows, const probe::TheoryOptions& options) {
-  std::printf(
+  print(
       "Jacobians of one head, s = %lld, d = dk = %lld, seeds 1 to %lld\n"
       "norm and bounds are of the seed nearest its corrected bound, shares the largest of any\n"
       "seed; exceeded: how many seeds are above the printed bound\n\n",
       static_cast<long long>(options.sequence), static_cast<long long>(options.width),
       static_cast<long long>(options.seeds));
-  std::printf("%-9s %-7s %9s %10s %9s %10s %9s %9s\n", "setting", "", "norm", "corrected", "share",
-              "printed", "share", "exceeded");
+  print("%-9s %-7s %9s %10s %9s %10s %9s %9s\n", "setting", "", "norm", "corrected", "share",
+        "printed", "share", "exceeded");
   for (const auto& row : rows) {
-    std::printf("%-9s dS/d%-3s %9.4g %10.4g %9.4f %10.4g %9.4f %9lld\n", name_of(row.placement),
-                row.weight, row.norm, row.bound.corrected, row.ratio_to_corrected,
-                row.bound.printed, row.ratio_to_printed, static_cast<long long>(row.exceeded));
+    print("%-9s dS/d%-3s %9.4g %10.4g %9.4f %10.4g %9.4f %9lld\n", name_of(row.placement),
+          row.weight, row.norm, row.bound.corrected, row.ratio_to_corrected, row.bound.printed,
+          row.ratio_to_printed, static_cast<long long>(row.exceeded));
   }
-  std::printf("\n");
+  print("\n");
 }
 
 /// One object per pair of placement ("setting") and weight matrix.
@@ -89,7 +89,7 @@ Exit run_probe_theory(const ProbeTheoryOptions& options) {
     print_json(all, 2);
   } else {
     probe_theory_print(rows, sizes);
-    std::printf("%s", claims_table(claims).c_str());
+    print("%s", claims_table(claims).c_str());
   }
   return claims_exit(claims);
 }

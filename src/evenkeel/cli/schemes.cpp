@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <map>
 #include <set>
 #include <span>
 #include <utility>
 
 #include "evenkeel/base/nearest.h"
+#include "evenkeel/base/print.h"
 #include "evenkeel/config/scheme/scheme.h"
 #include "evenkeel/config/scheme/scheme_check.h"
 #include "evenkeel/norm/describe.h"
@@ -92,35 +92,35 @@ nlohmann::ordered_json schemes_as_json(const std::vector<CatalogueEntry>& scheme
 
 /// A heading, and one line a scheme: name and title.
 void print_family(const std::string& family, const std::vector<norm::SchemeInfo>& schemes) {
-  std::printf("%s\n", family.c_str());
+  print("%s\n", family.c_str());
   for (const auto& info : schemes) {
-    std::printf("  %-28s %s\n", info.name.c_str(), info.title.c_str());
-    std::printf("  %-28s   %s;  %s\n", "", info.equation_attention.c_str(),
-                info.equation_feed_forward.c_str());
+    print("  %-28s %s\n", info.name.c_str(), info.title.c_str());
+    print("  %-28s   %s;  %s\n", "", info.equation_attention.c_str(),
+          info.equation_feed_forward.c_str());
   }
 }
 
 /// Prints the schemes by family; one sentence if there are none.
 void schemes_print(const std::vector<CatalogueEntry>& schemes) {
   if (schemes.empty()) {
-    std::printf("no scheme of this family has a norm of this kind\n");
+    print("no scheme of this family has a norm of this kind\n");
     return;
   }
   std::map<std::string, std::vector<norm::SchemeInfo>> families;
   for (const auto& each : schemes) families[each.info.family].push_back(each.info);
-  std::printf(
+  print(
       "n is a norm with its own parameters each time; A_qkv is attention with norms on q, k "
       "and v; F is the feed-forward sublayer.\n\n");
   for (const auto& [family, members] : families) print_family(family, members);
-  std::printf("\n%zu %s; `evenkeel schemes show NAME` shows one block by block\n", schemes.size(),
-              schemes.size() == 1 ? "scheme" : "schemes");
+  print("\n%zu %s; `evenkeel schemes show NAME` shows one block by block\n", schemes.size(),
+        schemes.size() == 1 ? "scheme" : "schemes");
 }
 
 /// `evenkeel schemes` without a subcommand: a list, JSON with --json, a page with --markdown.
 Exit list_schemes(const SchemesOptions& options) {
   const auto schemes = chosen(options);
   if (options.markdown) {
-    std::printf("%s", catalogue_page(schemes).c_str());
+    print("%s", catalogue_page(schemes).c_str());
   } else if (options.common->json) {
     print_json(schemes_as_json(schemes));
   } else {
@@ -160,7 +160,7 @@ std::vector<CatalogueEntry> catalogue_entries() {
 }
 
 void print_field(const char* name, const std::string& value, int width, int indent) {
-  if (!value.empty()) std::printf("%*s%-*s %s\n", indent, "", width, name, value.c_str());
+  if (!value.empty()) print("%*s%-*s %s\n", indent, "", width, name, value.c_str());
 }
 
 /// `schemes` lists the catalogue by family, filtered by --family and --kind. Its subcommands show,

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <utility>
 
 #include "evenkeel/base/number.h"
+#include "evenkeel/base/print.h"
 #include "evenkeel/cli/schemes.h"
 #include "evenkeel/norm/scheme_difference.h"
 #include "evenkeel/norm/scheme_relation.h"
@@ -125,18 +125,18 @@ void schemes_diff_print(const SchemesDiffOptions& options, const Comparison& com
       widths[i] = std::max(widths[i], row[i].size());
     }
   }
-  std::printf("in a model of %s\n\n", model_summary(comparison.left).c_str());
+  print("in a model of %s\n\n", model_summary(comparison.left).c_str());
   for (const auto& row : rows) {
     for (std::size_t i = 0; i < widths.size(); ++i) {
-      std::printf("%-*s  ", static_cast<int>(widths[i]), row[i].c_str());
+      print("%-*s  ", static_cast<int>(widths[i]), row[i].c_str());
     }
-    std::printf("%s\n", row.back().c_str());
+    print("%s\n", row.back().c_str());
   }
   std::vector<std::string> sentences = {moved_norms_text(options, comparison),
                                         relation_text(comparison.relation)};
   std::erase(sentences, "");
-  if (!sentences.empty()) std::printf("\n");
-  for (const auto& each : sentences) std::printf("%s\n", each.c_str());
+  if (!sentences.empty()) print("\n");
+  for (const auto& each : sentences) print("%s\n", each.c_str());
 }
 
 /// Relation, parameter counts ([left, right]), and one object per difference.

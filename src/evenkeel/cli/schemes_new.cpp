@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cctype>
-#include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <string_view>
 
 #include "evenkeel/base/file.h"
+#include "evenkeel/base/print.h"
 #include "evenkeel/cli/schemes.h"
 #include "evenkeel/config/scheme/scheme_template.h"
 #include "evenkeel/norm/scheme_error.h"
@@ -80,12 +80,12 @@ Exit make(const SchemesNewOptions& options) {
     throw Error(Exit::usage, text("--extends ", options.parent, ": ",
                                   is_missing ? error.explanation() : error.what()));
   }
-  std::printf("%s: written; without changes it equals %s. Edit it, then run\n", name.c_str(),
-              options.parent.c_str());
-  std::printf("  evenkeel schemes check %s\n", name.c_str());
-  std::printf("  evenkeel schemes show %s\n", name.c_str());
-  std::printf("  evenkeel train --scheme %s\n", name.c_str());
-  std::printf("  evenkeel probe --scheme %s\n", name.c_str());
+  print("%s: written; without changes it equals %s. Edit it, then run\n", name.c_str(),
+        options.parent.c_str());
+  print("  evenkeel schemes check %s\n", name.c_str());
+  print("  evenkeel schemes show %s\n", name.c_str());
+  print("  evenkeel train --scheme %s\n", name.c_str());
+  print("  evenkeel probe --scheme %s\n", name.c_str());
   return Exit::success;
 }
 

@@ -2,10 +2,10 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 #include "evenkeel/base/number.h"
+#include "evenkeel/base/print.h"
 #include "evenkeel/cli/schemes.h"
 #include "evenkeel/config/scheme/scheme.h"
 #include "evenkeel/norm/describe.h"
@@ -47,7 +47,7 @@ bool is_expected(const norm::Scheme& scheme, const norm::Warning& warning) {
 void schemes_show_print(const BoundScheme& shown) {
   const auto& scheme = shown.scheme;
   print_info(scheme.info);
-  std::printf("\n%s\n", norm::diagram(scheme).c_str());
+  print("\n%s\n", norm::diagram(scheme).c_str());
   print_row("norms", text(with_commas(shown.counts.norms), " of ", with_commas(shown.counts.total),
                           " parameters (", model_summary(shown), ")"));
   for (const auto& leak : norm::leaks_of(scheme)) print_row("leak", leak);

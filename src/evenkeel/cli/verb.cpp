@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
-#include <cctype>
-#include <cstdio>
+#include "evenkeel/base/print.h"
+#include "evenkeel/base/printable.h"
 
 namespace evenkeel::cli {
 
@@ -64,19 +64,12 @@ void check_device(const CommonOptions& common) {
 }
 
 std::string terminal_safe(const std::string& text) {
-  if (::isatty(STDOUT_FILENO) == 0) return text;
-  std::string out;
-  for (const char letter : text) {
-    const bool is_control =
-        std::iscntrl(static_cast<unsigned char>(letter)) != 0 && letter != '\n' && letter != '\t';
-    is_control ? out += "\xef\xbf\xbd" : out += letter;
-  }
-  return out;
+  return ::isatty(STDOUT_FILENO) == 0 ? text : printable(text);
 }
 
 void print_json(const nlohmann::ordered_json& result, int indent) {
   constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
-  std::printf("%s\n", result.dump(indent, ' ', /*ensure_ascii=*/false, kReplace).c_str());
+  print("%s\n", result.dump(indent, ' ', /*ensure_ascii=*/false, kReplace).c_str());
 }
 
 }  // namespace evenkeel::cli

@@ -39,7 +39,8 @@ struct CommonOptions {
 struct Verb {
   Command command;
   std::function<Exit()> body;
-  bool computes = false;  // body() runs a model, so run() calls ops::warm_up_mkl() before it
+  bool computes = false;         // body() runs a model, so run() calls ops::warm_up_mkl() before it
+  bool catches_signals = false;  // body() calls train::catch_signals()
 };
 
 // Each function adds options that are bound to `common`, which must outlive the parsing.
@@ -61,11 +62,11 @@ void add_quiet(const Command& command, CommonOptions& common);
 /// \throws Error (usage) for another device
 void check_device(const CommonOptions& common);
 
-/// The text, with U+FFFD in place of control characters other than line end and tab if standard
-/// output is a terminal; unchanged for files and pipes.
+/// printable() of the text if standard output is a terminal; unchanged for files and pipes.
 std::string terminal_safe(const std::string& text);
 
-/// Writes a result and a line end to standard output. Invalid UTF-8 becomes U+FFFD.
+/// Writes a result and a line end to standard output. Invalid UTF-8 becomes U+FFFD, characters that
+/// a terminal acts on become \uXXXX.
 /// \param indent  spaces per nesting level; -1: one line
 void print_json(const nlohmann::ordered_json& result, int indent = -1);
 

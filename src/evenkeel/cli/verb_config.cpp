@@ -2,11 +2,12 @@
 #include <nlohmann/json.hpp>
 #include <toml++/toml.h>
 
-#include <cstdio>
 #include <memory>
 
+#include "evenkeel/base/print.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/config/config.h"
+#include "evenkeel/config/toml_parser.h"
 #include "evenkeel/data/corpus.h"
 
 namespace evenkeel::cli {
@@ -45,9 +46,9 @@ Exit run_config(const CommonOptions& common, bool check) {
   if (check) return Exit::success;
   const auto toml = config::to_toml(config);
   if (common.json) {
-    print_json(config_as_json(toml::parse(toml)));
+    print_json(config_as_json(config::parse_toml(toml, "")));
   } else {
-    std::printf("%s", toml.c_str());
+    print("%s", toml.c_str());
   }
   return Exit::success;
 }

@@ -3,11 +3,11 @@
 
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <memory>
 #include <optional>
 
 #include "evenkeel/base/number.h"
+#include "evenkeel/base/print.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/data/corpus.h"
 #include "evenkeel/data/windows.h"
@@ -40,12 +40,12 @@ struct Evaluations {
 
 /// Prints "loss         2.3456 nats per token".
 void print_eval_line(const char* name, double value, const char* unit) {
-  std::printf("%-12s %s%s\n", name, with_decimals(value, 4).c_str(), unit);
+  print("%-12s %s%s\n", name, with_decimals(value, 4).c_str(), unit);
 }
 
 /// Prints one line per quantity: losses in nats, entropy lower bound and gap in nats per byte.
 void eval_print(const evaluate::Evaluation& evaluation) {
-  std::printf("tokens       %s scored\n", with_commas(evaluation.tokens).c_str());
+  print("tokens       %s scored\n", with_commas(evaluation.tokens).c_str());
   print_eval_line("loss", evaluation.nats_per_token, " nats per token");
   print_eval_line("perplexity", evaluation.perplexity, "");
   print_eval_line("bits per byte", evaluation.bits_per_byte, "");
@@ -58,11 +58,11 @@ void eval_print(const evaluate::Evaluation& evaluation) {
 
 /// Prints scheme and step, then the results on the validation text and on data.ood.
 void eval_print(const train::TrainedModel& loaded, const Evaluations& evaluations) {
-  std::printf("scheme       %s, step %lld\n", loaded.config.scheme.name.c_str(),
-              static_cast<long long>(loaded.step));
+  print("scheme       %s, step %lld\n", loaded.config.scheme.name.c_str(),
+        static_cast<long long>(loaded.step));
   eval_print(evaluations.validation);
   if (!evaluations.ood) return;
-  std::printf("\nout of distribution\n");
+  print("\nout of distribution\n");
   eval_print(*evaluations.ood);
 }
 
@@ -89,11 +89,15 @@ Exit run_eval(const EvalOptions& options) {
                 text("--sequences must be >= 0 (0: all of the text), but is ", options.sequences));
   }
   const auto loaded = train::load_run(common.run, common.sources());
-  for (const auto& line : loaded.skipped) std::fprintf(stderr, "%s\n", line.c_str());
+  for (const auto& line : loaded.skipped) print_message(line);
   const auto corpora =
       data::load_evaluation_corpora(loaded.config.data, loaded.config.model.context);
   const auto evaluated = [&](const char* name, const data::Corpus& text) {
-    if (!common.quiet) std::fprintf(stderr, "%-6s %s\n", name, text.description.c_str());
+    if (!common.quiet) {
+      std::string label = name;
+      label.resize(7, ' ');
+      print_message(label + text.description);
+    }
     const data::ValidationWindows windows(text, loaded.config.model.context, options.sequences);
     const auto micro_batch_size =
         plan::evaluation_batch_size(loaded.config, loaded.shape.vocabulary);

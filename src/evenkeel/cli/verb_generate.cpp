@@ -2,11 +2,13 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
-#include <cstdio>
+#include <array>
+#include <cerrno>
 #include <iostream>
-#include <iterator>
 #include <memory>
+#include <system_error>
 
+#include "evenkeel/base/print.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/data/corpus.h"
 #include "evenkeel/data/detokenize.h"
@@ -44,13 +46,28 @@ void generate_check(const GenerateOptions& options) {
   if (options.seed < 0) refuse("--seed must be 0 or more");
 }
 
+/// All of standard input.
+/// \throws Error (data) for more than 16 MiB
+std::string standard_input() {
+  constexpr std::size_t kMaxBytes = std::size_t{16} << 20;
+  std::string content;
+  std::array<char, 1 << 16> buffer{};
+  while (std::cin.read(buffer.data(), buffer.size()) || std::cin.gcount() > 0) {
+    content.append(buffer.data(), static_cast<std::size_t>(std::cin.gcount()));
+    if (content.size() <= kMaxBytes) continue;
+    throw Error(Exit::data, text("standard input: a prompt must have at most ", kMaxBytes,
+                                 " bytes, but has more; shorten it, or set --prompt"));
+  }
+  return content;
+}
+
 /// An end-of-text token, as at the start of each training document, and the tokens of --prompt, or
 /// of standard input if it is no terminal.
 std::vector<std::int64_t> prompt_of(const GenerateOptions& options) {
   std::string prompt = options.prompt.value_or("");
   if (!options.prompt && ::isatty(STDIN_FILENO) == 0) {
     errno = 0;
-    prompt.assign(std::istreambuf_iterator<char>(std::cin), {});
+    prompt = standard_input();
     if (errno != 0) {
       throw Error(Exit::io, text("standard input: cannot be read as a prompt: ",
                                  std::generic_category().message(errno)));
@@ -68,7 +85,7 @@ Exit run_generate(const GenerateOptions& options) {
   check_device(options.common);
   generate_check(options);
   const auto loaded = train::load_run(options.common.run, options.common.sources());
-  for (const auto& line : loaded.skipped) std::fprintf(stderr, "%s\n", line.c_str());
+  for (const auto& line : loaded.skipped) print_message(line);
   generate::GenerationOptions request;
   request.prompt = prompt_of(options);
   request.max_new_tokens = options.tokens;
@@ -86,8 +103,7 @@ Exit run_generate(const GenerateOptions& options) {
     if (options.common.json) {
       texts.push_back(whole);
     } else {
-      const auto shown = text(i > 0 ? "\n" : "", terminal_safe(whole), "\n");
-      std::fwrite(shown.data(), 1, shown.size(), stdout);  // a model may write zero bytes, too
+      print_bytes(text(i > 0 ? "\n" : "", terminal_safe(whole), "\n"));
     }
   }
   if (options.common.json) print_json(texts);
@@ -97,7 +113,7 @@ Exit run_generate(const GenerateOptions& options) {
 }  // namespace
 
 /// `generate` continues a prompt with the model of --run. It writes the bytes of the texts to
-/// standard output; on a terminal U+FFFD replaces control characters. Sequence i of --count draws
+/// standard output; on a terminal control characters are escaped. Sequence i of --count draws
 /// from the random stream (--seed, i), so that a larger --count repeats the first texts. Exit
 /// codes: 64 an option is out of its range; 76 logits are not finite; 77 no valid checkpoint; 78 a
 /// setting differs from that of the training.

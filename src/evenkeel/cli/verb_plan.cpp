@@ -6,6 +6,8 @@
 #include <memory>
 
 #include "evenkeel/base/number.h"
+#include "evenkeel/base/print.h"
+#include "evenkeel/base/system_memory.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/config/config.h"
 #include "evenkeel/norm/describe.h"
@@ -44,7 +46,7 @@ PlanReport plan_report(const CommonOptions& common) {
   const auto machine = train::configure_machine(report.config.train);
   report.machine = machine.description;
   report.plan = plan::plan_of(report.config, machine);
-  report.available = train::available_bytes();
+  report.available = available_bytes();
   return report;
 }
 
@@ -71,10 +73,10 @@ std::string fit_verdict(const PlanReport& report) {
 void plan_print(const PlanReport& report) {
   const auto& plan = report.plan;
   const auto line = [](const char* name, const std::string& value, const char* remark = "") {
-    std::printf("%-19s %12s  %s\n", name, value.c_str(), remark);
+    print("%-19s %12s  %s\n", name, value.c_str(), remark);
   };
-  std::printf("%s under %s, on %s\n\n", report.config.preset.c_str(),
-              report.config.scheme.name.c_str(), report.machine.c_str());
+  print("%s under %s, on %s\n\n", report.config.preset.c_str(), report.config.scheme.name.c_str(),
+        report.machine.c_str());
   line("parameters", with_commas(plan.counts.total));
   line("  without embedding", with_commas(plan.counts.without_embedding()), "and without the head");
   line("  of norms", with_commas(plan.counts.norms));
@@ -89,7 +91,7 @@ void plan_print(const PlanReport& report) {
   line("tokens", with_unit(plan.tokens));
   line("FLOPs of the run", scientific(plan.flops()));
   line("micro-batch size", with_commas(plan.micro_batch_size), "sequences per forward pass");
-  std::printf("\nmemory\n");
+  print("\nmemory\n");
   const auto& memory = plan.memory;
   line("  weights", bytes_text(memory.weights));
   line("  gradients", bytes_text(memory.gradients));
@@ -101,7 +103,7 @@ void plan_print(const PlanReport& report) {
   line("  total", bytes_text(memory.total()));
   if (report.available <= 0) return;
   line("  available", bytes_text(report.available));
-  std::printf("\n%s\n", fit_verdict(report).c_str());
+  print("\n%s\n", fit_verdict(report).c_str());
 }
 
 /// The same as JSON, with memory in bytes.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
-#include <cstdio>
 #include <memory>
 #include <optional>
 
+#include "evenkeel/base/print.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/report/report.h"
 
@@ -34,13 +34,13 @@ Exit run_report(const CommonOptions& common, const std::vector<std::filesystem::
   const auto typed = page.empty() ? std::nullopt : std::optional(page);
   if (page.empty()) page = runs.front() / "report.html";
   for (const auto& each : report::write_report(runs, typed)) {
-    std::fprintf(stderr, "%s\n", each.c_str());
+    print_message(each);
   }
   if (common.json) {
     print_json({{"report", page.string()}});
     return Exit::success;
   }
-  std::printf("%s\n", page.string().c_str());
+  print("%s\n", page.string().c_str());
   return Exit::success;
 }
 

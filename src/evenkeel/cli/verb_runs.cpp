@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
-#include <cstdio>
 #include <memory>
 
 #include "evenkeel/base/number.h"
+#include "evenkeel/base/print.h"
+#include "evenkeel/base/printable.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/store/run_folder.h"
 
@@ -59,22 +60,24 @@ Exit run_runs(const CommonOptions& common, const std::filesystem::path& folder) 
     return Exit::success;
   }
   if (runs.empty()) {
-    std::printf("no runs in %s yet; `evenkeel train` makes one\n", folder.c_str());
+    print("no runs in %s yet; `evenkeel train` makes one\n",
+          printable_line(folder.string()).c_str());
     return Exit::success;
   }
-  std::printf("%-36s %-12s %15s %9s %9s %9s %9s\n", "run", "state", "step", "loss", "val loss",
-              "gap", "age");
+  print("%-36s %-12s %15s %9s %9s %9s %9s\n", "run", "state", "step", "loss", "val loss", "gap",
+        "age");
   for (const auto& run : runs) {
     const auto steps = std::to_string(run.step) + "/" + std::to_string(run.steps);
-    std::printf("%-36s %-12s %15s %9s %9s %9s %9s\n", run.folder.c_str(), run.state.c_str(),
-                steps.c_str(), number_text(run.loss).c_str(), number_text(run.val_loss).c_str(),
-                number_text(run.val_gap).c_str(), age_text(run.age_seconds).c_str());
+    print("%-36s %-12s %15s %9s %9s %9s %9s\n", printable_line(run.folder.string()).c_str(),
+          printable_line(run.state).c_str(), steps.c_str(), number_text(run.loss).c_str(),
+          number_text(run.val_loss).c_str(), number_text(run.val_gap).c_str(),
+          age_text(run.age_seconds).c_str());
   }
   for (const auto& run : runs) {
     if (run.damaged_lines == 0) continue;
-    std::printf("%s: metrics.jsonl has lost %lld damaged %s\n", run.folder.c_str(),
-                static_cast<long long>(run.damaged_lines),
-                run.damaged_lines == 1 ? "line" : "lines");
+    print("%s: metrics.jsonl has lost %lld damaged %s\n",
+          printable_line(run.folder.string()).c_str(), static_cast<long long>(run.damaged_lines),
+          run.damaged_lines == 1 ? "line" : "lines");
   }
   return Exit::success;
 }

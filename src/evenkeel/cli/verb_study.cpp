@@ -2,11 +2,12 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 
 #include "evenkeel/base/cpu_features.h"
 #include "evenkeel/base/number.h"
+#include "evenkeel/base/print.h"
+#include "evenkeel/base/system_memory.h"
 #include "evenkeel/base/version.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/nn/parameters.h"
@@ -76,7 +77,7 @@ Exit list_studies(const StudyOptions& options) {
     if (json) continue;
     std::string joined;
     for (const auto& size : sizes) joined += (joined.empty() ? "" : " ") + size;
-    std::printf("%-16s %-18s %s\n", name.c_str(), joined.c_str(), first.title.c_str());
+    print("%-16s %-18s %s\n", name.c_str(), joined.c_str(), first.title.c_str());
   }
   if (json) print_json(all);
   return Exit::success;
@@ -157,20 +158,19 @@ Exit print_dry_run(const study::StudyRequest& request, const study::Resources& r
     print_json(out);
     return Exit::success;
   }
-  std::printf("%s\n%zu arms, %zu seeds: %zu runs", request.study.title.c_str(), plan.arms,
-              request.study.seeds.size(), plan.runs);
-  if (plan.cached > 0) std::printf(", %zu of them finished", plan.cached);
+  print("%s\n%zu arms, %zu seeds: %zu runs", request.study.title.c_str(), plan.arms,
+        request.study.seeds.size(), plan.runs);
+  if (plan.cached > 0) print(", %zu of them finished", plan.cached);
   if (plan.search_runs > 0)
-    std::printf(", and %zu, most of them shorter, to search %s", plan.search_runs,
-                request.study.tune->key.c_str());
-  std::printf("\n%s tokens, %s FLOPs", with_unit(plan.tokens).c_str(),
-              with_digits(plan.flops, 3).c_str());
-  if (plan.search_runs > 0)
-    std::printf(", and %s to search", with_digits(plan.search_flops, 3).c_str());
-  std::printf("\n%s\n", detectable_effect_text(request.study, plan).c_str());
-  std::printf("largest run: %s (%s of memory, %s free here%s)\n", plan.largest_run.c_str(),
-              bytes_text(plan.max_bytes).c_str(), bytes_text(free).c_str(),
-              plan.max_bytes > free ? ": it does not fit" : "");
+    print(", and %zu, most of them shorter, to search %s", plan.search_runs,
+          request.study.tune->key.c_str());
+  print("\n%s tokens, %s FLOPs", with_unit(plan.tokens).c_str(),
+        with_digits(plan.flops, 3).c_str());
+  if (plan.search_runs > 0) print(", and %s to search", with_digits(plan.search_flops, 3).c_str());
+  print("\n%s\n", detectable_effect_text(request.study, plan).c_str());
+  print("largest run: %s (%s of memory, %s free here%s)\n", plan.largest_run.c_str(),
+        bytes_text(plan.max_bytes).c_str(), bytes_text(free).c_str(),
+        plan.max_bytes > free ? ": it does not fit" : "");
   return Exit::success;
 }
 
@@ -178,18 +178,16 @@ Exit print_dry_run(const study::StudyRequest& request, const study::Resources& r
 void print_results(const study::Results& results, const fs::path& folder) {
   for (const auto& verdict : results.verdicts) {
     const auto& claim = *study::claim_of(results, verdict);
-    std::printf("%-13s %s%s\n              %s\n", study::to_string(verdict.outcome).c_str(),
-                claim.says.c_str(),
-                verdict.where.empty() ? "" : (" (" + verdict.where + ")").c_str(),
-                study::sentence(results, verdict).c_str());
+    print("%-13s %s%s\n              %s\n", study::to_string(verdict.outcome).c_str(),
+          claim.says.c_str(), verdict.where.empty() ? "" : (" (" + verdict.where + ")").c_str(),
+          study::sentence(results, verdict).c_str());
   }
   if (results.verdicts.empty()) {
     for (const auto& verdict : results.baseline_verdicts)
-      std::printf("%s\n", study::sentence(results, verdict).c_str());
+      print("%s\n", study::sentence(results, verdict).c_str());
   }
-  if (!results.is_complete)
-    std::printf("not all runs are finished; the same command resumes them\n");
-  std::printf("report: %s\n", (folder / "report.html").c_str());
+  if (!results.is_complete) print("not all runs are finished; the same command resumes them\n");
+  print("report: %s\n", (folder / "report.html").c_str());
 }
 
 /// The verdicts as JSON. "difference", "low" and "high" are arm minus reference with its 95 %
@@ -247,7 +245,7 @@ Exit run_study(const StudyOptions& options) {
       .executable = "/proc/self/exe",  // this very program, were it built anew meanwhile
       .run_cache = run_cache_of(request),
       .cores = options.jobs > 0 ? options.jobs : CpuFeatures::detect().cores,
-      .memory_bytes = train::available_bytes(),
+      .memory_bytes = available_bytes(),
       .minutes = request.study.minutes,
       .stop_requested = [] { return train::stop_wanted(); }};
   if (options.dry_run) return print_dry_run(request, resources, options.common.json);
@@ -295,7 +293,8 @@ Verb add_study(const Command& program) {
   add_json(command, options->common);
   add_quiet(command, options->common);
   command.footer(kStudyExamples);
-  return {command, [options] { return run_study(*options); }};
+  return {command, [options] { return run_study(*options); }, /*computes=*/false,
+          /*catches_signals=*/true};
 }
 
 }  // namespace evenkeel::cli

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <memory>
 
 #include "evenkeel/base/nearest.h"
+#include "evenkeel/base/print.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/config/keys.h"
 #include "evenkeel/report/run.h"
@@ -64,7 +64,7 @@ Exit run_train(const CommonOptions& common, const std::vector<std::string>& over
   if (common.json) {
     print_json(train_as_json(result.folder));
   } else {
-    std::printf("%s", terminal_safe(train::closing_text(result)).c_str());
+    print_bytes(terminal_safe(train::closing_text(result)));
   }
   return result.exit;
 }
@@ -92,7 +92,7 @@ Verb add_train(const Command& program) {
       .type_name("KEY");
   command.footer(kTrainExamples);
   return {command, [options] { return run_train(options->common, options->overrides); },
-          /*computes=*/true};
+          /*computes=*/true, /*catches_signals=*/true};
 }
 
 }  // namespace evenkeel::cli

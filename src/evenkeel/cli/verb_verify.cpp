@@ -2,11 +2,11 @@
 #include <nlohmann/json.hpp>
 
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <memory>
 
+#include "evenkeel/base/print.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/verify/verify.h"
 #include "evenkeel/verify/verify_text.h"
@@ -77,7 +77,7 @@ Exit verify_one(const VerifyOptions& options) {
   if (options.json) {
     print_json(verify::json_of(result), 2);
   } else if (!options.quiet || !result.passed()) {
-    std::printf("%s", verify::table_of(result).c_str());
+    print("%s", verify::table_of(result).c_str());
   }
   return result.passed() ? Exit::success : Exit::check_failed;
 }
@@ -88,7 +88,7 @@ Exit verify_all(const VerifyOptions& options) {
   Tally tally;
   auto results = nlohmann::json::array();
   const auto print_line = [&](const std::string& line) {
-    if (!options.json) std::printf("%s\n", line.c_str());
+    if (!options.json) print("%s\n", line.c_str());
   };
   for (const auto& file : options.files) {
     try {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/json_parser.h"
 #include "evenkeel/config/table_reader.h"
 #include "evenkeel/config/toml_text.h"
 
@@ -26,6 +27,11 @@ std::vector<std::string> path_of(std::string_view key, const std::string& source
     throw Error(Exit::usage, text(source, ": the key must be words joined by dots, but is ",
                                   in_quotes(key), "; write --set train.steps=2000"));
   }
+  if (path.size() > kMaxDepth) {
+    throw Error(Exit::usage,
+                text("--set ", path.front(), "...: a key must have at most ", kMaxDepth,
+                     " parts, but has ", path.size(), "; docs/configuration.md lists the keys"));
+  }
   return path;
 }
 
@@ -35,11 +41,9 @@ toml::table value_of(std::string_view value, const std::string& source) {
   if (!value.empty() && kMarks.find(value.front()) != std::string_view::npos) {
     return parse_toml(toml, source);
   }
-  try {
-    return toml::parse(toml, source);
-  } catch (const toml::parse_error&) {  // an unquoted string
-    return parse_toml(text(kValue, " = ", in_quotes(value)), source);
-  }
+  auto parsed = read_toml(toml, source);
+  if (parsed.defect.empty()) return std::move(parsed.table);
+  return parse_toml(text(kValue, " = ", in_quotes(value)), source);  // an unquoted string
 }
 
 }  // namespace

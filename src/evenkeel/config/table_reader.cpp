@@ -17,20 +17,6 @@ namespace {
 
 constexpr std::string_view kWantedStrings = "a string or a list of strings, none of them empty";
 
-/// The prefix of a message: file and line, or --set.
-std::string start(const std::string& source, const toml::source_region& region) {
-  if (source.starts_with("--")) return source + ": ";
-  return text(source, ":", region.begin.line, ": ");
-}
-
-/// A message of toml++ in one line: line ends become spaces.
-std::string one_line(std::string_view description) {
-  std::string out(description);
-  std::replace_if(
-      out.begin(), out.end(), [](char letter) { return letter == '\n' || letter == '\r'; }, ' ');
-  return out;
-}
-
 /// The bound that the node violates; the lower bound if the node is no integer.
 std::string wanted(const IntegerRange& range, const toml::node& node) {
   const bool too_big = node.value_exact<std::int64_t>().value_or(range.least) > range.most;
@@ -53,7 +39,7 @@ bool holds(const NumberRange& range, const toml::node& node) {
 }  // namespace
 
 std::string place(const toml::node& node) {
-  return node.source().path ? start(*node.source().path, node.source()) : "";
+  return node.source().path ? position_text(*node.source().path, node.source().begin.line) : "";
 }
 
 std::string description(const toml::node& node) {
@@ -66,30 +52,6 @@ std::string description(const toml::node& node) {
     return is_short ? "the list " + toml_text(node) : "a list";
   }
   return (node.is_string() ? "the string " : "") + toml_text(node);
-}
-
-/// toml++ parses each part of a dotted key recursively, without a limit on the depth.
-void check_depth(std::string_view toml, const std::string& source) {
-  constexpr std::int64_t kMostParts = 10000;
-  std::int64_t dots = 0, line = 1;
-  for (const char letter : toml) {
-    if (letter == '.') ++dots;
-    if (letter == '\n') ++line;
-    if (letter == '\n' || letter == '=' || letter == '"' || letter == '\'') dots = 0;
-    if (dots <= kMostParts) continue;
-    throw Error(Exit::usage, text(source, ":", line, ": a key must have at most ", kMostParts,
-                                  " parts, but has more; docs/configuration.md lists the keys"));
-  }
-}
-
-toml::table parse_toml(std::string_view toml, const std::string& source) {
-  check_depth(toml, source);
-  try {
-    return toml::parse(toml, source);
-  } catch (const toml::parse_error& error) {
-    throw Error(Exit::usage,
-                text(start(source, error.source()), "not TOML: ", one_line(error.description())));
-  }
 }
 
 const toml::node* TableReader::node(std::string_view key) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "evenkeel/config/length.h"
+#include "evenkeel/config/toml_parser.h"
 
 /// Strict reading of TOML: each key has a type and a range, and an unknown key is an error. This
 /// header includes toml++.
@@ -23,11 +24,6 @@ std::string place(const toml::node& node);
 /// A description of a node for "but is ..." in messages: `5`, `the string "many"`, `a list`, `a
 /// table`.
 std::string description(const toml::node& node);
-
-/// Parses a TOML text.
-/// \param source  file or option; every node stores it with its line; empty: no source positions
-/// \throws Error (usage, exit code 64): "mine.toml:3: not TOML: ..."
-toml::table parse_toml(std::string_view toml, const std::string& source);
 
 /// The valid integers: least <= value <= most.
 struct IntegerRange {

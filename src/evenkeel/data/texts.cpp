@@ -8,6 +8,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/file.h"
+#include "evenkeel/base/system_memory.h"
 #include "evenkeel/base/utf8.h"
 #include "evenkeel/data/gzip.h"
 #include "evenkeel/data/json_lines.h"
@@ -67,9 +68,16 @@ std::string format_of(const fs::path& file, const std::string& wanted) {
                                "jsonl"));
 }
 
+/// The size limit of a file in bytes. A byte of text takes one byte, and two as a token.
+std::uint64_t max_text_bytes() {
+  constexpr double kBytesPerByte = 3;
+  const double memory = total_bytes();
+  return memory > 0 ? static_cast<std::uint64_t>(memory / kBytesPerByte) : kMaxRecordBytes;
+}
+
 std::string content_of(const fs::path& file) {
   try {
-    return read_file(file);
+    return read_file(file, max_text_bytes());
   } catch (const Error& error) {
     throw Error(Exit::data, error.what());
   }
@@ -95,20 +103,22 @@ void read_into(Texts& texts, Counts& counts, const fs::path& file, const config:
                                  "does; copy it again, or name it without .gz"));
   }
   if (is_gzip(content)) {
-    content = gunzipped(content, name);
+    content = gunzipped(content, name, max_text_bytes());
     ++counts.gzip;
   }
   check_utf8(content, name);
+  const auto before = texts.documents.size();
   if (format == "jsonl") {
     ++counts.jsonl;
     auto documents = json_lines(content, data.text_key, name);
-    if (documents.empty()) content.clear();
     std::move(documents.begin(), documents.end(), std::back_inserter(texts.documents));
   } else {
     ++counts.text;
-    if (!content.empty()) texts.documents.push_back(content);
+    if (!content.empty()) texts.documents.push_back(std::move(content));
   }
-  if (content.empty()) throw Error(Exit::data, text(name, ": must hold text, but is empty"));
+  if (texts.documents.size() == before) {
+    throw Error(Exit::data, text(name, ": must hold text, but is empty"));
+  }
 }
 
 std::string texts_described(const std::vector<std::string>& inputs, const Counts& counts) {

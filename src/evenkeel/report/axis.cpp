@@ -15,6 +15,7 @@ namespace {
 
 constexpr double kTen = 10;
 constexpr std::array<double, 3> kNice = {1, 2, 5};
+constexpr double kLargestEnd = 1e300, kSmallestEnd = 1e-300;  // of the ends of an axis
 constexpr double kSlack = 1e-9;  // of a tick step: lets ends that are ticks count as inside
 
 /// The smallest nice step that cuts [low, high] into at most `wanted` parts.
@@ -52,13 +53,15 @@ std::string short_number(double value) {
   std::string digits(out.data(), end);
   const auto zero = digits.find("e-0");
   if (zero != std::string::npos) digits.erase(zero + 2, 1);
+  std::erase(digits, '+');
   return digits;
 }
 
 /// True if the two are so close that ticks between them would have equal labels.
 bool is_one_value(double low, double high) {
   constexpr double kResolution = 1e-9;
-  return !(high - low > kResolution * std::max(std::abs(low), std::abs(high)));
+  const double least = kResolution * std::max(std::abs(low), std::abs(high));
+  return !(high - low > std::max(least, kSmallestEnd));
 }
 
 /// The multiples of every `stride`-th power of ten that lie in [low, high].
@@ -78,9 +81,10 @@ std::vector<double> multiples_of_powers(double low, double high,
 
 /// The label of a tick on an axis whose ticks are `step` apart and whose largest is `largest`.
 std::string axis_label(double value, double step, double largest) {
-  constexpr double kSmallestPlain = 1e-4;
+  constexpr double kSmallestPlain = 1e-4, kLargestPlain = 1e15;
   if (std::abs(value) < step * kSlack) return "0";
   if (step < kSmallestPlain && largest < 1) return short_number(value);
+  if (largest >= kLargestPlain) return short_number(value);
   const auto unit = unit_of(largest);
   const double decimals = -std::floor(std::log10(step / unit.size) + kSlack);
   return fixed(value / unit.size, std::max(0, static_cast<int>(decimals))) + unit.letter;
@@ -89,7 +93,7 @@ std::string axis_label(double value, double step, double largest) {
 }  // namespace
 
 double Axis::place(double value) const {
-  if (logarithmic) return std::log(value / low) / std::log(high / low);
+  if (logarithmic) return (std::log(value) - std::log(low)) / (std::log(high) - std::log(low));
   return (value - low) / (high - low);
 }
 
@@ -114,7 +118,7 @@ std::vector<Tick> logarithmic_ticks(double low, double high, int wanted) {
     if (at.size() <= static_cast<std::size_t>(wanted) + 1) break;
   }
   if (at.size() < kFewest) return linear_ticks(low, high, wanted);
-  const int decades = static_cast<int>(std::ceil(std::log10(high / low)));
+  const int decades = static_cast<int>(std::ceil(std::log10(high) - std::log10(low)));
   if (decades > wanted) at = multiples_of_powers(low, high, {1}, (decades + wanted - 1) / wanted);
   std::vector<Tick> ticks;
   for (const double value : at) {
@@ -125,8 +129,10 @@ std::vector<Tick> logarithmic_ticks(double low, double high, int wanted) {
 }
 
 Axis linear_axis(double low, double high, int wanted) {
+  low = std::clamp(low, -kLargestEnd, kLargestEnd);
+  high = std::clamp(high, -kLargestEnd, kLargestEnd);
   if (is_one_value(low, high)) {
-    const double reach = low == 0 ? 1 : std::abs(low) / 2;
+    const double reach = std::abs(low) <= kSmallestEnd ? 1 : std::abs(low) / 2;
     low -= reach;
     high += reach;
   }
@@ -134,6 +140,8 @@ Axis linear_axis(double low, double high, int wanted) {
 }
 
 Axis logarithmic_axis(double low, double high, int wanted) {
+  low = std::clamp(low, kSmallestEnd, kLargestEnd);
+  high = std::clamp(high, kSmallestEnd, kLargestEnd);
   if (is_one_value(low, high)) {
     low /= 2;
     high *= 2;

@@ -31,10 +31,12 @@ std::vector<Tick> linear_ticks(double low, double high, int wanted);
 /// thinned to 1 and 3 times, then to powers of ten. Fewer than three: linear_ticks().
 std::vector<Tick> logarithmic_ticks(double low, double high, int wanted);
 
-/// A linear axis over [low, high]. A range of one value is widened on both sides.
+/// A linear axis over [low, high]. A range of one value is widened on both sides. Bounds of any
+/// size give a finite range and at most `wanted` + 1 ticks: they are cut at 1e300 and -1e300.
 Axis linear_axis(double low, double high, int wanted);
 
-/// A logarithmic axis over [low, high], both above 0. A range of one value is widened likewise.
+/// A logarithmic axis over [low, high], both above 0, cut at 1e-300 and 1e300. A range of one value
+/// is widened likewise.
 Axis logarithmic_axis(double low, double high, int wanted);
 
 }  // namespace evenkeel::report

@@ -8,7 +8,9 @@
 #include <sstream>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/json_parser.h"
 #include "evenkeel/base/number.h"
+#include "evenkeel/config/toml_parser.h"
 
 namespace evenkeel::report {
 
@@ -63,17 +65,17 @@ void flatten(const std::string& prefix, const Json& object, KeyValues& out) {
 }  // namespace
 
 KeyValues flattened_toml(const std::string& content) {
-  try {
-    KeyValues out;
-    flatten("", toml::parse(content), out);
-    return out;
-  } catch (const toml::parse_error& error) {
-    throw Error(Exit::data, text("line ", error.source().begin.line, ": ", error.description()));
+  const auto parsed = config::read_toml(content, "");
+  if (!parsed.defect.empty()) {
+    throw Error(Exit::data, text("line ", parsed.line, ": ", parsed.defect));
   }
+  KeyValues out;
+  flatten("", parsed.table, out);
+  return out;
 }
 
 KeyValues flattened_json(const std::string& content) {
-  const auto object = Json::parse(content, nullptr, false);
+  const auto object = parse_ordered_json(content);
   if (!object.is_object()) throw Error(Exit::data, "wanted a JSON object");
   KeyValues out;
   flatten("", object, out);

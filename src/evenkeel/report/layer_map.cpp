@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "evenkeel/report/json_field.h"
+
 namespace evenkeel::report {
 
 namespace {
@@ -11,13 +13,15 @@ namespace {
 /// The numbers of a list; NaN for null.
 std::vector<double> numbers(const nlohmann::json& list) {
   std::vector<double> out;
-  for (const auto& each : list) out.push_back(each.is_number() ? each.get<double>() : std::nan(""));
+  for (const auto& each : list) out.push_back(number_of(each));
   return out;
 }
 
-/// Whether a record of probes.jsonl has all fields, of the right types.
+/// Whether a record of probes.jsonl has all fields, of the right types and ranges.
 bool is_whole(const nlohmann::json& record) {
-  return record.contains("step") && record["step"].is_number() && record.contains("first") &&
+  constexpr double kMostLayers = 1e6;
+  const double first = number(record, "first");
+  return std::isfinite(step_of(record)) && 0 <= first && first <= kMostLayers &&
          record["first"].is_number_integer() && record.contains("values") &&
          record["values"].is_array() && record.contains("measure") &&
          record["measure"].is_string() && record.contains("part") && record["part"].is_string() &&
@@ -45,7 +49,7 @@ std::vector<LayerMap> layer_maps(const std::vector<nlohmann::json>& records) {
              map.first == like.first;
     });
     if (found == maps.end()) found = maps.insert(maps.end(), like);
-    found->values[record["step"].get<double>()] = numbers(record["values"]);
+    found->values[step_of(record)] = numbers(record["values"]);
   }
   return maps;
 }

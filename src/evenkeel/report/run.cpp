@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/json_parser.h"
 #include "evenkeel/report/json_field.h"
 #include "evenkeel/store/json_lines.h"
 #include "evenkeel/store/run_folder.h"
@@ -21,6 +22,7 @@ using nlohmann::json;
 using store::Directory;
 namespace fs = std::filesystem;
 
+constexpr double kMostTokens = 1e15;  // of a record
 constexpr double kRunNone = std::numeric_limits<double>::quiet_NaN();
 
 /// The last component of a path, also of "runs/x/" and ".".
@@ -72,7 +74,10 @@ void add_routing(Run& run, const json& record, double step) {
   if (blocks.empty() || blocks.size() != counts.size()) return;
   for (const auto& each : counts) {
     const auto all = std::accumulate(each.begin(), each.end(), 0.0);
-    if (each.size() != counts.front().size() || !(all > 0)) return;  // the last good one stays
+    const bool is_possible = std::all_of(
+        each.begin(), each.end(), [](double count) { return 0 <= count && count <= kMostTokens; });
+    // A damaged record is skipped: the last good one stays.
+    if (each.size() != counts.front().size() || !is_possible || !(all > 0)) return;
   }
   run.expert_load = {.measure = "expert_load",
                      .part = "",
@@ -92,7 +97,7 @@ void add_routing(Run& run, const json& record, double step) {
 /// Adds a record of metrics.jsonl to the series. A record without a finite step is skipped.
 /// \param timed_until  the last step whose time is counted
 void add_step(Run& run, const json& record, double& timed_until) {
-  const double step = number(record, "step");
+  const double step = step_of(record);
   if (!std::isfinite(step)) return;
   run_add(run.loss, record, "loss", step);
   run_add(run.learning_rate, record, "lr", step);
@@ -142,19 +147,19 @@ void read_metrics(Run& run, const Directory& folder) {
 /// \throws Error (data, io)
 void read_health(Run& run, const Directory& folder) {
   for (const auto& record : records_of(run, folder, "health.jsonl")) {
-    run.events.push_back({number(record, "step"), word(record, "event"), word(record, "detail")});
+    run.events.push_back({step_of(record), word(record, "event"), word(record, "detail")});
   }
 }
 
 /// State, scheme and steps of status.json.
 void read_status(Run& run, const std::string& content) {
-  const auto status = json::parse(content);
+  const auto status = parse_json(content);
   if (!status.is_object()) throw Error(Exit::data, "wanted a JSON object");
   run.state = word(status, "state");
   run.scheme = word(status, "scheme");
   run.preset = word(status, "preset");
-  run.step = std::fmax(run.step, number(status, "step"));
-  run.steps = number(status, "steps");
+  run.step = std::fmax(run.step, step_of(status));
+  run.steps = step_of(status, "steps");
   if (const double share = number(status, "others"); std::isfinite(share))
     run.cpu_contention = share;
 }

@@ -58,7 +58,7 @@ void AppendFile::write_held() {
   int error = ::fstat(file, &status) == 0 ? 0 : errno;
   if (error == 0 && folder_ && !S_ISREG(status.st_mode)) {
     system().close(file);
-    throw Error(Exit::io, text(path_.string(), ": must be a plain file, but is not"));
+    throw Error(Exit::io, text(path_.string(), ": must be a regular file, but is not"));
   }
   if (error == 0 && whole_to_ && *whole_to_ < status.st_size) {
     error = system().ftruncate(file, *whole_to_) == 0 ? 0 : errno;
@@ -110,7 +110,7 @@ void AppendFile::flush() {
 
 /// Writes a copy of the file, durably, and gives it the file's name.
 void AppendFile::replace() {
-  if (folder_) folder_->write(name_, folder_->read(name_));
+  if (folder_) folder_->write(name_, folder_->read(name_, kMaxRecordBytes));
   flush_failed_ = false;
   has_changed_ = false;
 }

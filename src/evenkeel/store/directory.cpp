@@ -136,8 +136,11 @@ void Directory::check_file(const std::string& name) const {
   const InputFile opened(*this, name);
 }
 
-std::string Directory::read(const std::string& name) const {
+std::string Directory::read(const std::string& name, std::uint64_t max_bytes) const {
   InputFile file(*this, name);
+  if (file.size() > max_bytes) {
+    throw_too_large(path_ / name, max_bytes, std::to_string(file.size()));
+  }
   std::string content(file.size(), '\0');
   file.read(content.data(), content.size());
   return content;

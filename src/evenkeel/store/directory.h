@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "evenkeel/base/file.h"
 #include "evenkeel/store/system_calls.h"
 
 namespace evenkeel::store {
@@ -72,8 +74,8 @@ class Directory {
   /// path.
   void check_file(const std::string& name) const;
 
-  /// The content of the regular file `name`.
-  std::string read(const std::string& name) const;
+  /// The content of the regular file `name`, of at most `max_bytes`.
+  std::string read(const std::string& name, std::uint64_t max_bytes = kMaxTextBytes) const;
 
   /// Replaces the file `name` atomically and durably. A symbolic link of this name is replaced; its
   /// target does not change.

@@ -1,38 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/store/input_file.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 #include <vector>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/file.h"
 #include "evenkeel/store/digest.h"
 #include "evenkeel/store/system_calls.h"
 
 namespace evenkeel::store {
 
-InputFile::InputFile(const std::filesystem::path& path) : path_(path.string()) {
-  open(AT_FDCWD, path_.c_str(), 0);
-}
+InputFile::InputFile(const std::filesystem::path& path)
+    : InputFile(path.string(), open_input(path)) {}
 
 InputFile::InputFile(const Directory& folder, const std::string& name)
-    : path_((folder.path() / name).string()) {
-  open(folder.descriptor(), name.c_str(), O_NOFOLLOW);
-}
+    : InputFile((folder.path() / name).string(),
+                open_input(folder.descriptor(), name, folder.path() / name)) {}
 
-void InputFile::open(int folder, const char* name, int flags) {
-  // O_NONBLOCK: opening a pipe would otherwise wait for a writer.
-  descriptor_ = ::openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
-  if (descriptor_ < 0) throw_system_error(path_, "open", errno);
+InputFile::InputFile(std::string path, int descriptor)
+    : path_(std::move(path)), descriptor_(descriptor) {
   struct stat status{};
-  const bool plain = ::fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode);
-  if (!plain) {
+  if (::fstat(descriptor_, &status) != 0) {
+    const int error = errno;
     ::close(descriptor_);
-    throw Error(Exit::io, text(path_, ": must be a plain file, but is not"));
+    throw_system_error(path_, "examine", error);
   }
   size_ = static_cast<std::uint64_t>(status.st_size);
 }

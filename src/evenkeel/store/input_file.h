@@ -39,7 +39,7 @@ class InputFile {
   std::string digest_of_rest();
 
  private:
-  void open(int folder, const char* name, int flags);
+  InputFile(std::string path, int descriptor);
 
   std::string path_;
   int descriptor_ = -1;

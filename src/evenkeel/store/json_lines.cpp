@@ -37,12 +37,13 @@ JsonLines parse_json_lines(std::string_view content, bool (*is_record)(const nlo
 JsonLines read_json_lines(const std::filesystem::path& file) {
   std::error_code none;
   if (!exists(file, none)) return {};
-  return parse_json_lines(read_file(file), [](const nlohmann::json&) { return true; });
+  return parse_json_lines(read_file(file, kMaxRecordBytes),
+                          [](const nlohmann::json&) { return true; });
 }
 
 JsonLines read_records(const Directory& run, const std::string& name) {
   if (!run.has(name)) return {};
-  return parse_json_lines(run.read(name), has_step);
+  return parse_json_lines(run.read(name, kMaxRecordBytes), has_step);
 }
 
 }  // namespace evenkeel::store

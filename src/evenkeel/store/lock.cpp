@@ -59,7 +59,7 @@ int open_lock_file(const Directory& run) {
   struct stat status{};
   if (::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) return descriptor;
   ::close(descriptor);
-  throw Error(Exit::io, text(file.string(), ": must be a plain file, but is not; remove it"));
+  throw Error(Exit::io, text(file.string(), ": must be a regular file, but is not; remove it"));
 }
 
 /// Locks an open file.

@@ -32,7 +32,7 @@ std::string text_with_root_digest(json manifest) {
 /// The reason why `name` cannot be read as a regular file; "" if it can.
 std::string defect_of_entry(const Directory& folder, const std::string& name) {
   if (!folder.has(name)) return name + " is missing";
-  if (!folder.has_file(name)) return name + " is not a plain file";
+  if (!folder.has_file(name)) return name + " is not a regular file";
   return "";
 }
 

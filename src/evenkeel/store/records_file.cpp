@@ -88,7 +88,7 @@ nlohmann::json RecordsFile::summary() const {
 }
 
 std::string RecordsFile::resume(std::int64_t step, const nlohmann::json& saved) {
-  const auto content = run_.has(name_) ? run_.read(name_) : "";
+  const auto content = run_.has(name_) ? run_.read(name_, kMaxRecordBytes) : "";
   const auto lines = sort_lines(content, step, steps_);
   if (lines.damaged_count > 0) {
     AppendFile aside(run_, name_ + ".damaged");

@@ -96,7 +96,7 @@ void add_metrics(RunSummary& run, const Directory& folder) {
   const auto lines = read_records(folder, kMetricsName);
   run.damaged_lines = static_cast<std::int64_t>(lines.damaged.size());
   if (folder.has_file(kDamagedName)) {
-    const auto aside = folder.read(kDamagedName);
+    const auto aside = folder.read(kDamagedName, kMaxRecordBytes);
     run.damaged_lines += std::count(aside.begin(), aside.end(), '\n');
   }
   for (const auto& record : lines.records) {

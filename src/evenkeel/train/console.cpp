@@ -9,6 +9,8 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
+#include "evenkeel/base/print.h"
+#include "evenkeel/base/printable.h"
 
 namespace evenkeel::train {
 
@@ -42,9 +44,9 @@ void Console::warn(const std::string& line) {
 
 void Console::log(const std::string& line) {
   if (log_) {
-    append_to_log(line + "\n");
+    append_to_log(printable_line(line) + "\n");
   } else {
-    unlogged_ += line + "\n";
+    unlogged_ += printable_line(line) + "\n";
   }
 }
 
@@ -58,7 +60,7 @@ void Console::append_to_log(const std::string& lines) {
 
 void Console::print(const std::string& line) {
   clear();
-  std::fprintf(stderr, "%s\n", line.c_str());
+  print_message(line);
 }
 
 void Console::show_progress(const ProgressLine& progress_line, bool permanent) {
@@ -66,13 +68,12 @@ void Console::show_progress(const ProgressLine& progress_line, bool permanent) {
   if (permanent) log(line);
   if (quiet_ || (!terminal_ && !permanent)) return;
   clear();
-  std::fprintf(stderr, terminal_ ? "%s" : "%s\n", line.c_str());
-  std::fflush(stderr);
+  terminal_ ? print_progress(line) : print_message(line);
   has_open_line_ = terminal_;
 }
 
 void Console::clear() {
-  if (has_open_line_) std::fputs("\r\033[K", stderr);
+  if (has_open_line_) erase_progress();
   has_open_line_ = false;
 }
 

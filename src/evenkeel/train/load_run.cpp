@@ -7,6 +7,7 @@
 #include "evenkeel/plan/model_parameters.h"
 #include "evenkeel/plan/run_length.h"
 #include "evenkeel/store/checkpoint.h"
+#include "evenkeel/train/run_checks.h"
 #include "evenkeel/train/run_provenance.h"
 #include "evenkeel/train/tensor_file.h"
 
@@ -76,10 +77,12 @@ store::VerifiedCheckpoint usable_checkpoint(const store::CheckpointSearch& newes
 /// Builds the model of `loaded.config` and loads the weights of a checkpoint.
 void load_model(TrainedModel& loaded, const store::VerifiedCheckpoint& checkpoint) {
   const auto scheme = config::bind(loaded.config.scheme, loaded.shape);
-  loaded.parameters = std::make_unique<nn::Parameters>(
-      plan::parameter_specs_of(loaded.config.model, scheme), loaded.machine.precision);
-  copy_weights(store::Safetensors::read(checkpoint.folder, "model.safetensors"), *loaded.parameters,
-               CastDtype::yes);
+  const auto specs = plan::parameter_specs_of(loaded.config.model, scheme);
+  check_inference_memory(specs, loaded.shape, loaded.machine.precision);
+  const auto file = store::Safetensors::read(checkpoint.folder, "model.safetensors");
+  check_tensors(file, specs, loaded.machine.precision);
+  loaded.parameters = std::make_unique<nn::Parameters>(specs, loaded.machine.precision);
+  copy_weights(file, *loaded.parameters, CastDtype::yes);
   loaded.step = checkpoint.step;
   const norm::Steps steps = {.done = loaded.step, .planned = plan::planned_steps(loaded.config)};
   loaded.model = std::make_unique<nn::Model>(scheme, model_options(loaded.config, loaded.shape),

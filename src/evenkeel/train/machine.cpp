@@ -5,12 +5,11 @@
 #include <ATen/Version.h>
 #include <torch/version.h>
 
-#include <fstream>
 #include <string>
-#include <string_view>
 
 #include "evenkeel/base/cpu_features.h"
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/threads.h"
 #include "evenkeel/base/version.h"
 #include "evenkeel/ops/common/operands.h"
 
@@ -34,6 +33,7 @@ Machine configure_machine(const config::Train& train) {
                                                : nn::Precision::float32;
   machine.description = text(cpu.name, ", ", machine.isa, ", ", machine.threads,
                              machine.threads == 1 ? " thread, " : " threads, ", precision, why);
+  check_threads(machine.threads);
   at::set_num_threads(machine.threads);
   return machine;
 }
@@ -48,28 +48,6 @@ nlohmann::ordered_json provenance_of(const Machine& machine) {
           {"libtorch_isa", at::get_cpu_capability()},
           {"threads", machine.threads},
           {"precision", ops::dtype_name(nn::compute_dtype(machine.precision))}};
-}
-
-namespace {
-
-/// The value of a line of /proc/meminfo in bytes; 0 if there is no such line.
-double memory_line(std::string_view name) {
-  constexpr double kKibibyte = 1024;
-  std::ifstream file("/proc/meminfo");
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with(name)) return std::stod(line.substr(name.size())) * kKibibyte;
-  }
-  return 0;
-}
-
-}  // namespace
-
-double available_bytes() {
-  return memory_line("MemAvailable:");
-}
-
-double total_bytes() {
-  return memory_line("MemTotal:") + memory_line("SwapTotal:");
 }
 
 }  // namespace evenkeel::train

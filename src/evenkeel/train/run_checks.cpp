@@ -1,26 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/train/run_checks.h"
 
+#include <c10/core/ScalarType.h>
+
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
+#include "evenkeel/base/system_memory.h"
 #include "evenkeel/plan/run_length.h"
-#include "evenkeel/train/machine.h"
 
 namespace evenkeel::train {
+
+namespace {
+
+[[noreturn]] void refuse_memory(double needed, double installed) {
+  throw Error(Exit::busy,
+              text("this would take about ", bytes_text(needed), " of memory, but the machine has ",
+                   bytes_text(installed), "; `evenkeel plan` shows the parts, and what to change"));
+}
+
+}  // namespace
 
 void check_memory(const nn::Footprint& predicted, Console& console) {
   constexpr double kBeyond =
       1.25;  // factor on the installed memory, above the error of the prediction
   const auto needed = predicted.total();
   const auto free = available_bytes(), installed = total_bytes();
-  if (installed > 0 && needed > kBeyond * installed) {
-    throw Error(Exit::busy, text("this would take about ", bytes_text(needed),
-                                 " of memory, but the machine has ", bytes_text(installed),
-                                 "; `evenkeel plan` shows the parts, and what to change"));
-  }
+  if (installed > 0 && needed > kBeyond * installed) refuse_memory(needed, installed);
   if (free == 0 || needed <= free) return;
   console.warn(text("warning: this will take about ", bytes_text(needed), " of memory, but ",
                     bytes_text(free), " are free; `evenkeel plan` shows the parts"));
+}
+
+void check_inference_memory(const std::vector<nn::ParameterSpec>& specs, const norm::Shape& shape,
+                            nn::Precision precision) {
+  const auto bytes_of = [](at::ScalarType dtype) {
+    return static_cast<double>(c10::elementSize(dtype));
+  };
+  const double master = bytes_of(nn::master_dtype(precision));
+  const double compute = bytes_of(nn::compute_dtype(precision));
+  double needed = 0;
+  for (const auto& spec : specs) {
+    double values = 1;
+    for (const auto size : spec.shape) values *= static_cast<double>(size);
+    needed += values * (2 * master + (compute < master ? compute : 0));
+  }
+  constexpr double kAngleBytes = 40;  // of a pair of features: float64 angle, cosine, sine, a copy
+  const auto width = static_cast<double>(shape.head_width());
+  const auto cached = 2.0 * static_cast<double>(shape.layers * shape.kv_heads) * width;
+  needed += static_cast<double>(shape.context) * (kAngleBytes * width / 2 + compute * cached);
+  const double installed = total_bytes();
+  if (installed > 0 && needed > installed) refuse_memory(needed, installed);
 }
 
 void warn_of_unreached_probes(const config::Config& config, Console& console) {

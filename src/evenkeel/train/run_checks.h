@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <vector>
+
 #include "evenkeel/config/config.h"
 #include "evenkeel/nn/footprint.h"
+#include "evenkeel/nn/parameter_specs.h"
+#include "evenkeel/nn/parameters.h"
 #include "evenkeel/optim/schedule.h"
 #include "evenkeel/train/console.h"
 
@@ -14,6 +18,13 @@ namespace evenkeel::train {
 /// \throws Error (busy, exit code 75) if the prediction is above 1.25 times the installed memory;
 ///         the kernel would end this process or another one
 void check_memory(const nn::Footprint& predicted, Console& console);
+
+/// Compares the memory of a model that is evaluated with the memory of the machine: weights, their
+/// gradient buffer, rotary angles and the key-value cache of one sequence. A configuration can ask
+/// for a context of any size, without any tensor of that size.
+/// \throws Error (busy, exit code 75) if it needs more than the installed memory
+void check_inference_memory(const std::vector<nn::ParameterSpec>& specs, const norm::Shape& shape,
+                            nn::Precision precision);
 
 /// Warns of `probe.steps` after the last step. This is no error: the configuration may be shared
 /// with longer runs.

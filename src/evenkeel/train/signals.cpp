@@ -2,9 +2,11 @@
 #include "evenkeel/train/signals.h"
 
 #include <signal.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdint>
 #include <string_view>
 
 #include "evenkeel/base/error.h"
@@ -36,7 +38,20 @@ void handle(int signal, void (*handler)(int)) {
   ::sigaction(signal, &action, nullptr);
 }
 
+/// The kernel's set of the signals that are held: bit n - 1 for signal n.
+constexpr std::uint64_t kHeld =
+    std::uint64_t{1} << (SIGINT - 1) | std::uint64_t{1} << (SIGTERM - 1) |
+    std::uint64_t{1} << (SIGHUP - 1) | std::uint64_t{1} << (SIGUSR1 - 1);
+
 }  // namespace
+
+void hold_signals() {
+  ::syscall(SYS_rt_sigprocmask, SIG_BLOCK, &kHeld, nullptr, sizeof kHeld);
+}
+
+void release_signals() {
+  ::syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &kHeld, nullptr, sizeof kHeld);
+}
 
 void catch_signals() {
   is_terminal = ::isatty(STDERR_FILENO) != 0;
@@ -46,6 +61,7 @@ void catch_signals() {
   handle(SIGHUP, SIG_IGN);
   handle(SIGPIPE, SIG_IGN);
   handle(SIGXFSZ, SIG_IGN);  // write() then fails with EFBIG at the file size limit
+  release_signals();
 }
 
 bool stop_wanted() {

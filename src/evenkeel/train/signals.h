@@ -10,7 +10,17 @@ namespace evenkeel::train {
 /// | SIGINT, SIGTERM          | an orderly stop; a second one ends the process, exit code 130 |
 /// | SIGUSR1                  | a checkpoint after the step                                   |
 /// | SIGHUP, SIGPIPE, SIGXFSZ | ignored                                                       |
+///
+/// Signals that hold_signals() holds arrive after this call.
 void catch_signals();
+
+/// Holds SIGINT, SIGTERM, SIGHUP and SIGUSR1 back until catch_signals() or release_signals(), so
+/// that none ends a run before its handlers are installed. Makes one system call and nothing else,
+/// so it may run before the constructors of the libraries.
+[[gnu::no_sanitize("address", "thread", "undefined")]] void hold_signals();
+
+/// Lets the signals of hold_signals() arrive.
+void release_signals();
 
 /// True after SIGINT or SIGTERM.
 bool stop_wanted();

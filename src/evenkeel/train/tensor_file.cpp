@@ -34,6 +34,23 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
   return "[" + out + "]";
 }
 
+/// \throws Error (no_checkpoint) unless the file has the tensor with this dtype and shape
+void check_tensor(const store::Safetensors& file, const std::string& name, at::ScalarType dtype,
+                  const std::vector<std::int64_t>& shape, CastDtype cast) {
+  const auto wanted_dtype = safetensors_dtype(dtype);
+  const auto wanted = text(store::name_of(wanted_dtype), " ", shape_text(shape));
+  if (!file.has(name)) {
+    throw Error(Exit::no_checkpoint, text(file.path(), ": wants a tensor ", name, " ", wanted,
+                                          ", but has none; it is of another model"));
+  }
+  const auto& entry = file.entry(name);
+  const bool fits = entry.dtype == wanted_dtype || cast == CastDtype::yes;
+  if (fits && entry.shape == shape) return;
+  throw Error(Exit::no_checkpoint, text(file.path(), ": ", name, " must be ", wanted, ", but is ",
+                                        store::name_of(entry.dtype), " ", shape_text(entry.shape),
+                                        "; it is of another model or precision"));
+}
+
 }  // namespace
 
 store::TensorView view_of(const std::string& name, const at::Tensor& tensor) {
@@ -44,22 +61,16 @@ store::TensorView view_of(const std::string& name, const at::Tensor& tensor) {
 
 void copy_from(const store::Safetensors& file, const std::string& name, const at::Tensor& to,
                CastDtype cast) {
-  const auto wanted_dtype = safetensors_dtype(to.scalar_type());
-  const auto wanted_shape = to.sizes().vec();
-  const auto wanted = text(store::name_of(wanted_dtype), " ", shape_text(wanted_shape));
-  if (!file.has(name)) {
-    throw Error(Exit::no_checkpoint, text(file.path(), ": wants a tensor ", name, " ", wanted,
-                                          ", but has none; it is of another model"));
-  }
-  const auto& entry = file.entry(name);
-  const bool fits = entry.dtype == wanted_dtype || cast == CastDtype::yes;
-  if (!fits || entry.shape != wanted_shape) {
-    throw Error(Exit::no_checkpoint, text(file.path(), ": ", name, " must be ", wanted, ", but is ",
-                                          store::name_of(entry.dtype), " ", shape_text(entry.shape),
-                                          "; it is of another model or precision"));
-  }
+  check_tensor(file, name, to.scalar_type(), to.sizes().vec(), cast);
   const at::NoGradGuard no_grad;
   to.copy_(tensor_of(file, name));
+}
+
+void check_tensors(const store::Safetensors& file, const std::vector<nn::ParameterSpec>& specs,
+                   nn::Precision precision) {
+  for (const auto& spec : specs) {
+    check_tensor(file, spec.name, nn::master_dtype(precision), spec.shape, CastDtype::yes);
+  }
 }
 
 void copy_weights(const store::Safetensors& file, nn::Parameters& parameters, CastDtype cast) {

@@ -4,7 +4,9 @@
 #include <ATen/core/Tensor.h>
 
 #include <string>
+#include <vector>
 
+#include "evenkeel/nn/parameter_specs.h"
 #include "evenkeel/nn/parameters.h"
 #include "evenkeel/store/safetensors.h"
 
@@ -22,6 +24,12 @@ enum class CastDtype { no, yes };
 /// \throws Error (no_checkpoint, exit code 77), with the file's path, if shape or dtype differ
 void copy_from(const store::Safetensors& file, const std::string& name, const at::Tensor& to,
                CastDtype cast);
+
+/// Compares the tensors of a file with those of a model before the model is built: an edited
+/// configuration could ask for more memory than the file has values.
+/// \throws Error (no_checkpoint, exit code 77), as copy_weights() does
+void check_tensors(const store::Safetensors& file, const std::vector<nn::ParameterSpec>& specs,
+                   nn::Precision precision);
 
 /// Overwrites all master weights and buffers, and updates the compute-precision copies of the
 /// weights.

@@ -3,12 +3,14 @@
 
 #include <utility>
 
+#include "evenkeel/base/json_parser.h"
+
 namespace evenkeel::verify {
 
 using nlohmann::json;
 
 GoldenJson::GoldenJson(const std::string& where, const std::string& text)
-    : GoldenJson(where, "", json::parse(text, nullptr, /*allow_exceptions=*/false)) {
+    : GoldenJson(where, "", parse_json(text)) {
   if (!object_.is_object()) refuse("must be a JSON object, but is not");
 }
 

@@ -52,6 +52,23 @@ TEST(Definition, CrossesAxesAndTheFirstChangesSlowest) {
   EXPECT_EQ(config.schedule.peak, 1e-3);
 }
 
+TEST(Definition, RefusesMoreThan10000Arms) {
+  std::string hundred = "[0";
+  for (int value = 1; value < 100; ++value) hundred += text(", ", value);
+  hundred += "]\n";
+  std::string toml = "[grid]\n";
+  for (const auto* const key : {"a", "b"}) toml += text(key, " = ", hundred);
+  EXPECT_EQ(read(toml).axes.size(), 2u);
+  for (const auto* const key : {"c", "d"}) toml += text(key, " = ", hundred);
+  EXPECT_EQ(
+      error_of(toml),
+      "my.toml: the grid must have at most 10,000 arms, but has 100,000,000; split the study");
+  std::string many = "[grid]\na = [0";
+  for (int value = 1; value <= 10000; ++value) many += text(", ", value);
+  EXPECT_EQ(error_of(many + "]\n"),
+            "my.toml:2: the grid must have at most 10,000 arms, but has 10,001; split the study");
+}
+
 TEST(Definition, AValueMayBeATableOfKeysWithAName) {
   const auto study = read(
       "[[grid.arm]]\nname = \"Pre, normal\"\nscheme = \"pre_norm\"\nmodel.init = \"normal\"\n"

@@ -12,6 +12,7 @@
 #include "evenkeel/base/nearest.h"
 #include "evenkeel/config/table_reader.h"
 #include "evenkeel/config/toml_text.h"
+#include "evenkeel/study/definition/axes_parser.h"
 #include "evenkeel/study/definition/claims_parser.h"
 #include "evenkeel/study/definition/definition.h"
 
@@ -21,95 +22,6 @@ namespace {
 
 using config::place;
 using config::TableReader;
-
-/// The leaves of a table as settings: "train.steps=400". A scheme stays in one piece.
-void flatten(const toml::table& table, const std::string& prefix,
-             std::vector<std::string>& settings) {
-  for (const auto& [key, node] : table) {
-    const auto name = prefix + config::key_text(key.str());
-    const auto* const inner = node.as_table();
-    if (inner != nullptr && name != "scheme") {
-      flatten(*inner, name + ".", settings);
-    } else {
-      settings.push_back(text(name, '=', config::toml_text(node)));
-    }
-  }
-}
-
-std::string label_of(const toml::node& node) {
-  if (const auto word = node.value_exact<std::string>()) return *word;
-  return config::toml_text(node);
-}
-
-/// A value of an axis: a plain value sets the axis' own key, a table sets the keys that it names.
-AxisValue value_of(const std::string& axis, const toml::node& node) {
-  const auto* const table = node.as_table();
-  if (table == nullptr) return {label_of(node), {text(axis, '=', config::toml_text(node))}};
-  auto keys = *table;
-  const auto* const name = keys.get("name");
-  if (name == nullptr || !name->is_string() || name->value_or(std::string()).empty()) {
-    throw Error(Exit::usage, text(place(node), "a value of grid.", axis,
-                                  " that is a table must have a name: { name = \"...\", KEY = "
-                                  "VALUE, ... }"));
-  }
-  AxisValue value{name->value_or(std::string()), {}};
-  keys.erase("name");
-  flatten(keys, "", value.settings);
-  return value;
-}
-
-/// An axis from its list of values. Numbers are compared as numbers: 1e-3 and 0.001 are one value.
-/// \throws Error (usage) for an empty list or a repeated value
-Axis definition_parser_axis_of(const std::string& name, const toml::node& node) {
-  const auto* const list = node.as_array();
-  if (list == nullptr || list->empty()) {
-    throw Error(Exit::usage,
-                text(place(node), "grid.", name, " must be a list of at least one value, but is ",
-                     config::description(node)));
-  }
-  Axis axis{name, {}};
-  for (const auto& each : *list) {
-    auto value = value_of(name, each);
-    for (const auto& other : axis.values) {
-      const auto number = number_of(value.label);
-      const bool is_same =
-          other.label == value.label || (number && number == number_of(other.label));
-      if (!is_same) continue;
-      throw Error(Exit::usage, text(place(each), "grid.", name, " has \"", value.label,
-                                    "\" twice; leave one out"));
-    }
-    axis.values.push_back(std::move(value));
-  }
-  return axis;
-}
-
-/// Adds the axes of [grid]; a nested table is a dotted key: `model.layers = [4, 8]`.
-/// \throws Error (usage) for an axis `seed`
-void parse_axes(const toml::table& grid, const std::string& prefix, std::vector<Axis>& axes) {
-  for (const auto& [key, node] : grid) {
-    const auto name = prefix + config::key_text(key.str());
-    if (name == "seed") {
-      throw Error(Exit::usage, text(place(node),
-                                    "the seeds of a study are a key above [grid]: "
-                                    "seeds = [1, 2, 3]"));
-    }
-    if (const auto* const inner = node.as_table()) {
-      parse_axes(*inner, name + ".", axes);
-    } else {
-      axes.push_back(definition_parser_axis_of(name, node));
-    }
-  }
-}
-
-/// The scheme is what a study is about; axes of several keys come next.
-void sort_axes(std::vector<Axis>& axes) {
-  const auto rank = [](const Axis& axis) {
-    if (axis.name == "scheme") return 0;
-    return axis.name.find('.') == std::string::npos ? 1 : 2;
-  };
-  std::stable_sort(axes.begin(), axes.end(),
-                   [&](const Axis& left, const Axis& right) { return rank(left) < rank(right); });
-}
 
 std::string setting_key(const std::string& setting) {
   return setting.substr(0, setting.find('='));
@@ -136,7 +48,8 @@ void check_conflicts(const Study& study, const std::string& where) {
       throw Error(Exit::usage, text(where, ": ", key, " is set by ", by, " and by ", owner,
                                     "; keep one of them"));
     }
-    owners.emplace_back(key, owner);
+    const std::pair pair(key, owner);
+    if (std::find(owners.begin(), owners.end(), pair) == owners.end()) owners.push_back(pair);
   };
   for (const auto& setting : study.settings) add(setting_key(setting), "the settings");
   for (const auto& axis : study.axes) {
@@ -320,17 +233,16 @@ Study parse_study(const std::string& toml, const std::string& where, const std::
   parse_scalars(study, top);
   if (const auto* const settings = top.node("settings")) {
     if (!settings->is_table()) top.refuse("settings", "a table", *settings);
-    flatten(*settings->as_table(), "", study.settings);
+    study.settings = leaf_settings(*settings->as_table());
   }
   const auto* const grid = top.node("grid");
   if (grid != nullptr && !grid->is_table()) top.refuse("grid", "a table", *grid);
-  if (grid != nullptr) parse_axes(*grid->as_table(), "", study.axes);
+  if (grid != nullptr) study.axes = parse_axes(*grid->as_table(), where);
   if (study.axes.empty()) {
     throw Error(Exit::usage, text(where,
                                   ": the grid is empty; it must have at least one axis: "
                                   "[grid] scheme = [\"pre_norm\", \"hybrid_norm\"]"));
   }
-  sort_axes(study.axes);
   if (top.node("tune") != nullptr) {
     auto table = top.section("tune");
     study.tune = search_config_of(table);

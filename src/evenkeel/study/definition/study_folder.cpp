@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/json_parser.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/store/run_folder.h"
 
@@ -147,7 +148,7 @@ StudyFolder::StudyFolder(const fs::path& folder, const Study& study, bool allow_
   make_logs(opened);
   auto now = study_identity(study);
   if (opened.has(kIdentity)) {
-    const auto before = Json::parse(opened.read(kIdentity), nullptr, false);
+    const auto before = parse_ordered_json(opened.read(kIdentity));
     const auto differences = before.is_object() ? differences_between(before, now)
                                                 : std::vector<std::string>{"its study.json"};
     if (!differences.empty() && !allow_changes) {

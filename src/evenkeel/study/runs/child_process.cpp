@@ -97,7 +97,7 @@ void ChildProcess::terminate() {
 }
 
 std::string last_log_line(const std::filesystem::path& log) {
-  auto content = store::Directory(log.parent_path()).read(log.filename().string());
+  auto content = store::Directory(log.parent_path()).read(log.filename().string(), kMaxRecordBytes);
   while (!content.empty() && content.back() == '\n') content.pop_back();
   const auto end = content.find_last_of('\n');
   const auto line = end == std::string::npos ? content : content.substr(end + 1);

@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include <cmath>
-#include <cstdio>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
+#include "evenkeel/base/print.h"
 #include "evenkeel/study/runs/clock.h"
 
 namespace evenkeel::study {
@@ -51,28 +51,27 @@ void ProgressTable::info(const std::string& line) {
 
 void ProgressTable::warn(const std::string& line) {
   clear();
-  std::fprintf(stderr, "%s\n", line.c_str());
+  print_message(line);
 }
 
 void ProgressTable::show(const std::vector<ProgressRow>& rows, const Progress& progress) {
   if (quiet_) return;
   if (!is_terminal_) {
     const bool is_due = seconds_now() - last_line_time_ >= kBetweenLines;
-    if (last_line_time_ != 0 && is_due)
-      std::fprintf(stderr, "%s\n", progress_line(progress).c_str());
+    if (last_line_time_ != 0 && is_due) print_message(progress_line(progress));
     if (last_line_time_ == 0 || is_due) last_line_time_ = seconds_now();
     return;
   }
   clear();
   std::size_t width = 0;
   for (const auto& row : rows) width = std::max(width, row.name.size());
-  for (const auto& row : rows) std::fprintf(stderr, "%s\n", row_line(row, width).c_str());
-  std::fprintf(stderr, "  %s\n", progress_line(progress).c_str());
+  for (const auto& row : rows) print_message(row_line(row, width));
+  print_message("  " + progress_line(progress));
   drawn_lines_ = rows.size() + 1;
 }
 
 void ProgressTable::clear() {
-  if (drawn_lines_ > 0) std::fprintf(stderr, "\033[%zuA\033[J", drawn_lines_);
+  if (drawn_lines_ > 0) erase_lines(drawn_lines_);
   drawn_lines_ = 0;
 }
 

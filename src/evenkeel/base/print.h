@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+/// Output for people. No other code writes to standard output or standard error
+/// (tools/check_floors.py), so that no name from a file reaches a terminal with control characters.
+namespace evenkeel {
+
+/// Writes formatted text to standard output, as printf does, through printable().
+[[gnu::format(printf, 1, 2)]] void print(const char* format, ...);
+
+/// Writes printable_line() of a message and a line feed to standard error.
+void print_message(std::string_view line);
+
+/// Writes a progress line to standard error, which the next one overwrites: printable_line()
+/// without a line feed.
+void print_progress(std::string_view line);
+
+/// Erases the progress line of a terminal at standard error.
+void erase_progress();
+
+/// Erases the last `lines` lines of a terminal at standard error.
+void erase_lines(std::size_t lines);
+
+/// Writes bytes to standard output as they are: a generated text.
+void print_bytes(std::string_view bytes);
+
+}  // namespace evenkeel
