@@ -275,14 +275,17 @@ TEST_F(Checkpoint, FollowsNoLink) {
 
 TEST_F(Checkpoint, IsNotTakenForDamagedIfNoDescriptorIsFree) {
   save(10);
+  const int next = ::dup(0);
+  ::close(next);
   struct rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
-  auto none_free = before;
-  none_free.rlim_cur = 3;
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none_free), 0);
+  auto two_free = before;  // for checkpoints/ and the folder in it
+  two_free.rlim_cur = static_cast<rlim_t>(next) + 2;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &two_free), 0);
   const auto said = error_of([&] { newest_checkpoint(lock_.directory()); });
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
-  EXPECT_EQ(said, "75 " + (run_ / "checkpoints").string() + ": cannot open: Too many open files");
+  EXPECT_EQ(said, "75 " + (run_ / "checkpoints/step-00000010/MANIFEST.json").string() +
+                      ": cannot open: Too many open files");
 }
 
 TEST_F(Checkpoint, IsNotFoundInAnEmptyRun) {

@@ -88,7 +88,7 @@ void write_owner(int descriptor, const std::filesystem::path& run) {
 
 }  // namespace
 
-Lock::Lock(const std::filesystem::path& run) : directory_(run) {
+Lock::Lock(const std::filesystem::path& run, const SystemCalls& system) : directory_(run, system) {
   try {
     do {  // until the locked file is the one that has the name: an owner may remove its file
       if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));

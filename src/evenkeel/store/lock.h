@@ -12,9 +12,10 @@ namespace evenkeel::store {
 /// crash. The file contains the owner's process id.
 class Lock {
  public:
+  /// \param system  must outlive the Lock
   /// \throws Error (busy, exit code 75), with the owner's process id, if another process has the
   ///         lock; Error (io, 74) if the file cannot be opened or written
-  explicit Lock(const std::filesystem::path& run);
+  explicit Lock(const std::filesystem::path& run, const SystemCalls& system = kernel_calls());
   Lock(const Lock&) = delete;
   Lock& operator=(const Lock&) = delete;
   Lock(Lock&&) = delete;

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <sstream>
 
+#include "evenkeel/base/error.h"
+#include "evenkeel/study/report/html_report.h"
 #include "evenkeel/study/report/report_table.h"
 #include "study/sample_results.h"
 
@@ -92,6 +94,21 @@ TEST(MarkdownReport, SaysThatRunsAreMissing) {
   EXPECT_TRUE(has_line(markdown_report(results),
                        "This study is incomplete: 1 of 9 runs is missing. The results below are "
                        "those of the finished runs."));
+}
+
+TEST(MarkdownReport, SaysThatRecordsWereLost) {
+  auto results = sample_results();
+  auto& arm = results.arms[0];
+  arm.seed_runs[0].run.events = {
+      {6, "spike", "not this"},
+      {6, "records_missing", "metrics.jsonl: the records of steps 4 to 6 are missing"}};
+  arm.seed_runs[1].run.damaged = {{"probes.jsonl", 2}};
+  EXPECT_TRUE(
+      has_line(markdown_report(results),
+               text("Records of runs were lost: ", arm.name, ", seed ", arm.seed_runs[0].seed,
+                    ": metrics.jsonl: the records of steps 4 to 6 are missing; ", arm.name,
+                    ", seed ", arm.seed_runs[1].seed, ": probes.jsonl: 2 lines are damaged.")));
+  EXPECT_NE(html_report(results).find("Records of runs were lost: "), std::string::npos);
 }
 
 TEST(MarkdownReport, FencesAFileThatHasFences) {

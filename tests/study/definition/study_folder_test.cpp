@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/definition/study_folder.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/file.h"
+#include "evenkeel/study/runs/child_process.h"
+
+namespace evenkeel::study {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A study folder from elsewhere, with links to a file and a folder of the user.
+class ForeignStudy : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    fs::remove_all(root_);
+    fs::create_directories(folder_);
+    fs::create_directories(root_ / "home");
+    write_file(mine_, "precious");
+  }
+  void TearDown() override { fs::remove_all(root_); }
+
+  fs::path root_ = fs::path(::testing::TempDir()) / text("study_folder-", ::getpid());
+  fs::path folder_ = root_ / "study", mine_ = root_ / "home" / "mine";
+};
+
+TEST_F(ForeignStudy, LosesTheLinksOfFilesThatAreReplaced) {
+  const StudyFolder study(folder_, {}, false);
+  for (const auto* name : {"report.html", "report.md", "runs.csv", "searches.csv"}) {
+    fs::create_symlink(mine_, folder_ / name);
+    study.write(name, "new");
+    EXPECT_EQ(read_file(folder_ / name), "new");
+  }
+  EXPECT_EQ(read_file(mine_), "precious");
+}
+
+TEST_F(ForeignStudy, IsRefusedIfItsIdentityOrItsLogsAreALink) {
+  fs::create_symlink(mine_, folder_ / "study.json");
+  EXPECT_THROW(StudyFolder(folder_, {}, false), Error);
+  fs::remove(folder_ / "study.json");
+  fs::remove_all(folder_ / "logs");
+  fs::create_directory_symlink(root_ / "home", folder_ / "logs");
+  EXPECT_THROW(StudyFolder(folder_, {}, false), Error);
+  EXPECT_EQ(read_file(mine_), "precious");
+}
+
+TEST_F(ForeignStudy, GetsNoOutputOfARunThroughALink) {
+  fs::create_symlink(mine_, folder_ / "run.log");
+  EXPECT_THROW(ChildProcess({"/bin/true"}, folder_ / "run.log"), Error);
+  EXPECT_THROW(last_log_line(folder_ / "run.log"), Error);
+  EXPECT_EQ(read_file(mine_), "precious");
+}
+
+TEST_F(ForeignStudy, IsNotWrittenAfterItWasMoved) {
+  const StudyFolder study(folder_, {}, false);
+  fs::rename(folder_, root_ / "old");
+  fs::create_directories(folder_);
+  EXPECT_THROW(study.write("report.md", "new"), Error);
+  EXPECT_TRUE(fs::is_empty(folder_));
+}
+
+}  // namespace
+}  // namespace evenkeel::study
