@@ -58,6 +58,20 @@ TEST(TerminateHandler, GivesMissingMemoryItsExitCode) {
               testing::ExitedWithCode(75), "^evenkeel: out of memory");
 }
 
+/// Does what operator new does if memory is short, and terminates without a current exception.
+void terminate_after_missing_memory() {
+  try {
+    std::get_new_handler()();
+  } catch (const std::bad_alloc&) {
+  }
+  std::terminate();
+}
+
+TEST(TerminateHandler, RemembersMissingMemory) {
+  EXPECT_EXIT(end_with(terminate_after_missing_memory), testing::ExitedWithCode(75),
+              "^evenkeel: out of memory");
+}
+
 TEST(TerminateHandler, ReportsAnyOtherExceptionAsABug) {
   EXPECT_EXIT(end_with([] { []() noexcept { fail(std::runtime_error("x")); }(); }),
               testing::ExitedWithCode(70), "^evenkeel: an error that nobody handles: a bug");

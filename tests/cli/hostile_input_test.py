@@ -81,6 +81,15 @@ class Messages(program.Case):
                     "probe, report, runs, schemes, study, train, verify", "a\x1b[2Jb\x9bc\nd")
 
 
+    def test_control_characters_of_a_scheme(self):
+        self.write("a.toml", 'extends = "pre_norm"\ntitle = "\\u001B[2J\\nleak  forged\\u202E"\n')
+        out = self.succeed("schemes", "show", "./a.toml")[0]
+        self.assertIn("a: \\u001B[2J\\nleak  forged\\u202E\n", out)
+        word = '"\\u001B[2J\\u009B"'
+        self.refuse(64, f"--set train.precision={word}: train.precision: unknown word {word}; known: auto, "
+                    "bfloat16, float32, float64", "config", "--set", f"train.precision={word}")
+
+
 class Threads(program.Case):
     def test_more_threads_than_the_process_may_create(self):
         def limit():

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <exception>
 #include <new>
 #include <string_view>
@@ -20,15 +21,27 @@ namespace {
   ::_exit(static_cast<int>(exit));
 }
 
+std::atomic<bool> has_missed_memory = false;
+
+/// Called by operator new if memory is short.
+[[noreturn]] void on_missing_memory() {
+  has_missed_memory = true;
+  throw std::bad_alloc();
+}
+
 [[noreturn]] void on_terminate() {
+  constexpr std::string_view kMissingMemory =
+      "evenkeel: out of memory; `evenkeel plan` shows what a configuration needs\n";
   try {
     if (const auto error = std::current_exception()) std::rethrow_exception(error);
   } catch (const std::bad_alloc&) {
-    end("evenkeel: out of memory; `evenkeel plan` shows what a configuration needs\n", Exit::busy);
+    end(kMissingMemory, Exit::busy);
   } catch (...) {
     end("evenkeel: an error that nobody handles: a bug of Evenkeel; please report it\n",
         Exit::internal);
   }
+  // A function that may not throw calls std::terminate() without a current exception.
+  if (has_missed_memory) end(kMissingMemory, Exit::busy);
   end("evenkeel: std::terminate() was called: a bug of Evenkeel; please report it\n",
       Exit::internal);
 }
@@ -36,6 +49,7 @@ namespace {
 }  // namespace
 
 void install_terminate_handler() {
+  std::set_new_handler(on_missing_memory);
   std::set_terminate(on_terminate);
 }
 

@@ -47,17 +47,23 @@ class WaitingThreads {
 
 }  // namespace
 
-void check_threads(int count) {
+ThreadLimit thread_limit(int count) {
   WaitingThreads threads;
-  for (int made = 1; made < count; ++made) {
-    try {
-      threads.add();
-    } catch (const std::system_error& error) {
-      throw Error(Exit::busy, text(count, " threads are needed, but only ", made,
-                                   " can be created: ", error.code().message(),
-                                   "; set train.threads=", made, ", or raise `ulimit -u`"));
-    }
+  ThreadLimit limit;
+  try {
+    for (; limit.count < count; ++limit.count) threads.add();
+  } catch (const std::system_error& error) {
+    limit.reason = error.code().message();
   }
+  return limit;
+}
+
+void check_threads(int count) {
+  const auto limit = thread_limit(count);
+  if (limit.count >= count) return;
+  throw Error(Exit::busy, text(count, " threads are needed, but only ", limit.count,
+                               " can be created: ", limit.reason,
+                               "; set train.threads=", limit.count, ", or raise `ulimit -u`"));
 }
 
 }  // namespace evenkeel

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <ATen/Parallel.h>
 #include <c10/util/Exception.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include "evenkeel/base/nearest.h"
 #include "evenkeel/base/print.h"
 #include "evenkeel/base/terminate_handler.h"
+#include "evenkeel/base/threads.h"
 #include "evenkeel/base/version.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/memory/caching_allocator.h"
@@ -43,6 +45,14 @@ void check_verb(const std::string& word, const std::vector<std::string>& verbs) 
   throw Error(Exit::usage, text("no verb is named \"", word, "\"", did_you_mean(word, verbs)));
 }
 
+/// Limits the threads of a parallel region to those that can be created; without this, the OpenMP
+/// runtime would end the process. A run has a number of its own (train.threads).
+void limit_threads() {
+  const int wanted = at::get_num_threads();
+  const int possible = thread_limit(wanted).count;
+  if (possible < wanted) at::set_num_threads(possible);
+}
+
 /// Parses the command line and runs its command.
 /// \return the exit code of the command, of --help or of --version
 /// \throws Error (usage) for an invalid command line; errors of the command
@@ -62,7 +72,10 @@ int run(int argc, char** argv) {
   for (const auto& each : verbs) {
     if (!each.command.parsed()) continue;
     if (!each.catches_signals) train::release_signals();
-    if (each.computes) ops::warm_up_mkl();
+    if (each.computes) {
+      limit_threads();
+      ops::warm_up_mkl();
+    }
     return static_cast<int>(each.body());
   }
   return static_cast<int>(Exit::usage);

@@ -12,6 +12,7 @@
 
 #include "evenkeel/base/nearest.h"
 #include "evenkeel/base/print.h"
+#include "evenkeel/base/printable.h"
 #include "evenkeel/config/scheme/scheme.h"
 #include "evenkeel/config/scheme/scheme_check.h"
 #include "evenkeel/norm/describe.h"
@@ -160,7 +161,9 @@ std::vector<CatalogueEntry> catalogue_entries() {
 }
 
 void print_field(const char* name, const std::string& value, int width, int indent) {
-  if (!value.empty()) print("%*s%-*s %s\n", indent, "", width, name, value.c_str());
+  if (!value.empty()) {
+    print("%*s%-*s %s\n", indent, "", width, name, printable_line(value).c_str());
+  }
 }
 
 /// `schemes` lists the catalogue by family, filtered by --family and --kind. Its subcommands show,

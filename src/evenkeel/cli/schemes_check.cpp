@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "evenkeel/base/print.h"
+#include "evenkeel/base/printable.h"
 #include "evenkeel/cli/schemes.h"
 #include "evenkeel/config/scheme/scheme.h"
 #include "evenkeel/config/scheme/scheme_check.h"
@@ -60,7 +61,7 @@ std::string warning_text(const Findings& findings, const WarningOccurrence& each
 /// Prints "NAME: fine", equations, kinds, norm parameters, equivalent schemes, leaks and warnings.
 void schemes_check_print(const std::string& name, const Findings& findings) {
   const auto& scheme = findings.scheme;
-  print("%s: fine\n", name.c_str());
+  print("%s: fine\n", printable_line(name).c_str());
   print_finding("attention", scheme.info.equation_attention);
   print_finding("feed-forward", scheme.info.equation_feed_forward);
   print_finding("elsewhere", scheme.info.equation_other);
@@ -132,7 +133,7 @@ Exit check(const SchemesCheckOptions& options) {
       const auto code = schemes_check_verdict(error);
       if (exit_code == Exit::success || code == Exit::check_failed) exit_code = code;
       all.push_back({{"scheme", name}, {"fine", false}, {"error", error.what()}});
-      if (!json) print("%s\n", schemes_check_complaint(name, error.what()).c_str());
+      if (!json) print("%s\n", printable_line(schemes_check_complaint(name, error.what())).c_str());
     }
   }
   if (json) print_json(all);

@@ -7,6 +7,7 @@
 
 #include "evenkeel/base/number.h"
 #include "evenkeel/base/print.h"
+#include "evenkeel/base/printable.h"
 #include "evenkeel/cli/schemes.h"
 #include "evenkeel/norm/scheme_difference.h"
 #include "evenkeel/norm/scheme_relation.h"
@@ -118,9 +119,10 @@ std::vector<DiffRow> rows_of(const SchemesDiffOptions& options, const Comparison
 
 /// Prints the table with aligned columns, and sentences on the relation of the two schemes.
 void schemes_diff_print(const SchemesDiffOptions& options, const Comparison& comparison) {
-  const auto rows = rows_of(options, comparison);
+  auto rows = rows_of(options, comparison);
   std::array<std::size_t, 3> widths = {};
-  for (const auto& row : rows) {
+  for (auto& row : rows) {
+    for (auto& cell : row) cell = printable_line(cell);
     for (std::size_t i = 0; i < widths.size(); ++i) {
       widths[i] = std::max(widths[i], row[i].size());
     }

@@ -7,6 +7,7 @@
 
 #include "evenkeel/base/file.h"
 #include "evenkeel/base/print.h"
+#include "evenkeel/base/printable.h"
 #include "evenkeel/cli/schemes.h"
 #include "evenkeel/config/scheme/scheme_template.h"
 #include "evenkeel/norm/scheme_error.h"
@@ -72,7 +73,7 @@ fs::path file_of(const SchemesNewOptions& options) {
 /// \throws Error (usage) if --extends names no scheme
 Exit make(const SchemesNewOptions& options) {
   const auto file = file_of(options);
-  const auto name = file.string();
+  const auto name = printable_line(file.string());
   try {
     write_file(file, config::scheme_template(file, options.parent));
   } catch (const norm::SchemeError& error) {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "evenkeel/base/print.h"
+#include "evenkeel/base/printable.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/report/report.h"
 
@@ -40,7 +41,7 @@ Exit run_report(const CommonOptions& common, const std::vector<std::filesystem::
     print_json({{"report", page.string()}});
     return Exit::success;
   }
-  print("%s\n", page.string().c_str());
+  print("%s\n", printable_line(page.string()).c_str());
   return Exit::success;
 }
 

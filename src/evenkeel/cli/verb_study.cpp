@@ -7,6 +7,7 @@
 #include "evenkeel/base/cpu_features.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/base/print.h"
+#include "evenkeel/base/printable.h"
 #include "evenkeel/base/system_memory.h"
 #include "evenkeel/base/version.h"
 #include "evenkeel/cli/verb.h"
@@ -158,7 +159,7 @@ Exit print_dry_run(const study::StudyRequest& request, const study::Resources& r
     print_json(out);
     return Exit::success;
   }
-  print("%s\n%zu arms, %zu seeds: %zu runs", request.study.title.c_str(), plan.arms,
+  print("%s\n%zu arms, %zu seeds: %zu runs", printable_line(request.study.title).c_str(), plan.arms,
         request.study.seeds.size(), plan.runs);
   if (plan.cached > 0) print(", %zu of them finished", plan.cached);
   if (plan.search_runs > 0)
@@ -168,9 +169,9 @@ Exit print_dry_run(const study::StudyRequest& request, const study::Resources& r
         with_digits(plan.flops, 3).c_str());
   if (plan.search_runs > 0) print(", and %s to search", with_digits(plan.search_flops, 3).c_str());
   print("\n%s\n", detectable_effect_text(request.study, plan).c_str());
-  print("largest run: %s (%s of memory, %s free here%s)\n", plan.largest_run.c_str(),
-        bytes_text(plan.max_bytes).c_str(), bytes_text(free).c_str(),
-        plan.max_bytes > free ? ": it does not fit" : "");
+  print("largest run: %s (%s of memory, %s free here%s)\n",
+        printable_line(plan.largest_run).c_str(), bytes_text(plan.max_bytes).c_str(),
+        bytes_text(free).c_str(), plan.max_bytes > free ? ": it does not fit" : "");
   return Exit::success;
 }
 
@@ -179,15 +180,16 @@ void print_results(const study::Results& results, const fs::path& folder) {
   for (const auto& verdict : results.verdicts) {
     const auto& claim = *study::claim_of(results, verdict);
     print("%-13s %s%s\n              %s\n", study::to_string(verdict.outcome).c_str(),
-          claim.says.c_str(), verdict.where.empty() ? "" : (" (" + verdict.where + ")").c_str(),
-          study::sentence(results, verdict).c_str());
+          printable_line(claim.says).c_str(),
+          verdict.where.empty() ? "" : (" (" + printable_line(verdict.where) + ")").c_str(),
+          printable_line(study::sentence(results, verdict)).c_str());
   }
   if (results.verdicts.empty()) {
     for (const auto& verdict : results.baseline_verdicts)
-      print("%s\n", study::sentence(results, verdict).c_str());
+      print("%s\n", printable_line(study::sentence(results, verdict)).c_str());
   }
   if (!results.is_complete) print("not all runs are finished; the same command resumes them\n");
-  print("report: %s\n", (folder / "report.html").c_str());
+  print("report: %s\n", printable_line((folder / "report.html").string()).c_str());
 }
 
 /// The verdicts as JSON. "difference", "low" and "high" are arm minus reference with its 95 %

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "evenkeel/base/print.h"
+#include "evenkeel/base/printable.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/verify/verify.h"
 #include "evenkeel/verify/verify_text.h"
@@ -88,7 +89,7 @@ Exit verify_all(const VerifyOptions& options) {
   Tally tally;
   auto results = nlohmann::json::array();
   const auto print_line = [&](const std::string& line) {
-    if (!options.json) print("%s\n", line.c_str());
+    if (!options.json) print("%s\n", printable_line(line).c_str());
   };
   for (const auto& file : options.files) {
     try {

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/printable.h"
 
 namespace evenkeel::verify {
 
@@ -23,8 +24,8 @@ const char* verdict(const Check& check) {
 }
 
 std::string row_of(const Check& check) {
-  return print("  %-58s %8.1e  %8.1e  %s\n", check.quantity.c_str(), check.error, check.tolerance,
-               verdict(check));
+  return print("  %-58s %8.1e  %8.1e  %s\n", printable_line(check.quantity).c_str(), check.error,
+               check.tolerance, verdict(check));
 }
 
 std::size_t failure_count(const std::vector<Check>& checks) {
@@ -46,7 +47,8 @@ std::string verdict_of(const Verification& verification) {
 
 std::string table_of(const Verification& verification) {
   const auto& [file, scheme, precision, totals, tensors] = verification;
-  auto table = text(file, ": scheme ", scheme, ", computed again in ", precision, "\n");
+  auto table =
+      text(printable_line(file), ": scheme ", scheme, ", computed again in ", precision, "\n");
   table += print("  %-58s %8s  %8s\n", "quantity", "error", "allowed");
   for (const auto& check : totals) table += row_of(check);
   for (const auto& check : tensors) table += row_of(check);
