@@ -31,5 +31,18 @@ target_compile_definitions(evenkeel::torch INTERFACE FMT_HEADER_ONLY=1)
 target_link_directories(evenkeel::torch INTERFACE ${EVENKEEL_TORCH}/lib)
 # libtorch is 8 kB that say "torch is here"; what is used lies in the other two.
 target_link_libraries(evenkeel::torch INTERFACE torch_cpu c10)
+
+# A LibTorch of the checkout is found relative to the program, so that a moved checkout works.
+file(REAL_PATH "${EVENKEEL_TORCH}/lib" TORCH_RUNPATH)
+file(REAL_PATH "${PROJECT_BINARY_DIR}" REAL_BUILD)
+file(REAL_PATH "${PROJECT_SOURCE_DIR}" REAL_SOURCE)
+cmake_path(IS_PREFIX REAL_SOURCE "${TORCH_RUNPATH}" TORCH_INSIDE)
+cmake_path(IS_PREFIX REAL_SOURCE "${REAL_BUILD}" BUILD_INSIDE)
+if(TORCH_INSIDE AND BUILD_INSIDE)
+  file(RELATIVE_PATH TORCH_RUNPATH "${REAL_BUILD}" "${TORCH_RUNPATH}")
+  string(PREPEND TORCH_RUNPATH "$ORIGIN/")
+endif()
+set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)  # this entry alone: CMake's own is absolute
+set(CMAKE_INSTALL_RPATH "${TORCH_RUNPATH}")
 target_link_options(evenkeel::torch INTERFACE
-  -Wl,-rpath,${EVENKEEL_TORCH}/lib -Wl,--disable-new-dtags)
+  -Wl,--enable-new-dtags -Wl,-rpath-link,${EVENKEEL_TORCH}/lib)

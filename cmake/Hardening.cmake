@@ -1,0 +1,13 @@
+# Protections against memory errors, for every target; tools/check_elf.py checks the built program.
+#
+# A sanitizer replaces them, and _FORTIFY_SOURCE needs an optimized build: EK_HARDENING=OFF is for both.
+option(EK_HARDENING "Stack protector, checked C and C++ library calls, read-only relocations" ON)
+include(CheckPIESupported)
+check_pie_supported(LANGUAGES CXX)
+if(EK_HARDENING)
+  # -U first: some distributions define _FORTIFY_SOURCE themselves.
+  add_compile_options(-fstack-protector-strong -fcf-protection
+                      "$<$<NOT:$<CONFIG:Debug>>:SHELL:-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3>")
+  add_compile_definitions(_GLIBCXX_ASSERTIONS)
+  add_link_options(-Wl,-z,relro,-z,now -Wl,-z,noexecstack)
+endif()
