@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The disk fills up at a random instant, and is freed again or not.
 
-As root on a small tmpfs, else with a limit of file sizes. The program ends with 0 or 74 (after SIGTERM, if it
-waits for space), loses no acknowledged checkpoint and no record in silence, and the next call completes the run.
+As root on a small tmpfs, else with a limit of file sizes. If the disk is freed, the run completes, also after its
+last step; else it ends with 0 or 74 after SIGTERM. It loses no acknowledged checkpoint and no record in silence,
+and the next call completes the run.
 """
 import os
 import subprocess
@@ -47,7 +48,7 @@ def fill(disk, left):
 def filled_run(context, disk, chance):
     """The end of a run whose disk fills up."""
     begin, left = chance.uniform(0.2, 1.2), chance.choice(LEFT)
-    freed = chance.uniform(0.05, 0.5) if chance.random() < 0.5 else None
+    freed = chance.choice([None, chance.uniform(0.05, 0.5), chance.uniform(2, 3)])
 
     def act(process):
         harness.wait_until(lambda: False, process, begin)
@@ -55,13 +56,14 @@ def filled_run(context, disk, chance):
         if freed is not None:
             harness.wait_until(lambda: False, process, freed)
             (disk / "filler").unlink(missing_ok=True)
-        faults.stopped_if_waiting(process)
-    return context.run("train", "--run", disk / "run", *context.settings(**SETTINGS), act=act)
+        faults.stopped_if_waiting(process, faults.PATIENCE if freed is None else harness.HANG / 2)
+    done = context.run("train", "--run", disk / "run", *context.settings(**SETTINGS), act=act)
+    return done, freed is not None
 
 
 def judged(context, run, done):
     """Complaints about a run that met a full disk."""
-    yield from harness.complaints_of(done, {0, 74}, one_line=False)
+    yield from harness.complaints_of(done, {0, 74}, one_line=False, waited=harness.HANG)
     yield from harness.lost(run, reader.acknowledged(done.err))
     if done.code == 0 and STEPS in program.saved_steps(run):
         records = program.metrics(run) == program.metrics(context.whole(**SETTINGS))
@@ -90,8 +92,10 @@ def full(context):
         if not mounted(disk):
             raise RuntimeError("tmpfs cannot be mounted")
         try:
-            done = filled_run(context, disk, chance)
+            done, freed = filled_run(context, disk, chance)
             yield from judged(context, disk / "run", done)
+            if freed and reader.acknowledged(done.err) >= 0 and STEPS not in program.saved_steps(disk / "run"):
+                yield f"the disk was freed, and the run ended with {done.code} before its last step: {done.last_line()}"
             (disk / "filler").unlink(missing_ok=True)
             yield from completed(context, disk / "run")
         finally:

@@ -93,9 +93,9 @@ def points(context):
     return chance.sample(distinct, min(60, len(distinct)))
 
 
-def stopped_if_waiting(process):
-    """SIGTERM for a program that waits for space."""
-    if not harness.wait_until(lambda: False, process, PATIENCE):
+def stopped_if_waiting(process, patience=PATIENCE):
+    """SIGTERM for a program that waits for space. \param patience  seconds"""
+    if not harness.wait_until(lambda: False, process, patience):
         harness.send(process, signal.SIGTERM)
 
 
@@ -124,7 +124,7 @@ def fault(context, start, number, kind, for_good):
         call = " ".join(calls[start][number - 1])
         complaints = []
         if not (kind == "kill" and done.code == -9):
-            complaints += harness.complaints_of(done, {0, 74, 75}, one_line=False)
+            complaints += harness.complaints_of(done, {0, 74, 75}, one_line=False, waited=PATIENCE)
         complaints += harness.lost(run, reader.acknowledged(done.err, before))
         finished = "stopped" not in done.err and "go on with" not in done.err
         if done.code == 0 and kind != "kill" and finished:

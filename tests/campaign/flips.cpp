@@ -30,7 +30,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kBits = 8, kPage = 4096, kMostShown = 20;
+constexpr std::size_t kBits = 8, kPage = 4096, kMostShown = 20, kBetweenChecks = 500;
 
 /// A file of the checkpoint: its bytes, and a descriptor to change it in place.
 class Target {
@@ -92,13 +92,16 @@ class Flips {
          {"MANIFEST.json", "state.json", "model.safetensors", "optimizer.safetensors"}) {
       targets_.emplace_back(run_ / "checkpoints/step-00000004" / name);
     }
-    EK_ASSERT(store::newest_checkpoint(run_).found.has_value());
+    check_intact();
   }
 
   const std::vector<Target>& targets() const { return targets_; }
   std::size_t tried() const { return tried_; }
   const std::vector<std::string>& complaints() const { return complaints_; }
   std::size_t below(std::size_t limit) { return random_() % limit; }
+
+  /// The repaired checkpoint is found: otherwise each damage would count as detected.
+  void check_intact() const { EK_ASSERT(store::newest_checkpoint(run_).found.has_value()); }
 
   /// One damage, if it belongs to this shard: `damage` and `repair` change the file.
   void judge(const std::string& what, const std::function<void()>& damage,
@@ -113,6 +116,7 @@ class Flips {
       complain(text("exit code 70: ", what, ": ", error.what()));
     }
     repair();
+    if (tried_ % kBetweenChecks == 0) check_intact();
   }
 
   void flip(const Target& target, std::size_t bit) {
@@ -230,6 +234,7 @@ int run(const fs::path& folder, std::uint64_t seed, std::size_t shard, std::size
   Flips flips(folder, seed, shard, of);
   damage_otherwise(flips);
   flip_bits(flips, most, kOthers);
+  flips.check_intact();
   std::string list;
   for (const auto& each : flips.complaints())
     list += (list.empty() ? "" : ", ") + json_string(each);

@@ -14,6 +14,7 @@ import harness
 TARGETS = re.compile(r'^ +\{"(\w+)", Grammar::', re.MULTILINE)
 EXTRA = {"config": "presets", "scheme": "schemes", "study": "studies"}
 MOST_BYTES = 65536
+STACK = 1024  # KiB: inputs of this size show a recursion without a limit
 EXECUTIONS = 10**9  # of all targets together, at the level "release"
 UNITS = re.compile(r"stat::number_of_executed_units: (\d+)")
 FAILURE = re.compile(r"^(?:==\d+==)? ?(?:ERROR|exit code 70|SUMMARY).*|^.*runtime error:.*", re.MULTILINE)
@@ -51,9 +52,9 @@ def command_of(context, fuzzer, target, folder):
     corpora = [folder / "new", here / target]
     if target in EXTRA:
         corpora.append(harness.ROOT / EXTRA[target])
-    return [fuzzer, f"--target={target}", f"--folder={folder}/files", f"--checkpoint={here}/checkpoint",
+    return ["/bin/sh", "-c", f'ulimit -s {STACK}; exec "$@"', "sh", fuzzer, f"--target={target}", f"--folder={folder}/files", f"--checkpoint={here}/checkpoint",
             f"-seed={context.seed}", f"-timeout={harness.MOST_SECONDS}", f"-rss_limit_mb={harness.MOST_MEGABYTES}",
-            f"-max_len={MOST_BYTES}", f"-artifact_prefix={folder}/", "-print_final_stats=1", *limit_of(context),
+            f"-max_len={MOST_BYTES}", "-len_control=0", f"-artifact_prefix={folder}/", "-print_final_stats=1", *limit_of(context),
             *filter(os.path.isdir, corpora)]
 
 

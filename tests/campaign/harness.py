@@ -68,7 +68,7 @@ def control_bytes(text):
     return ascii(found[0]) if found else ""
 
 
-def complaints_of(done, codes, one_line=True):
+def complaints_of(done, codes, one_line=True, waited=0):
     """What is wrong with the end of a call that had bad input or a failing machine.
 
     \\param codes     exit codes that fit; others are complaints even where they are documented
@@ -85,7 +85,7 @@ def complaints_of(done, codes, one_line=True):
         yield f"undocumented exit code {done.code}: {done.last_line()}"
     elif done.code not in codes:
         yield f"exit code {done.code}, wanted {sorted(codes)}: {done.last_line()}"
-    if done.seconds > MOST_SECONDS:
+    if done.seconds > MOST_SECONDS + waited:
         yield f"took {done.seconds:.0f} s"
     if done.megabytes > MOST_MEGABYTES:
         yield f"took {done.megabytes:.0f} MB"

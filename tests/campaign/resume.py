@@ -20,10 +20,10 @@ def changed(steps, precision, width):
 
 
 def state_differences(run, whole, step, what):
-    """Complaints about another state than that of one thread without a resume."""
-    for name, content in program.state_at(whole, step).items():
-        if program.state_at(run, step)[name] != content:
-            yield f"{what}: {name} of step {step} differs"
+    """A complaint about another state than that of one thread without a resume, or none."""
+    ours, theirs = program.state_at(run, step), program.state_at(whole, step)
+    differing = [name for name, content in theirs.items() if ours[name] != content]
+    return [f"{what}: {', '.join(differing)} of step {step} differ"] if differing else []
 
 
 def resumed(context, arguments, whole, folder, step, steps):
@@ -36,9 +36,11 @@ def resumed(context, arguments, whole, folder, step, steps):
     if done.code != 0:
         yield f"resume from step {step} ends with {done.code}: {done.last_line()}"
         return
-    yield from state_differences(run, whole, steps, f"resume from step {step}")
+    found = state_differences(run, whole, steps, f"resume from step {step}")
     if program.metrics(run) != program.metrics(whole):
-        yield f"resume from step {step}: metrics.jsonl differs"
+        found.append(f"resume from step {step}: metrics.jsonl differs")
+    if found:
+        yield "; ".join(found)
     shutil.rmtree(run)
 
 

@@ -60,7 +60,7 @@ def trial_of(context, name, act):
             act(run / name, victim)
             faults.stopped_if_waiting(process)
         done = context.run("train", "--run", run, *context.settings(**SETTINGS), act=disturb)
-        yield from harness.complaints_of(done, {0, 74}, one_line=False)
+        yield from harness.complaints_of(done, {0, 74}, one_line=False, waited=faults.PATIENCE)
         if victim.read_bytes() != PRECIOUS:
             yield f"the file that {name} links to was changed"
         if name != "checkpoints" and act is not vanish:

@@ -152,17 +152,27 @@ void replace_value(std::string& text, Chance& chance, const std::string& by) {
   text.replace(at, std::min(text.find_first_of(",]}\n", at), text.size()) - at, by);
 }
 
-/// A value inside many brackets, or a key of many parts.
+/// A value inside many brackets, or a key of many parts; a quarter of them thousands of levels
+/// deep.
 std::string deep(Chance& chance) {
-  const auto depth = chance.below(4) == 0 ? chance.below(20000) : chance.below(100);
-  const std::array<std::string, 4> opens = {"[", "{\"a\":", "{a=", "a."};
-  const std::array<std::string, 4> closes = {"]", "}", "}", ""};
+  constexpr std::size_t kShallow = 100, kDeep = 15000;
+  const std::array<std::string, 5> opens = {"[", "{\"a\":", "{a=", "a.", "\"a\"."};
+  const std::array<std::string, 5> closes = {"]", "}", "}", "", ""};
   const auto kind = chance.below(opens.size());
+  const auto depth = chance.below(chance.below(4) == 0 ? kDeep : kShallow);
   std::string text;
   for (std::size_t i = 0; i < depth; ++i) text += opens.at(kind);
-  text += kind == 3 ? "a = 1" : "1";
+  text += closes.at(kind).empty() ? "a = 1\n" : "1";
   for (std::size_t i = 0; i < depth; ++i) text += closes.at(kind);
   return text;
+}
+
+/// Puts a deep value in place of a value, or a deep key at the start of a line.
+void nest(std::string& text, Chance& chance) {
+  const auto value = deep(chance);
+  if (!value.ends_with('\n')) return replace_value(text, chance, value);
+  const auto lines = places_after(text, "\n");
+  text.insert(lines.empty() ? 0 : lines[chance.below(lines.size())], value);
 }
 
 /// Copies, moves or removes a line.
@@ -193,7 +203,7 @@ std::string with_other_text(std::string text, Chance& chance, std::size_t most) 
       change_lines(text, chance);
       break;
     case 5:
-      if (chance.below(8) == 0) replace_value(text, chance, deep(chance));
+      if (chance.below(4) == 0) nest(text, chance);
       break;
     case 6: {
       const auto at = chance.below(text.size() + 1);
