@@ -37,11 +37,14 @@ const std::vector<Block>& Model::blocks() const {
   return layers_->blocks;
 }
 
-/// The rotary angles of the positions from `first` on.
+/// The rotary angles of the positions from `first` on. The table has all positions of a window; that
+/// of a longer window than kWholeTable grows with the positions in use.
 Rotary Model::rotary(std::int64_t first, std::int64_t positions) const {
-  const auto needed = std::max(first + positions, scheme_.shape.context);
+  constexpr std::int64_t kWholeTable = 65536;
+  const auto needed = first + positions;
   if (!rotary_.cos_sin.defined() || rotary_.cos_sin.size(0) < needed) {
-    rotary_ = Rotary::of(0, needed, scheme_.shape.head_width(), options_.rope_theta,
+    const auto rows = std::min(scheme_.shape.context, std::max(2 * needed, kWholeTable));
+    rotary_ = Rotary::of(0, std::max(needed, rows), scheme_.shape.head_width(), options_.rope_theta,
                          compute_dtype(parameters_->precision()));
   }
   return rotary_.narrow(first, positions);
