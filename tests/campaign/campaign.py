@@ -25,7 +25,7 @@ import table
 
 PARTS = ["kills", "faults", "power_cuts", "file_systems", "disk_full", "vanishing_files", "limits", "locks",
          "flips", "resume", "fuzzing", "signals", "keys", "crashes"]
-MOST_SHOWN = 12  # failures of one part
+MOST_SHOWN = 40  # failures of one part
 
 
 @dataclass

@@ -75,7 +75,7 @@ def complaints_of(done, codes, one_line=True, waited=0):
     \\param one_line  standard error must have at most one line if the call failed
     """
     if done.hung:
-        yield f"did not end within {HANG} s: {done.last_line()}"
+        yield f"was ended after {done.seconds:.0f} s: {done.last_line()}"
         return
     if done.code < 0:
         yield f"ended by signal {-done.code}: {done.last_line()}"
