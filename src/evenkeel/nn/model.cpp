@@ -37,8 +37,8 @@ const std::vector<Block>& Model::blocks() const {
   return layers_->blocks;
 }
 
-/// The rotary angles of the positions from `first` on. The table has all positions of a window; that
-/// of a longer window than kWholeTable grows with the positions in use.
+/// The rotary angles of the positions from `first` on. The table has all positions of a window;
+/// that of a longer window than kWholeTable grows with the positions in use.
 Rotary Model::rotary(std::int64_t first, std::int64_t positions) const {
   constexpr std::int64_t kWholeTable = 65536;
   const auto needed = first + positions;
