@@ -209,37 +209,6 @@ TEST_F(Report, TakesNullForAGap) {
   EXPECT_TRUE(has(text, "No data: metrics.jsonl has no lr"));
 }
 
-TEST_F(Report, SaysWhichRecordsWereLost) {
-  const auto at = run("damaged", "pre_ln", 0.5);
-  write_file(at / "metrics.jsonl", read_file(at / "metrics.jsonl") + "{\"stop\": 1}\nno JSON\n");
-  write_file(
-      at / "health.jsonl",
-      "{\"step\": 6, \"event\": \"records_missing\", \"detail\": \"probes.jsonl: the records of "
-      "step 5 are missing\"}\n");
-  const auto losses = write_report({at}, std::nullopt);
-  EXPECT_EQ(losses, (std::vector<std::string>{
-                        at.string() + ": probes.jsonl: the records of step 5 are missing",
-                        at.string() + ": metrics.jsonl: 2 lines are damaged"}));
-  const auto text = read_file(at / "report.html");
-  EXPECT_TRUE(has(text, "<p class=\"notice\">metrics.jsonl: 2 lines are damaged</p>"));
-  EXPECT_TRUE(has(text, "<p class=\"notice\">probes.jsonl: the records of step 5 are missing</p>"));
-}
-
-TEST_F(Report, FollowsNoLinkInsideARun) {
-  const auto at = run("foreign", "pre_ln", 0.5);
-  const auto mine = at.parent_path() / "mine";
-  write_file(mine, "precious");
-  for (const auto* name : {"sample.txt", "report.html"}) {
-    fs::remove(at / name);
-    fs::create_symlink(mine, at / name);
-  }
-  write_report({at}, std::nullopt);
-  EXPECT_EQ(read_file(mine), "precious");
-  const auto text = read_file(at / "report.html");
-  EXPECT_FALSE(has(text, "precious"));
-  EXPECT_TRUE(has(text, "sample.txt: is a symbolic link"));
-}
-
 TEST_F(Report, RefusesAFolderThatIsNotARuns) {
   const auto at = folder("other");
   try {

@@ -47,7 +47,8 @@ bool is_intact(std::string_view content, const nlohmann::json& saved) {
   if (!saved.is_object() || !saved.contains("size") || !saved.contains("digest")) return true;
   if (!saved["size"].is_number_unsigned() || !saved["digest"].is_string()) return true;
   const auto size = saved["size"].get<std::uint64_t>();
-  return content.size() >= size && digest(content.data(), size) == saved["digest"];
+  return content.size() >= size &&
+         digest(content.data(), size) == saved["digest"].get<std::string>();
 }
 
 /// What a file has lost since the checkpoint.
