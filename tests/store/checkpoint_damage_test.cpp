@@ -137,6 +137,10 @@ TEST_F(DamagedCheckpoint, IsDetectedWhenAnotherProgramWroteTheManifest) {
             "checkpoints/step-00000120: MANIFEST.json is of format 2, but this program "
             "reads 1; skipped");
   put(file, whole);
+  rewrite_manifest(file, [](nlohmann::json& manifest) { manifest["format"] = 1e300; });
+  EXPECT_EQ(reason(),
+            "checkpoints/step-00000120: MANIFEST.json has a number that is no integer; skipped");
+  put(file, whole);
   rewrite_manifest(file, [](nlohmann::json& manifest) { manifest.erase("files"); });
   EXPECT_EQ(reason(),
             "checkpoints/step-00000120: MANIFEST.json does not say what a manifest says; "

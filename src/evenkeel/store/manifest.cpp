@@ -43,15 +43,21 @@ std::string read_json_file(const Directory& folder, const std::string& name) {
   return content;
 }
 
+/// An integer of a manifest. The conversion of a float that int64 cannot hold would be undefined.
+std::int64_t integer(const json& value) {
+  if (value.is_number_integer()) return value.get<std::int64_t>();
+  throw Error(Exit::data, "MANIFEST.json has a number that is no integer");
+}
+
 std::string defect_of_manifest(const std::string& content, const json& manifest,
                                std::int64_t step) {
   if (!manifest.is_object() || text_with_root_digest(manifest) != content)
     return "MANIFEST.json is damaged";
-  const auto format = manifest.at("format").get<int>();
+  const auto format = integer(manifest.at("format"));
   if (format != kFormat) {
     return text("MANIFEST.json is of format ", format, ", but this program reads ", kFormat);
   }
-  const auto written = manifest.at("step").get<std::int64_t>();
+  const auto written = integer(manifest.at("step"));
   if (written != step) return text("MANIFEST.json is of step ", written);
   return "";
 }
@@ -60,7 +66,7 @@ std::string defect_of_file(const Directory& folder, const std::string& name, con
                            CheckLevel level) {
   if (auto defect = defect_of_entry(folder, name); !defect.empty()) return defect;
   InputFile file(folder, name);
-  const auto size = wanted.at("size").get<std::uint64_t>();
+  const auto size = static_cast<std::uint64_t>(integer(wanted.at("size")));
   if (file.size() != size) {
     return text(name, " must have ", size, " bytes, but has ", file.size());
   }
