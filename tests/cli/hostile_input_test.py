@@ -53,7 +53,7 @@ class Trained(program.Case):
             (self.folder / "run" / name).unlink()
             os.mkfifo(self.folder / "run" / name)
         rows = json.loads(self.succeed("runs", ".", "--json")[0])
-        self.assertEqual([row["state"] for row in rows], ["empty"])
+        self.assertEqual([row["state"] for row in rows], ["damaged"])
 
     def test_an_endless_prompt(self):
         with open("/dev/zero", "rb") as zeros:

@@ -104,7 +104,7 @@ TEST(Directory, ReadsNoPipe) {
             "74 " + (root / "pipe").string() + ": must be a regular file, but is a pipe");
   AppendFile file(Directory(root), "pipe");
   EXPECT_EQ(error_of([&] { file.append("a\n"); }),
-            "74 " + (root / "pipe").string() + ": must be a regular file, but is a pipe");
+            "74 " + (root / "pipe").string() + ": must be a regular file, but is not");
 }
 
 TEST(WriteFile, CannotBeRedirectedByAPlantedTemporaryFile) {

@@ -18,7 +18,9 @@ namespace evenkeel {
 namespace {
 
 [[noreturn]] void fail(const std::filesystem::path& path, const char* what, int error) {
-  throw Error(Exit::io, text(path.string(), ": cannot ", what, ": ", std::strerror(error)));
+  const bool is_temporary = error == EMFILE || error == ENFILE || error == ENOMEM;
+  throw Error(is_temporary ? Exit::busy : Exit::io,
+              text(path.string(), ": cannot ", what, ": ", std::strerror(error)));
 }
 
 /// A file descriptor that its destructor closes.
@@ -77,6 +79,12 @@ const char* other_kind(mode_t mode) {
   return "a device";
 }
 
+[[noreturn]] void refuse_link(const std::filesystem::path& path) {
+  throw Error(Exit::io, text(path.string(),
+                             ": is a symbolic link, which is not followed inside a run folder; "
+                             "replace it by what it points to"));
+}
+
 [[noreturn]] void refuse_kind(const std::filesystem::path& path, const char* found) {
   throw Error(Exit::io, text(path.string(), ": must be a regular file, but is ", found));
 }
@@ -86,6 +94,7 @@ int open_regular(int folder, const char* name, int flags, const std::filesystem:
   Descriptor file(::openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags));
   if (file.get() < 0) {
     if (errno == ENXIO) refuse_kind(path, "a socket");
+    if (errno == ELOOP && (flags & O_NOFOLLOW) != 0) refuse_link(path);
     fail(path, "open", errno);
   }
   struct stat status{};
