@@ -151,7 +151,7 @@ extern "C" void on_library_exit(int status, void* /*unused*/) {
 /// The loader calls it before the constructors of the libraries, which take most of the time before
 /// main().
 [[gnu::section(".preinit_array"),
-  gnu::used]] void (*const before_constructors)() = train::hold_signals;
+  gnu::used]] void (*const kBeforeConstructors)() = train::hold_signals;
 
 }  // namespace
 
