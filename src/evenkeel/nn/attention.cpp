@@ -12,6 +12,7 @@
 #include "evenkeel/nn/observer.h"
 #include "evenkeel/ops/attention/causal_attention.h"
 #include "evenkeel/ops/attention/qkv_norm_rope.h"
+#include "evenkeel/ops/linear/deterministic_matmul.h"
 #include "evenkeel/ops/norms/affine.h"
 
 namespace evenkeel::nn {
@@ -29,9 +30,10 @@ at::Tensor explicit_attention(const AttentionInputs& inputs) {
 
   // From bfloat16, scores of 64 or more would be rounded to quarters and worse before exp().
   const auto wide = q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-  const auto grouped = q.unflatten(1, {kv_heads, group}).to(wide);  // [B, kv, g, T, dk]
-  const auto keys = k.unsqueeze(2).to(wide).transpose(-1, -2);      // [B, kv, 1, dk, S]
-  auto scores = at::matmul(grouped * scale, keys);                  // [B, kv, g, T, S]
+  const auto batch = q.size(0) * kv_heads;
+  const auto grouped = q.to(wide).reshape({batch, group * queries, -1});
+  const auto keys = k.to(wide).reshape({batch, positions, -1}).transpose(-1, -2);
+  auto scores = ops::deterministic_matmul(grouped * scale, keys).view({-1, kv_heads, group, queries, positions});
   if (softcap) scores = at::tanh(scores / *softcap) * *softcap;
   const auto ones = at::ones({queries, positions}, q.options().dtype(at::kBool));
   const auto future = ones.triu(positions - queries + 1);
@@ -43,7 +45,9 @@ at::Tensor explicit_attention(const AttentionInputs& inputs) {
     scores = scores.masked_fill(earlier.unsqueeze(1).unsqueeze(1), kNever);
   }
   const auto weights = at::softmax(scores, -1).to(q.scalar_type());
-  return at::matmul(weights, v.unsqueeze(2)).flatten(1, 2);
+  return ops::deterministic_matmul(weights.view({batch, group * queries, positions}),
+                     v.reshape({batch, positions, -1}))
+      .view(q.sizes());
 }
 
 /// norm(x), or x without a norm. \param x  [B, T, heads, dk]

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "evenkeel/ops/attention/causal_attention.h"
+#include "evenkeel/ops/linear/deterministic_matmul.h"
 
 namespace evenkeel::nn {
 
@@ -39,7 +40,7 @@ Tile tile_of(const at::Tensor& q, const at::Tensor& k, const at::Tensor& documen
     const auto from = document_starts.narrow(0, first, count).unsqueeze(1);
     masked = masked.logical_or(at::arange(visible, document_starts.options()) < from);
   }
-  return {at::matmul(queries, keys.t()), masked};
+  return {ops::deterministic_linear(queries, keys), masked};
 }
 
 /// Calls `visit` with the scores of all queries, tile by tile.

@@ -14,6 +14,7 @@
 #include "evenkeel/nn/parameters.h"
 #include "evenkeel/ops/common/reference.h"
 #include "evenkeel/ops/linear/linear_cross_entropy.h"
+#include "evenkeel/ops/linear/deterministic_matmul.h"
 
 namespace evenkeel::nn {
 
@@ -114,7 +115,7 @@ const Parameter& Model::head() const {
 }
 
 at::Tensor Model::logits(const at::Tensor& x) const {
-  auto y = at::linear(x, head().value.narrow(0, 0, options_.vocabulary))
+  auto y = ops::deterministic_linear(x, head().value.narrow(0, 0, options_.vocabulary))
                .to(master_dtype(parameters_->precision()));
   y = layers_->logits_scale(y);
   const auto softcap = value_of(layers_->logits_softcap);

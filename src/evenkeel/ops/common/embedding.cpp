@@ -3,6 +3,7 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/embedding.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 
 #include "evenkeel/ops/common/operands.h"
@@ -28,7 +29,9 @@ class EmbeddingFunction : public torch::autograd::Function<EmbeddingFunction> {
     ctx->save_for_backward({ids});
     ctx->saved_data["rows"] = weight.sym_size(0);
     if (*gradient_buffer) ctx->saved_data["gradient_buffer"] = saved_value(*gradient_buffer);
-    return at::embedding(weight, ids);
+    static const auto op =
+        registered_operator<EmbeddingSignature>("evenkeel::embedding_forward");
+    return op.call(weight, ids);
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& upstream) {
@@ -65,6 +68,17 @@ Tensor embedding_autograd(const Tensor& weight, const Tensor& ids) {
   return embedding_with_buffer(weight, ids, {});
 }
 
+Tensor embedding_forward(const Tensor& weight, const Tensor& ids) {
+  return at::embedding(weight, ids);
+}
+
+/// LibTorch's embedding has no meta function in C++, only one in Python.
+Tensor embedding_forward_meta(const Tensor& weight, const Tensor& ids) {
+  auto sizes = ids.sym_sizes().vec();
+  sizes.push_back(weight.sym_size(1));
+  return at::empty_symint(sizes, weight.options());
+}
+
 void add_embedding_gradient_meta(const Tensor& /*gradient*/, const Tensor& /*dy*/,
                                  const Tensor& /*ids*/) {}
 
@@ -85,6 +99,7 @@ void add_embedding_gradient(const Tensor& gradient, const Tensor& dy, const Tens
 
 TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
   m.def("embedding(Tensor weight, Tensor ids) -> Tensor");
+  m.def("embedding_forward(Tensor weight, Tensor ids) -> Tensor");
   m.def("add_embedding_gradient_(Tensor(a!) gradient, Tensor dy, Tensor ids) -> ()");
 }
 
@@ -92,11 +107,21 @@ TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
   m.impl("embedding", embedding_autograd);
 }
 
+TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
+  m.impl("embedding_forward", embedding_forward);
+}
+
+TORCH_LIBRARY_IMPL(evenkeel, CUDA, m) {
+  m.impl("embedding_forward", embedding_forward);
+}
+
 TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
+  m.impl("embedding_forward", embedding_forward_meta);
   m.impl("add_embedding_gradient_", add_embedding_gradient_meta);
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
+  m.impl("embedding_forward", autograd_not_implemented());
   m.impl("add_embedding_gradient_", autograd_not_implemented());
 }
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/ops/linear/linear.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/addmm.h>
-#include <ATen/ops/linear.h>
-#include <ATen/ops/mm.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "evenkeel/ops/common/saved_value.h"
+#include "evenkeel/ops/linear/deterministic_matmul.h"
 
 namespace evenkeel::ops {
 
@@ -28,13 +27,16 @@ bool is_unshared(const at::Tensor& gradient) {
          gradient.storage().use_count() == 1 && gradient.is_contiguous();
 }
 
-/// dx = dy w, or dx = dresidual + dy w in one addmm.
+/// dx = dy w, or dx = dresidual + dy w, rounded once unless the gradient is differentiable itself.
 at::Tensor input_gradient(const at::Tensor& rows, const at::Tensor& w,
                           const at::Tensor& dresidual) {
-  if (!dresidual.defined()) return rows.mm(w);
+  if (!dresidual.defined()) return deterministic_matmul(rows, w);
   const bool in_place = is_unshared(dresidual);
   const auto flat = dresidual.reshape({-1, w.size(1)});
-  return in_place ? flat.addmm_(rows, w) : flat.addmm(rows, w);
+  if (at::GradMode::is_enabled()) return flat + deterministic_matmul(rows, w);
+  auto sum = in_place ? flat : flat.clone(at::MemoryFormat::Contiguous);
+  deterministic_matmul_out(sum, rows, w, /*is_added=*/true);
+  return sum;
 }
 
 class LinearFunction : public torch::autograd::Function<LinearFunction> {
@@ -45,7 +47,7 @@ class LinearFunction : public torch::autograd::Function<LinearFunction> {
     ctx->save_for_backward({w, activation->recompute ? activation->saved : x});
     ctx->saved_data["context"] =
         saved_value(LinearContext{activation->recompute, *gradient_buffer});
-    auto y = at::linear(x, w);
+    auto y = deterministic_linear(x, w);
     return activation->residual_out == nullptr ? tensor_list{y} : tensor_list{y, x};
   }
 
@@ -77,7 +79,7 @@ class LinearFunction : public torch::autograd::Function<LinearFunction> {
 
 at::Tensor weight_gradient(const GradientBuffer& gradient_buffer, const at::Tensor& dy,
                            const at::Tensor& x) {
-  if (!gradient_buffer) return dy.t().mm(x);
+  if (!gradient_buffer) return deterministic_matmul(dy.t(), x);
   gradient_buffer.accumulate_weight_gradient(dy, x);
   return {};
 }
@@ -87,7 +89,7 @@ at::Tensor linear(const Activation& x, const at::Tensor& w, const GradientBuffer
   const bool is_plain = !x.recompute && !gradient_buffer && x.residual_out == nullptr;
   if (is_plain || !needs_gradient) {
     if (x.residual_out != nullptr) *x.residual_out = x.value;
-    return at::linear(x.value, w);
+    return deterministic_linear(x.value, w);
   }
   const auto made = LinearFunction::apply(x.value, w, &x, &gradient_buffer);
   if (x.residual_out != nullptr) *x.residual_out = made[1];

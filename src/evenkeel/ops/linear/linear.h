@@ -18,7 +18,7 @@ struct Activation {
   at::Tensor value;         // [..., columns]
   at::Tensor saved;         // the argument of `recompute`; undefined if the value itself is saved
   Recomputation recompute;  // called in the backward pass, without gradients
-  /// Output: the value for the residual connection. One addmm of the backward pass then computes
+  /// Output: the value for the residual connection. One product of the backward pass then computes
   /// the sum of its gradient and that of the layer (`return_residual` of flash-attn's FusedDense).
   /// May be null.
   at::Tensor* residual_out = nullptr;
@@ -28,7 +28,7 @@ struct Activation {
       : value(std::move(now)), saved(std::move(from)), recompute(std::move(again)) {}
 };
 
-/// x W^T. Gradients have the bits of at::linear(), except with `residual_out`, where the sum of two
+/// x W^T, as at::linear(), by the products of ops/linear/deterministic_matmul.h. With `residual_out` the sum of two
 /// gradients is rounded once.
 ///
 /// For an activation with `recompute`, only Activation::saved is saved for the backward pass. This

@@ -5,7 +5,6 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/mm.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 #include "evenkeel/ops/common/registration.h"
 #include "evenkeel/ops/common/saved_value.h"
 #include "evenkeel/ops/linear/linear_cross_entropy_chunk.h"
+#include "evenkeel/ops/linear/deterministic_matmul.h"
 #include "evenkeel/ops/linear/weight_gradient.h"
 
 namespace evenkeel::ops {
@@ -47,22 +47,7 @@ Tensor fixed_order_sum(const Tensor& losses) {
   return rows.view({-1, kRow}).sum(1).sum(0);
 }
 
-/// x w^T. On the CPU a product of bfloat16 with tens of thousands of columns is slower than its
-/// slices are.
-void logits_out(const Tensor& x, const Tensor& weight, Tensor& logits) {
-  constexpr std::int64_t kColumns = 2048;
-  if (!x.is_cpu() || x.scalar_type() != at::kBFloat16) {
-    at::mm_out(logits, x, weight.t());
-    return;
-  }
-  for (std::int64_t first = 0; first < weight.size(0); first += kColumns) {
-    const auto here = std::min(kColumns, weight.size(0) - first);
-    auto columns = logits.narrow(1, first, here);
-    at::mm_out(columns, x, weight.narrow(0, first, here).t());
-  }
-}
-
-/// On every device: the products are LibTorch's, the rows between them ours.
+/// On every device: products by deterministic_matmul(), the rows between them by a kernel.
 /// \param for_x    whether the gradient of x is required
 /// \param dweight  undefined if the gradient of weight is not required
 Tensor2 forward_and_gradient(const Tensor& x, const Tensor& weight, const Tensor& targets,
@@ -89,14 +74,13 @@ Tensor2 forward_and_gradient(const Tensor& x, const Tensor& weight, const Tensor
   for (std::int64_t first = 0; first < count; first += tokens) {
     const auto here = std::min(tokens, count - first);
     const auto part = x.narrow(0, first, here);
-    auto logits = buffer.narrow(0, 0, here);
-    logits_out(part, vocabulary_weight, logits);
+    const auto logits = buffer.narrow(0, 0, here);
+    deterministic_matmul_out(logits, part, vocabulary_weight.t());
     losses.narrow(0, first, here)
         .copy_(cross_entropy_rows.call(logits, targets.narrow(0, first, here), scale, softcap,
                                        for_x || for_weight));
     if (for_x) {
-      auto dx_part = dx.narrow(0, first, here);
-      at::mm_out(dx_part, logits, vocabulary_weight);
+      deterministic_matmul_out(dx.narrow(0, first, here), logits, vocabulary_weight);
     }
     if (for_weight) {
       add_weight_gradient(dweight.narrow(0, 0, vocabulary), logits, part, /*is_first=*/first == 0);

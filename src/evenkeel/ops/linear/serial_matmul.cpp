@@ -10,6 +10,7 @@
 #include "evenkeel/kernels/cpu/amx/gemm_amx.h"
 #include "evenkeel/ops/common/cpu_adapter.h"
 #include "evenkeel/ops/common/operands.h"
+#include "evenkeel/ops/common/serial_libraries.h"
 #include "evenkeel/ops/linear/weight_gradient.h"
 
 namespace evenkeel::ops {
@@ -72,6 +73,7 @@ void serial_matmul_out(const Tensor& y, const Tensor& x, const Tensor& w) {
     return gemm_amx(args, scratch_buffer(args.scratch()).mutable_data_ptr());
   }
 #endif
+  const SerialLibraries one_thread;
   const auto rows = zero_padded_rows(x);
   if (rows.is_same(x)) {
     auto out = y;
@@ -85,8 +87,17 @@ void serial_add_weight_gradient(const Tensor& sum, const Tensor& dy, const Tenso
                                 bool is_first) {
   EK_ASSERT(dy.dim() == 2 && x.dim() == 2 && dy.size(0) == x.size(0) &&
             is_matrix(sum, dy.size(1), x.size(1)) && dy.scalar_type() == x.scalar_type());
+  const SerialLibraries one_thread;
   if (uses_amx_weight_gradient(sum, dy)) return add_weight_gradient(sum, dy, x, is_first);
-  add_weight_gradient(sum, zero_padded_rows(dy), zero_padded_rows(x), is_first);
+  auto out = sum;
+  if (sum.scalar_type() != dy.scalar_type()) {
+    const auto product = at::mm(zero_padded_rows(dy).t(), zero_padded_rows(x));
+    is_first ? out.copy_(product) : out.add_(product);
+  } else if (is_first) {
+    at::mm_out(out, zero_padded_rows(dy).t(), zero_padded_rows(x));
+  } else {
+    out.addmm_(zero_padded_rows(dy).t(), zero_padded_rows(x));
+  }
 }
 
 }  // namespace evenkeel::ops

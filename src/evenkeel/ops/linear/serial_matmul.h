@@ -3,8 +3,8 @@
 
 #include <ATen/core/Tensor.h>
 
-/// Single-threaded matmul for callers that parallelize themselves: inside a parallel region the
-/// calling thread computes it. bfloat16 on a CPU with AMX uses gemm_amx(), all else LibTorch.
+/// Single-threaded matmul for callers that parallelize themselves: the calling thread computes it.
+/// bfloat16 on a CPU with AMX uses gemm_amx(), all else LibTorch with SerialLibraries.
 namespace evenkeel::ops {
 
 /// True if matmuls of the dtype and device of x use gemm_amx(), where the bits of a row of the

@@ -2,12 +2,11 @@
 #include "evenkeel/ops/linear/swiglu_linear.h"
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/linear.h>
-#include <ATen/ops/mm.h>
 
 #include "evenkeel/ops/common/registration.h"
 #include "evenkeel/ops/common/saved_value.h"
 #include "evenkeel/ops/linear/linear.h"
+#include "evenkeel/ops/linear/deterministic_matmul.h"
 #include "evenkeel/ops/linear/swiglu.h"
 
 namespace evenkeel::ops {
@@ -26,7 +25,7 @@ class SwigluLinearFunction : public torch::autograd::Function<SwigluLinearFuncti
                         const GradientBuffer* gradient_buffer) {
     ctx->save_for_backward({up_gate, w});
     if (*gradient_buffer) ctx->saved_data["gradient_buffer"] = saved_value(*gradient_buffer);
-    return at::linear(swiglu(up_gate), w);
+    return deterministic_linear(swiglu(up_gate), w);
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& upstream) {
@@ -37,7 +36,7 @@ class SwigluLinearFunction : public torch::autograd::Function<SwigluLinearFuncti
     const auto rows = upstream.front().reshape_symint({-1, w.sym_size(0)});
     Tensor hidden, dup_gate, dw;
     if (ctx->needs_input_grad(0)) {
-      hidden = rows.mm(w);  // its gradient, until the next line
+      hidden = deterministic_matmul(rows, w);  // its gradient, until the next line
       dup_gate = swiglu_backward_(hidden, up_gate.reshape_symint({-1, up_gate.sym_size(-1)}));
       dup_gate = dup_gate.view_as(up_gate);
     } else {

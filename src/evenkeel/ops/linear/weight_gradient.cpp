@@ -3,9 +3,7 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/addmm.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/mm.h>
 
 #include <algorithm>
 
@@ -14,6 +12,7 @@
 #include "evenkeel/ops/common/cpu_adapter.h"
 #include "evenkeel/ops/common/operands.h"
 #include "evenkeel/ops/common/registration.h"
+#include "evenkeel/ops/linear/deterministic_matmul.h"
 #include "evenkeel/ops/linear/serial_matmul.h"
 
 namespace evenkeel::ops {
@@ -45,15 +44,12 @@ void weight_gradient_check(const Tensor& sum, const Tensor& dy, const Tensor& x)
 void add_weight_gradient_by_mm(const Tensor& sum, const Tensor& dy, const Tensor& x,
                                bool is_first) {
   weight_gradient_check(sum, dy, x);
-  bump_version(sum);
   if (sum.scalar_type() != dy.scalar_type()) {
-    const auto product = at::mm(dy.t(), x);
+    bump_version(sum);
+    const auto product = deterministic_matmul(dy.t(), x);
     is_first ? sum.copy_(product) : sum.add_(product);
-  } else if (is_first) {
-    auto out = sum;
-    at::mm_out(out, dy.t(), x);
   } else {
-    sum.addmm_(dy.t(), x);
+    deterministic_matmul_out(sum, dy.t(), x, /*is_added=*/!is_first);
   }
 }
 

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ATen/Parallel.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/mm.h>
+#include <torch/library.h>
+
+#include <algorithm>
+
+#include "evenkeel/kernels/reduction_order.h"
+#include "evenkeel/ops/common/operands.h"
+#include "evenkeel/ops/common/serial_libraries.h"
+#include "evenkeel/ops/linear/deterministic_matmul.h"
+#include "evenkeel/ops/linear/deterministic_matmul_blocks.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+
+/// One block of y by one thread of the library. All are matrices of one batch entry.
+void matmul_block(const Tensor& y, const Tensor& x, const Tensor& w, bool is_added) {
+  auto out = y;
+  is_added ? out.addmm_(x, w) : at::mm_out(out, x, w);
+}
+
+/// \param y, x, w  with a batch axis
+void matmul_in_blocks(const Tensor& y, const Tensor& x, const Tensor& w, bool is_added) {
+  const auto size = matmul_block_size(y.size(1), y.size(2), x.size(2));
+  const auto row_blocks = kernels::blocks_of(y.size(1), size.rows);
+  const auto column_blocks = kernels::blocks_of(y.size(2), size.columns);
+  const auto blocks = y.size(0) * row_blocks * column_blocks;
+  const auto multiply = [&](std::int64_t block) {
+    const auto b = block / (row_blocks * column_blocks);
+    const auto row = block / column_blocks % row_blocks * size.rows;
+    const auto column = block % column_blocks * size.columns;
+    const auto rows = std::min(size.rows, y.size(1) - row);
+    const auto columns = std::min(size.columns, y.size(2) - column);
+    matmul_block(y.select(0, b).narrow(0, row, rows).narrow(1, column, columns),
+                 x.select(0, b).narrow(0, row, rows), w.select(0, b).narrow(1, column, columns),
+                 is_added);
+  };
+  const auto multiply_all = [&](std::int64_t begin, std::int64_t end) {
+    const SerialLibraries one_thread;
+    const at::AutoDispatchBelowADInplaceOrView below_autograd;  // of this thread
+    for (auto block = begin; block < end; ++block) multiply(block);
+  };
+  if (blocks == 1) return multiply_all(0, 1);
+  at::parallel_for(0, blocks, /*grain_size=*/1, multiply_all);
+}
+
+/// Rounds up to whole register tiles of the libraries: then a value mostly has the bits that it has
+/// in a product without blocks.
+std::int64_t multiple_of_tile(std::int64_t size) {
+  constexpr std::int64_t kTile = 32;
+  return kernels::blocks_of(size, kTile) * kTile;
+}
+
+void matmul_out_cpu(const Tensor& y, const Tensor& x, const Tensor& w, bool is_added) {
+  check_matmul_out(y, x, w);
+  bump_version(y);
+  if (y.dim() == 3) return matmul_in_blocks(y, x, w, is_added);
+  matmul_in_blocks(y.unsqueeze(0), x.unsqueeze(0), w.unsqueeze(0), is_added);
+}
+
+}  // namespace
+
+MatmulBlockSize matmul_block_size(std::int64_t rows, std::int64_t columns, std::int64_t depth) {
+  constexpr std::int64_t kShortest = 64;            // of a side
+  constexpr double kSmall = 16e6, kLarge = 256e6;   // floating-point operations of a block
+  constexpr std::int64_t kMany = 16;                // blocks; products of more have larger ones
+  std::int64_t blocks = 1;
+  MatmulBlockSize size{rows, columns};
+  const auto work = [&] {
+    return 2 * static_cast<double>(size.rows) * static_cast<double>(size.columns) *
+           static_cast<double>(depth);
+  };
+  while (work() > (blocks < kMany ? kSmall : kLarge)) {
+    auto& longer = size.rows >= size.columns ? size.rows : size.columns;
+    if (longer < 2 * kShortest) break;
+    longer = multiple_of_tile(kernels::blocks_of(longer, 2));
+    blocks *= 2;
+  }
+  return size;
+}
+
+TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
+  m.impl("deterministic_matmul_out_", matmul_out_cpu);
+}
+
+}  // namespace evenkeel::ops
