@@ -56,10 +56,10 @@ struct OperatorCase {
   Function formula = {};  // plain tensor operations, in double
   Tolerance tolerance = {};
   std::vector<Refusal> refusals = {};
-  std::int64_t rows = 70;                   // n for values and gradients: two blocks of 64 rows
-  std::int64_t rows_of_threads = 1000;      // n for the comparison of thread counts
-  std::vector<int> threads = {2, 3, 4, 8};  // each is compared with one thread
-  bool has_gradient = true;                 // and refuses a second derivative
+  std::int64_t rows = 70;               // n for values and gradients: two blocks of 64 rows
+  std::int64_t rows_of_threads = 1000;  // n for the comparison of thread counts
+  std::vector<int> threads = {2, 3, 4, 5, 8, 16};  // each is compared with one thread
+  bool has_gradient = true;                        // and refuses a second derivative
   bool takes_strides = true;
   bool takes_empty = true;
   bool takes_meta = true;

@@ -8,6 +8,7 @@
 #include "evenkeel/base/print.h"
 #include "evenkeel/cli/probe.h"
 #include "evenkeel/cli/probe_claims.h"
+#include "evenkeel/ops/common/serial_libraries.h"
 #include "evenkeel/probe/causality.h"
 #include "evenkeel/probe/invariance.h"
 
@@ -49,6 +50,7 @@ std::string overview(const probe::Claims& claims) {
 /// Checks invariance of the norms, equal kinds, and causality of the schemes.
 /// \return Exit::check_failed if a claim is refuted, else Exit::success
 Exit run_probe_invariance(bool json) {
+  const ops::SerialLibraries one_thread;  // products of LibTorch
   const auto table = probe::invariance_claims();
   auto claims = table;
   for (const auto& part : {probe::equality_claims(), probe::causality_claims(/*seed=*/1)}) {

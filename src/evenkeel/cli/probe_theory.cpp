@@ -6,6 +6,7 @@
 #include "evenkeel/base/print.h"
 #include "evenkeel/cli/probe.h"
 #include "evenkeel/cli/probe_claims.h"
+#include "evenkeel/ops/common/serial_libraries.h"
 #include "evenkeel/probe/coupling.h"
 #include "evenkeel/probe/theory.h"
 
@@ -74,6 +75,7 @@ nlohmann::ordered_json jacobians_of(const probe::BoundRows& rows) {
 /// \return Exit::check_failed if a claim is refuted, else Exit::success
 /// \throws Error (usage) for sizes out of range
 Exit run_probe_theory(const ProbeTheoryOptions& options) {
+  const ops::SerialLibraries one_thread;  // products and LAPACK of LibTorch
   const auto& sizes = options.theory;
   probe_theory_check("--seeds", sizes.seeds, 1, kMostSeeds);
   probe_theory_check("--sequence", sizes.sequence, 2, kMostSequence);

@@ -12,7 +12,9 @@
 #include "evenkeel/nn/observer.h"
 #include "evenkeel/ops/attention/causal_attention.h"
 #include "evenkeel/ops/attention/qkv_norm_rope.h"
+#include "evenkeel/ops/common/serial_libraries.h"
 #include "evenkeel/ops/linear/deterministic_matmul.h"
+#include "evenkeel/ops/linear/serial_matmul.h"
 #include "evenkeel/ops/norms/affine.h"
 
 namespace evenkeel::nn {
@@ -33,7 +35,8 @@ at::Tensor explicit_attention(const AttentionInputs& inputs) {
   const auto batch = q.size(0) * kv_heads;
   const auto grouped = q.to(wide).reshape({batch, group * queries, -1});
   const auto keys = k.to(wide).reshape({batch, positions, -1}).transpose(-1, -2);
-  auto scores = ops::deterministic_matmul(grouped * scale, keys).view({-1, kv_heads, group, queries, positions});
+  auto scores = ops::deterministic_matmul(grouped * scale, keys)
+                    .view({-1, kv_heads, group, queries, positions});
   if (softcap) scores = at::tanh(scores / *softcap) * *softcap;
   const auto ones = at::ones({queries, positions}, q.options().dtype(at::kBool));
   const auto future = ones.triu(positions - queries + 1);
@@ -46,7 +49,7 @@ at::Tensor explicit_attention(const AttentionInputs& inputs) {
   }
   const auto weights = at::softmax(scores, -1).to(q.scalar_type());
   return ops::deterministic_matmul(weights.view({batch, group * queries, positions}),
-                     v.reshape({batch, positions, -1}))
+                                   v.reshape({batch, positions, -1}))
       .view(q.sizes());
 }
 
@@ -90,6 +93,8 @@ at::Tensor causal_attention(const AttentionInputs& inputs, AttentionPath path) {
                                             /*dropout_p=*/0.0, /*is_causal=*/true, inputs.scale,
                                             /*enable_gqa=*/true);
   }
+  // With AMX, LibTorch packs bfloat16 operands or not by its number of threads.
+  const ops::SerialLibraries one_thread(ops::uses_amx_gemm(inputs.q));
   return std::get<0>(at::_scaled_dot_product_flash_attention_for_cpu(
       inputs.q, inputs.k, inputs.v, /*dropout_p=*/0.0, /*is_causal=*/true, /*attn_mask=*/{},
       inputs.scale));

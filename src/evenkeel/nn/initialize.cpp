@@ -16,6 +16,7 @@
 #include "evenkeel/norm/distribution.h"
 #include "evenkeel/norm/initial_values.h"
 #include "evenkeel/norm/logical_matrices.h"
+#include "evenkeel/ops/common/serial_libraries.h"
 
 namespace evenkeel::nn {
 
@@ -95,6 +96,7 @@ void fill_constants(Parameters& parameters, const norm::Scheme& scheme, const no
 void fill_unit(const at::Tensor& vector, const Philox& random) {
   constexpr double kStandard = 1;
   fill(vector.unsqueeze(0), {.kind = Distribution::Kind::normal, .first = kStandard}, random, 0, 1);
+  const ops::SerialLibraries one_thread;
   vector.div_(vector.to(at::kDouble).square().sum().sqrt().item<double>());
 }
 

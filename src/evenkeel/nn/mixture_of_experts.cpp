@@ -7,6 +7,7 @@
 
 #include "evenkeel/nn/grouped_linear.h"
 #include "evenkeel/ops/common/reference.h"
+#include "evenkeel/ops/common/serial_libraries.h"
 #include "evenkeel/ops/linear/deterministic_matmul.h"
 #include "evenkeel/ops/linear/swiglu.h"
 #include "evenkeel/ops/moe/scale_rows.h"
@@ -44,6 +45,7 @@ RouterLosses router_losses(const Routing& routing) {
   const auto choices = static_cast<double>(assignment.tokens() * assignment.top_k());
   const auto counts = assignment.tokens_per_expert().to(routing.probabilities.scalar_type());
   const auto experts = static_cast<double>(assignment.experts());
+  const ops::SerialLibraries one_thread;  // sums over tokens
   return {.balance = (counts * routing.probabilities.mean(0)).sum() * (experts / choices),
           .z = at::logsumexp(routing.logits, -1).square().sum() / choices};
 }
@@ -82,10 +84,12 @@ at::Tensor MixtureOfExperts::expert_by_expert(const at::Tensor& rows, const Rout
     const auto found = (routing.assignment.top_experts == e).nonzero();
     if (found.size(0) == 0) continue;
     const auto token = found.select(1, 0);
-    auto hidden = ops::reference::swiglu(ops::deterministic_linear(rows.index_select(0, token), up_gates[e]));
+    auto hidden =
+        ops::reference::swiglu(ops::deterministic_linear(rows.index_select(0, token), up_gates[e]));
     if (hidden_norm) hidden = (*hidden_norm)(hidden, mode);
     const auto weight = routing.weights.index({token, found.select(1, 1)}).unsqueeze(-1);
-    y = y.index_add(0, token, (ops::deterministic_linear(hidden, downs[e]) * weight).to(y.scalar_type()));
+    y = y.index_add(0, token,
+                    (ops::deterministic_linear(hidden, downs[e]) * weight).to(y.scalar_type()));
   }
   return y;
 }

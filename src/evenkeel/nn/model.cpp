@@ -13,8 +13,10 @@
 #include "evenkeel/nn/observer.h"
 #include "evenkeel/nn/parameters.h"
 #include "evenkeel/ops/common/reference.h"
-#include "evenkeel/ops/linear/linear_cross_entropy.h"
+#include "evenkeel/ops/common/serial_libraries.h"
 #include "evenkeel/ops/linear/deterministic_matmul.h"
+#include "evenkeel/ops/linear/linear_cross_entropy.h"
+#include "evenkeel/ops/norms/affine.h"
 
 namespace evenkeel::nn {
 
@@ -90,7 +92,12 @@ at::Tensor Model::final_stream(BlockState& state, Mode mode) const {
   return layers_->final_norm ? state.x.normed(*layers_->final_norm, mode) : state.x.value();
 }
 
+bool Model::uses_library_operators() const {
+  return !options_.fused;
+}
+
 at::Tensor Model::hidden(const at::Tensor& ids, const Pass& pass) const {
+  const ops::SerialLibraries one_thread(uses_library_operators());
   const auto first = pass.cache != nullptr ? pass.cache->front().length : 0;
   const Positions positions(rotary(first, ids.size(1)), document_starts_of(ids, first, pass.cache));
   const bool reports_stream = pass.observer != nullptr && pass.observer->stream;
@@ -115,6 +122,7 @@ const Parameter& Model::head() const {
 }
 
 at::Tensor Model::logits(const at::Tensor& x) const {
+  const ops::SerialLibraries one_thread(uses_library_operators());
   auto y = ops::deterministic_linear(x, head().value.narrow(0, 0, options_.vocabulary))
                .to(master_dtype(parameters_->precision()));
   y = layers_->logits_scale(y);
@@ -123,6 +131,7 @@ at::Tensor Model::logits(const at::Tensor& x) const {
 }
 
 at::Tensor Model::loss_sum_of(const at::Tensor& x, const at::Tensor& targets) const {
+  const ops::SerialLibraries one_thread(uses_library_operators());
   const auto rows = x.flatten(0, 1);
   if (!options_.fused) return ops::reference::cross_entropy_sum(logits(rows), targets.flatten());
   const auto& scale = layers_->logits_scale;
@@ -135,7 +144,10 @@ at::Tensor Model::loss_sum_of(const at::Tensor& x, const at::Tensor& targets) co
   }
   // A trained scale, [1] or one a token of the vocabulary, multiplies the rows of the head.
   const auto scored = head().value.narrow(0, 0, options_.vocabulary);
-  const auto scaled = (scored * scale.value().unsqueeze(-1)).to(scored.scalar_type());
+  const auto value = scale.value();
+  const auto scaled = value.size(0) == 1
+                          ? ops::affine(scored, value)  // its gradient: a fixed order
+                          : (scored * value.unsqueeze(-1)).to(scored.scalar_type());
   return ops::linear_cross_entropy(rows, scaled, targets.flatten(), rule);
 }
 

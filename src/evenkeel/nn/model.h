@@ -68,6 +68,11 @@ class Model {
 
   const norm::Scheme& scheme() const { return scheme_; }
 
+  /// True if element-wise functions and sums of LibTorch compute the model (kernels.fused = false).
+  /// A caller then runs the backward pass under ops::SerialLibraries, as this class runs the
+  /// forward pass.
+  bool uses_library_operators() const;
+
   /// All blocks, from l = 1. Their addresses are stable for the lifetime of the model.
   const std::vector<Block>& blocks() const;
 

@@ -10,6 +10,7 @@
 #include "evenkeel/config/measures.h"
 #include "evenkeel/nn/batch_tensors.h"
 #include "evenkeel/nn/state_guard.h"
+#include "evenkeel/ops/common/serial_libraries.h"
 #include "evenkeel/probe/activation_recorder.h"
 #include "evenkeel/probe/gradients.h"
 
@@ -61,6 +62,7 @@ const LayerProfile* ProbeResult::find(const std::string& measure, const std::str
 ProbeResult run_probe(const nn::Model& model, nn::Parameters& parameters, const data::Batch& batch,
                       const std::set<std::string>& measures, std::int64_t micro_batch_size,
                       std::int64_t planned) {
+  const ops::SerialLibraries one_thread;  // statistics are sums by LibTorch
   const auto& scheme = model.scheme();
   const auto layers = scheme.shape.layers;
   const nn::StateGuard state_guard(parameters);

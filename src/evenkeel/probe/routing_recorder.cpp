@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "evenkeel/ops/common/serial_libraries.h"
 #include "evenkeel/probe/activation_stats.h"
 
 namespace evenkeel::probe {
@@ -35,7 +36,8 @@ void RoutingRecorder::record(std::int64_t l, const nn::Routing& routing) {
   const auto counts = routing.assignment.tokens_per_expert();
   found->counts = found->counts.defined() ? found->counts + counts : counts;
   const auto& p = routing.probabilities;
-  // xlogy: 0 ln 0 is 0. Each row is reduced first, so the result does not depend on the threads.
+  const ops::SerialLibraries one_thread;
+  // xlogy: 0 ln 0 is 0
   found->entropy -= at::xlogy(p, p).sum(-1).to(at::kDouble).sum().item<double>();
   found->tokens += static_cast<double>(p.size(0));
   found->largest = max_or_nan(found->largest, routing.logits.abs().max().item<double>());

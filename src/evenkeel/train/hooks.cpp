@@ -13,6 +13,7 @@
 #include "evenkeel/nn/attention_stats.h"
 #include "evenkeel/norm/logical_matrices.h"
 #include "evenkeel/ops/common/reference.h"
+#include "evenkeel/ops/common/serial_libraries.h"
 #include "evenkeel/ops/norms/row_norm.h"
 
 namespace evenkeel::train {
@@ -32,6 +33,7 @@ void normalize_lengths(const at::Tensor& w, bool are_rows) {
     w.copy_(ops::row_norm(w, std::nullopt, std::nullopt, by));
     return;
   }
+  const ops::SerialLibraries one_thread;  // sums over columns
   const auto wide = w.to(at::kDouble);
   const auto length = ops::reference::root(wide.square().sum(are_rows ? -1 : 0, /*keepdim=*/true));
   w.copy_(wide / at::where(length > 0, length, 1.0));
@@ -39,7 +41,8 @@ void normalize_lengths(const at::Tensor& w, bool are_rows) {
 
 /// The variance of all entries, in float64. \param x  [B, T, D]
 double variance_of(const at::Tensor& x) {
-  const auto rows = x.detach().to(at::kDouble).flatten(0, -2);  // reduces each row first
+  const ops::SerialLibraries one_thread;
+  const auto rows = x.detach().to(at::kDouble).flatten(0, -2);
   const auto mean = rows.mean(-1).mean();
   return (rows - mean).square().mean(-1).mean().item<double>();
 }

@@ -11,6 +11,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/nn/batch_tensors.h"
 #include "evenkeel/nn/state_guard.h"
+#include "evenkeel/ops/common/serial_libraries.h"
 
 namespace evenkeel::train {
 
@@ -75,6 +76,7 @@ StepResult Learner::train_step(const data::Batch& batch, std::int64_t micro_batc
 /// Runs forward and backward pass of all micro-batches. The gradient of the loss is in gradients_.
 StepResult Learner::backward(const data::Batch& batch, std::int64_t micro_batch_size) {
   EK_ASSERT(batch.scored > 0 && micro_batch_size > 0);
+  const ops::SerialLibraries one_thread(model_->uses_library_operators());
   const auto scored = static_cast<double>(batch.scored);
   parameters_->zero_gradients();
   probe::RoutingRecorder recorder;

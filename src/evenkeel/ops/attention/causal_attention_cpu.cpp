@@ -55,10 +55,10 @@ void for_each_task(std::int64_t tasks, std::int64_t scratch, const Tensor& like,
   // Whole cache lines: they begin where kernels want it, and threads do not write into the same.
   constexpr std::int64_t kLine = 64 / static_cast<std::int64_t>(sizeof(F));
   const auto each = (scratch + kLine - 1) / kLine * kLine + kLine;
-  const auto all = at::empty({at::get_num_threads(), each},
+  const auto all = at::empty({cpu::thread_count(), each},
                              like.options().dtype(opmath_dtype(like.scalar_type())));
   auto* const begin = all.mutable_data_ptr<F>();
-  at::parallel_for(0, tasks, /*grain_size=*/1, [&](std::int64_t first, std::int64_t last) {
+  cpu::parallel_for(0, tasks, /*grain_size=*/1, [&](std::int64_t first, std::int64_t last) {
     auto* const thread_scratch = begin + at::get_thread_num() * each;
     for (auto task = first; task < last; ++task) work(task, thread_scratch);
   });
@@ -100,7 +100,7 @@ class Documents {
 /// threads.
 std::int64_t query_head_splits(std::int64_t group, std::int64_t others) {
   constexpr std::int64_t kTasksPerThread = 4;  // tasks a thread, which need not come out even
-  const std::int64_t threads = at::get_num_threads();
+  const std::int64_t threads = cpu::thread_count();
   for (std::int64_t parts = 1; parts < group; ++parts) {
     const auto tasks = others * parts;
     if (group % parts == 0 && (tasks % threads == 0 || tasks >= kTasksPerThread * threads))

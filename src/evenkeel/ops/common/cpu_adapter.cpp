@@ -15,13 +15,19 @@ void check_contiguous_cpu(const at::Tensor& tensor, std::int64_t count) {
               "take the one without _forward or _backward in its name");
 }
 
+int thread_count() {
+  if (at::in_parallel_region()) return 1;
+  const OperatorThreads all_threads;
+  return at::get_num_threads();
+}
+
 at::Tensor tree_sum(const at::Tensor& sums) {
   const auto blocks = sums.size(0);
   const auto width = sums.size(1);
   if (blocks == 0) return sums.sum(0);
   auto* const values = mutable_data<double>(sums);
   constexpr std::int64_t kColumnsPerTask = 256;
-  at::parallel_for(0, width, kColumnsPerTask, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(0, width, kColumnsPerTask, [&](std::int64_t begin, std::int64_t end) {
     kernels::cpu::tree_sum(values, blocks, width, begin, end);
   });
   return sums[0];

@@ -11,6 +11,7 @@
 
 #include "evenkeel/kernels/cpu/common/simd.h"
 #include "evenkeel/kernels/reduction_order.h"
+#include "evenkeel/ops/common/serial_libraries.h"
 
 /// Shared by the CPU adapters: raw pointers of tensors, and parallel loops over rows.
 namespace evenkeel::ops::cpu {
@@ -41,11 +42,21 @@ KernelType<T>* mutable_data(const at::Tensor& tensor) {
   return reinterpret_cast<KernelType<T>*>(tensor.mutable_data_ptr<T>());
 }
 
+/// The number of threads of parallel_for(); 1 inside a parallel region.
+int thread_count();
+
+/// at::parallel_for(), with the threads of the operators also under SerialLibraries.
+template <typename Work>
+void parallel_for(std::int64_t begin, std::int64_t end, std::int64_t grain, const Work& work) {
+  const OperatorThreads all_threads;
+  at::parallel_for(begin, end, grain, work);
+}
+
 /// Calls work(row) for every row, in parallel. Rows must be independent.
 template <typename Work>
 void for_each_row(std::int64_t rows, const Work& work) {
   constexpr std::int64_t kRowsPerTask = 16;
-  at::parallel_for(0, rows, kRowsPerTask, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(0, rows, kRowsPerTask, [&](std::int64_t begin, std::int64_t end) {
     for (auto row = begin; row < end; ++row) work(row);
   });
 }
@@ -54,7 +65,7 @@ void for_each_row(std::int64_t rows, const Work& work) {
 template <typename Work>
 void for_each_block(std::int64_t count, std::int64_t size, const Work& work) {
   const auto blocks = kernels::blocks_of(count, size);
-  at::parallel_for(0, blocks, /*grain_size=*/1, [&](std::int64_t first, std::int64_t last) {
+  parallel_for(0, blocks, /*grain_size=*/1, [&](std::int64_t first, std::int64_t last) {
     for (auto block = first; block < last; ++block) {
       work(block, block * size, std::min(count, (block + 1) * size));
     }

@@ -4,19 +4,35 @@
 namespace evenkeel::ops {
 
 /// While an object exists, LibTorch, MKL and oneDNN use one thread for calls of the calling thread.
-/// These libraries split some sums by their number of threads: matrix products with few outputs,
-/// sums of all values of a tensor, LAPACK. With one thread the order of a sum depends on its shape
-/// alone. Inside a parallel region, each thread needs an object of its own.
+///
+/// These libraries split some sums and some element-wise functions by their number of threads:
+/// matrix products, sums over all values or over columns, sigmoid, LAPACK. With one thread the bits
+/// depend on the shapes alone. Evenkeel's operators keep their threads, unless the object was made
+/// inside a parallel region. There, each thread needs an object of its own.
 class SerialLibraries {
  public:
-  SerialLibraries();
+  /// \param needed  false: nothing changes
+  explicit SerialLibraries(bool needed = true);
   SerialLibraries(const SerialLibraries&) = delete;
   SerialLibraries& operator=(const SerialLibraries&) = delete;
   ~SerialLibraries();
 
  private:
-  int openmp_threads_;  // before
-  int mkl_threads_;     // before; 0: MKL's default
+  bool is_active_;
+  int openmp_threads_ = 0, mkl_threads_ = 0, operator_threads_ = 0;  // before
+};
+
+/// Undoes SerialLibraries while an object exists: for the parallel loops of Evenkeel's operators.
+/// Has no effect inside a parallel region.
+class OperatorThreads {
+ public:
+  OperatorThreads();
+  OperatorThreads(const OperatorThreads&) = delete;
+  OperatorThreads& operator=(const OperatorThreads&) = delete;
+  ~OperatorThreads();
+
+ private:
+  int openmp_threads_ = 0;  // before; 0: unchanged
 };
 
 /// function(), with SerialLibraries.

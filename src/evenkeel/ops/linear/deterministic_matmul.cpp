@@ -54,7 +54,8 @@ void matmul_check(const Tensor& x, const Tensor& w) {
                   x.sym_size(-1) == w.sym_size(-2) &&
                   (x.dim() == 2 || x.sym_size(0) == w.sym_size(0)) &&
                   x.scalar_type() == w.scalar_type() && x.device() == w.device(),
-              "[deterministic_matmul] x must be [n, depth] and w [depth, columns], or both with a batch before, "
+              "[deterministic_matmul] x must be [n, depth] and w [depth, columns], or both with a "
+              "batch before, "
               "of one dtype and device, but they are ",
               x.sym_sizes(), " of ", dtype_name(x.scalar_type()), " on ", x.device(), " and ",
               w.sym_sizes(), " of ", dtype_name(w.scalar_type()), " on ", w.device());
@@ -91,9 +92,9 @@ void check_matmul_out(const Tensor& y, const Tensor& x, const Tensor& w) {
                   y.sym_size(-1) == w.sym_size(-1) &&
                   (y.dim() == 2 || y.sym_size(0) == x.sym_size(0)) &&
                   y.scalar_type() == x.scalar_type() && y.device() == x.device(),
-              "[deterministic_matmul] y must fit x ", x.sym_sizes(), " and w ", w.sym_sizes(), " of ",
-              dtype_name(x.scalar_type()), " on ", x.device(), ", but is ", y.sym_sizes(), " of ",
-              dtype_name(y.scalar_type()), " on ", y.device());
+              "[deterministic_matmul] y must fit x ", x.sym_sizes(), " and w ", w.sym_sizes(),
+              " of ", dtype_name(x.scalar_type()), " on ", x.device(), ", but is ", y.sym_sizes(),
+              " of ", dtype_name(y.scalar_type()), " on ", y.device());
 }
 
 Tensor deterministic_matmul(const Tensor& x, const Tensor& w) {
@@ -101,7 +102,8 @@ Tensor deterministic_matmul(const Tensor& x, const Tensor& w) {
 }
 
 void deterministic_matmul_out(const Tensor& y, const Tensor& x, const Tensor& w, bool is_added) {
-  static const auto op = registered_operator<MatmulOutSignature>("evenkeel::deterministic_matmul_out_");
+  static const auto op =
+      registered_operator<MatmulOutSignature>("evenkeel::deterministic_matmul_out_");
   op.call(y, x, w, is_added);
 }
 

@@ -21,7 +21,7 @@ at::Tensor deterministic_matmul(const at::Tensor& x, const at::Tensor& w);
 /// \param y  [n, columns] or [B, n, columns], of the dtype of x; updated in place
 /// \param is_added  true: y += x w; false: y is overwritten
 void deterministic_matmul_out(const at::Tensor& y, const at::Tensor& x, const at::Tensor& w,
-                bool is_added = false);
+                              bool is_added = false);
 
 /// x W^T as at::linear(), by deterministic_matmul().
 /// \param x  [..., columns]

@@ -12,12 +12,12 @@ struct MatmulBlockSize {
   std::int64_t rows = 1, columns = 1;
 };
 
-/// The blocks that deterministic_matmul_out() splits a result into. A function of the shapes alone: the number of
-/// threads must not change a block.
+/// The blocks that deterministic_matmul_out() splits a result into. A function of the shapes alone:
+/// the number of threads must not change a block.
 ///
-/// Halves the longer side until a block is about 16 MFLOP, a few tenths of a millisecond on one core,
-/// or until a side would be below 64. Products of many such blocks get larger blocks, which read
-/// their operands less often.
+/// Halves the longer side until a block is about 16 MFLOP, a few tenths of a millisecond on one
+/// core, or until a side would be below 64. Products of many such blocks get larger blocks, which
+/// read their operands less often.
 MatmulBlockSize matmul_block_size(std::int64_t rows, std::int64_t columns, std::int64_t depth);
 
 /// \throws c10::Error, which begins with [deterministic_matmul], unless y, x and w fit together

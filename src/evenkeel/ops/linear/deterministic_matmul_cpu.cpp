@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/mm.h>
 #include <torch/library.h>
@@ -7,8 +6,8 @@
 #include <algorithm>
 
 #include "evenkeel/kernels/reduction_order.h"
+#include "evenkeel/ops/common/cpu_adapter.h"
 #include "evenkeel/ops/common/operands.h"
-#include "evenkeel/ops/common/serial_libraries.h"
 #include "evenkeel/ops/linear/deterministic_matmul.h"
 #include "evenkeel/ops/linear/deterministic_matmul_blocks.h"
 
@@ -46,7 +45,7 @@ void matmul_in_blocks(const Tensor& y, const Tensor& x, const Tensor& w, bool is
     for (auto block = begin; block < end; ++block) multiply(block);
   };
   if (blocks == 1) return multiply_all(0, 1);
-  at::parallel_for(0, blocks, /*grain_size=*/1, multiply_all);
+  cpu::parallel_for(0, blocks, /*grain_size=*/1, multiply_all);
 }
 
 /// Rounds up to whole register tiles of the libraries: then a value mostly has the bits that it has
@@ -66,11 +65,11 @@ void matmul_out_cpu(const Tensor& y, const Tensor& x, const Tensor& w, bool is_a
 }  // namespace
 
 MatmulBlockSize matmul_block_size(std::int64_t rows, std::int64_t columns, std::int64_t depth) {
-  constexpr std::int64_t kShortest = 64;            // of a side
-  constexpr double kSmall = 16e6, kLarge = 256e6;   // floating-point operations of a block
-  constexpr std::int64_t kMany = 16;                // blocks; products of more have larger ones
+  constexpr std::int64_t kShortest = 64;           // of a side
+  constexpr double kSmall = 16e6, kLarge = 256e6;  // floating-point operations of a block
+  constexpr std::int64_t kMany = 16;               // blocks; products of more have larger ones
   std::int64_t blocks = 1;
-  MatmulBlockSize size{rows, columns};
+  MatmulBlockSize size{std::max<std::int64_t>(rows, 1), std::max<std::int64_t>(columns, 1)};
   const auto work = [&] {
     return 2 * static_cast<double>(size.rows) * static_cast<double>(size.columns) *
            static_cast<double>(depth);

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "evenkeel/ops/common/cpu_adapter.h"
 #include "evenkeel/ops/common/operands.h"
 #include "evenkeel/ops/linear/grouped_linear_common.h"
 #include "evenkeel/ops/linear/serial_matmul.h"
@@ -31,7 +32,7 @@ template <typename Work>
 void for_each_grouped_task(const std::vector<GroupedTask>& tasks, const Work& work) {
   RECORD_FUNCTION("evenkeel::grouped_linear", {});
   std::atomic<std::size_t> next = 0;
-  at::parallel_for(0, at::get_num_threads(), /*grain_size=*/1, [&](std::int64_t, std::int64_t) {
+  cpu::parallel_for(0, cpu::thread_count(), /*grain_size=*/1, [&](std::int64_t, std::int64_t) {
     const at::NoGradGuard no_grad;  // of this thread
     for (auto i = next++; i < tasks.size(); i = next++) work(tasks[i]);
   });
@@ -43,7 +44,7 @@ void for_each_grouped_task(const std::vector<GroupedTask>& tasks, const Work& wo
 std::int64_t rows_per_task(const Tensor& x) {
   constexpr std::int64_t kLeast = 256, kMost = 1024, kMany = 4;  // products a thread
   if (!uses_amx_gemm(x)) return kLeast;
-  return std::clamp(x.size(0) / (kMany * at::get_num_threads()), kLeast, kMost);
+  return std::clamp(x.size(0) / (kMany * cpu::thread_count()), kLeast, kMost);
 }
 
 /// Blocks of rows of x.

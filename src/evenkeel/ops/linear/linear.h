@@ -28,8 +28,8 @@ struct Activation {
       : value(std::move(now)), saved(std::move(from)), recompute(std::move(again)) {}
 };
 
-/// x W^T, as at::linear(), by the products of ops/linear/deterministic_matmul.h. With `residual_out` the sum of two
-/// gradients is rounded once.
+/// x W^T, as at::linear(), by the products of ops/linear/deterministic_matmul.h. With
+/// `residual_out` the sum of two gradients is rounded once.
 ///
 /// For an activation with `recompute`, only Activation::saved is saved for the backward pass. This
 /// function is no registered operator, because recomputations and gradient buffers are C++ objects.

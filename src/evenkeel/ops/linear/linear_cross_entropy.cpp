@@ -13,8 +13,8 @@
 #include "evenkeel/ops/common/operands.h"
 #include "evenkeel/ops/common/registration.h"
 #include "evenkeel/ops/common/saved_value.h"
-#include "evenkeel/ops/linear/linear_cross_entropy_chunk.h"
 #include "evenkeel/ops/linear/deterministic_matmul.h"
+#include "evenkeel/ops/linear/linear_cross_entropy_chunk.h"
 #include "evenkeel/ops/linear/weight_gradient.h"
 
 namespace evenkeel::ops {

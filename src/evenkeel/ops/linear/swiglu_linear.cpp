@@ -5,8 +5,8 @@
 
 #include "evenkeel/ops/common/registration.h"
 #include "evenkeel/ops/common/saved_value.h"
-#include "evenkeel/ops/linear/linear.h"
 #include "evenkeel/ops/linear/deterministic_matmul.h"
+#include "evenkeel/ops/linear/linear.h"
 #include "evenkeel/ops/linear/swiglu.h"
 
 namespace evenkeel::ops {

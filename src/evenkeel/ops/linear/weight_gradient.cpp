@@ -65,7 +65,7 @@ std::int64_t tile_multiple(std::int64_t size, std::int64_t parts) {
 
 /// In parts, each by one thread. What a value of the sum is does not depend on them.
 void add_in_amx_tiles(const WeightGradient& whole) {
-  const std::int64_t threads = at::in_parallel_region() ? 1 : at::get_num_threads();
+  const std::int64_t threads = cpu::thread_count();
   const auto blocks = [](std::int64_t size) {
     return kernels::blocks_of(size, WeightGradient::kBlock);
   };
@@ -76,7 +76,7 @@ void add_in_amx_tiles(const WeightGradient& whole) {
     ++row_parts;  // as many for one thread as for another
   const auto rows = tile_multiple(whole.rows, row_parts);
   const auto parts = kernels::blocks_of(whole.rows, rows) * column_parts;
-  at::parallel_for(0, parts, /*grain_size=*/1, [&](std::int64_t begin, std::int64_t end) {
+  cpu::parallel_for(0, parts, /*grain_size=*/1, [&](std::int64_t begin, std::int64_t end) {
     const auto scratch = at::empty({WeightGradient::scratch()}, at::kByte);
     for (auto part = begin; part < end; ++part) {
       const auto m = part / column_parts * rows, n = part % column_parts * columns;

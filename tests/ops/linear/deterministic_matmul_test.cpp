@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/ops/linear/deterministic_matmul.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <gtest/gtest.h>
+
+#include "evenkeel/ops/common/serial_libraries.h"
+#include "evenkeel/ops/linear/linear.h"
+#include "evenkeel/ops/linear/weight_gradient.h"
+#include "ops/operator_case.h"
+#include "support/close.h"
+
+namespace evenkeel::ops {
+namespace {
+
+constexpr auto kDtypes = {at::kFloat, at::kBFloat16, at::kDouble};
+
+class DeterministicMatmul : public ::testing::Test {
+ protected:
+  DeterministicMatmul() { at::manual_seed(0); }
+  ~DeterministicMatmul() override { at::set_num_threads(before_); }
+  DeterministicMatmul(const DeterministicMatmul&) = delete;
+  DeterministicMatmul& operator=(const DeterministicMatmul&) = delete;
+
+ private:
+  int before_ = at::get_num_threads();
+};
+
+/// Output and gradients of a linear layer: all three products of a training step.
+std::vector<at::Tensor> products(const at::Tensor& x, const at::Tensor& w, const at::Tensor& dy) {
+  const GradientBuffer sum(
+      at::zeros(w.sizes(), w.scalar_type() == at::kDouble ? at::kDouble : at::kFloat));
+  const auto leaf = x.detach().requires_grad_();
+  const auto y = linear(leaf, w.detach().requires_grad_(), sum);
+  y.backward(dy);
+  return {y.detach(), leaf.grad(), sum.value()};
+}
+
+/// The thread counts whose bits differ from those of one thread.
+std::vector<int> unequal_threads(at::ScalarType dtype, std::int64_t tokens, std::int64_t inputs,
+                                 std::int64_t outputs) {
+  const auto x = at::randn({tokens, inputs}).to(dtype), w = at::randn({outputs, inputs}).to(dtype);
+  const auto dy = at::randn({tokens, outputs}).to(dtype);
+  at::set_num_threads(1);
+  const auto one = products(x, w, dy);
+  std::vector<int> found;
+  for (const int threads : {2, 3, 4, 5, 8, 16}) {
+    at::set_num_threads(threads);
+    const auto all = products(x, w, dy);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (!all[i].equal(one[i])) found.push_back(threads);
+    }
+  }
+  return found;
+}
+
+TEST_F(DeterministicMatmul, HasTheSameBitsForAnyNumberOfThreadsAtEveryWidth) {
+  for (const auto dtype : kDtypes) {
+    for (std::int64_t rest = 0; rest < 32; ++rest) {
+      const auto width = (rest % 3 + 1) * 32 + rest;  // 32 to 127
+      EXPECT_EQ(unequal_threads(dtype, 300, 40, width), std::vector<int>{}) << dtype << width;
+      EXPECT_EQ(unequal_threads(dtype, 300, width, 24), std::vector<int>{}) << dtype << width;
+    }
+    for (const std::int64_t width : {1, 5, 24, 31, 100, 200}) {  // several blocks
+      EXPECT_EQ(unequal_threads(dtype, 2100, 128, width), std::vector<int>{}) << dtype << width;
+    }
+  }
+}
+
+TEST_F(DeterministicMatmul, IsTheProductWithAndWithoutABatch) {
+  for (const std::int64_t n : {0, 1, 70, 700}) {
+    const auto x = at::randn({3, n, 90}, at::kDouble), w = at::randn({3, 90, 130}, at::kDouble);
+    EXPECT_TRUE(testing::close(deterministic_matmul(x, w), at::bmm(x, w), 1e-12, 1e-12)) << n;
+    EXPECT_TRUE(testing::close(deterministic_matmul(x[1], w[1]), at::mm(x[1], w[1]), 1e-12, 1e-12));
+    const auto wide = at::ones({3, n, 140}, at::kDouble);
+    const auto y = wide.narrow(2, 5, 130);  // no other column may change
+    deterministic_matmul_out(y, x, w, /*is_added=*/true);
+    EXPECT_TRUE(testing::close(y, 1 + at::bmm(x, w), 1e-12, 1e-12)) << n;
+    EXPECT_TRUE(wide.narrow(2, 0, 5).eq(1).all().item<bool>());
+    EXPECT_TRUE(wide.narrow(2, 135, 5).eq(1).all().item<bool>());
+  }
+}
+
+TEST_F(DeterministicMatmul, HasFirstAndSecondDerivatives) {
+  const auto x = at::randn({2, 3, 4}, at::kDouble).requires_grad_();
+  const auto w = at::randn({2, 4, 5}, at::kDouble).requires_grad_();
+  const auto gradients = [&](const auto& product) {
+    const auto first = torch::autograd::grad({product(x, w).pow(3).sum()}, {x, w}, {}, true,
+                                             /*create_graph=*/true);
+    auto all = torch::autograd::grad({(first[0] * first[0]).sum() + first[1].sum()}, {x, w});
+    all.insert(all.end(), first.begin(), first.end());
+    return all;
+  };
+  const auto got =
+      gradients([](const auto& a, const auto& b) { return deterministic_matmul(a, b); });
+  const auto wanted = gradients([](const auto& a, const auto& b) { return at::matmul(a, b); });
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    EXPECT_TRUE(testing::close(got[i], wanted[i], 1e-11, 1e-11)) << i;
+  }
+}
+
+TEST_F(DeterministicMatmul, RejectsMismatchedArguments) {
+  EXPECT_EQ(testing::message_of([] { deterministic_matmul(at::ones({2, 3}), at::ones({4, 5})); }),
+            "[deterministic_matmul] x must be [n, depth] and w [depth, columns], or both with a "
+            "batch before, of one dtype and device, but they are [2, 3] of float32 on cpu and "
+            "[4, 5] of float32 on cpu");
+  EXPECT_EQ(testing::message_of([] {
+              deterministic_matmul_out(at::ones({2, 4}), at::ones({2, 3}), at::ones({3, 5}));
+            }),
+            "[deterministic_matmul] y must fit x [2, 3] and w [3, 5] of float32 on cpu, but is "
+            "[2, 4] of float32 on cpu");
+}
+
+// Sums over all values and over columns, and sigmoid: LibTorch splits them by its threads.
+TEST_F(DeterministicMatmul, LibrariesAreSerialOnRequest) {
+  const auto x = at::randn({3000, 37});
+  const auto results = [&](int threads, bool serial) {
+    at::set_num_threads(threads);
+    const SerialLibraries one_thread(serial);
+    return std::vector{x.sum(), x.sum(0), at::sigmoid(x)};
+  };
+  const auto one = results(1, false);
+  bool differs = false;
+  for (const int threads : {2, 3, 4, 5, 8, 16}) {
+    const auto serial = results(threads, true), parallel = results(threads, false);
+    for (std::size_t i = 0; i < one.size(); ++i) {
+      EXPECT_TRUE(serial[i].equal(one[i])) << threads << " threads, result " << i;
+      differs = differs || !parallel[i].equal(one[i]);
+    }
+    EXPECT_EQ(at::get_num_threads(), threads) << "is restored";
+  }
+  EXPECT_TRUE(differs) << "without SerialLibraries; else this test checks nothing";
+}
+
+}  // namespace
+}  // namespace evenkeel::ops
