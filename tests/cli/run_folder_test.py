@@ -214,12 +214,16 @@ class FullDisk(program.Case):
                              *small(train_steps=steps, checkpoint_every=0, log_every=1))
         self.wait_for_steps(process, "disk/run", 1)
         self.fill()
+        return process, self.until_waiting(process)
+
+    def until_waiting(self, process):
+        """Everything that the process prints until it waits."""
         said = b""
-        while b"waits for space" not in said:
+        while b"for space" not in said:
             line = process.stderr.readline()
             self.assertNotEqual(line, b"", said)
             said += line
-        return process, said.decode()
+        return said.decode()
 
     def test_the_last_save_waits_for_space_and_nothing_is_lost(self):
         process, said = self.start_and_fill(600)
@@ -235,6 +239,19 @@ class FullDisk(program.Case):
         self.assertEqual([log.count(f"step {step}/600 ") for step in (1, 300, 600)], [1, 1, 1])
         self.assertIn("step 600: saved\n", log)
         self.assertTrue((self.run_folder / "report.html").exists())
+
+    def test_a_study_says_that_a_run_waits(self):
+        lines = "\n".join(f"{key} = {json.dumps(value)}" for key, value in program.SMALL.items()
+                          if key != "train.threads")
+        self.write("one.toml", 'title = "One"\nquestion = "Which?"\nseeds = [1]\n'
+                   'baseline = { scheme = "pre_norm" }\n[settings]\ntrain.steps = 600\n'
+                   f'checkpoint.every = 0\n{lines}\n[grid]\nscheme = ["pre_norm"]\n')
+        process = self.start("study", "one.toml", "--run", "disk/one")
+        self.until(lambda: list(self.disk.glob("pool/*/metrics.jsonl")), process)
+        self.fill()
+        self.until_waiting(process)
+        self.filler.unlink()
+        self.assertEqual(self.finish(process)[0], 0)
 
     def test_a_signal_ends_the_wait_and_the_old_checkpoint_remains(self):
         process, _ = self.start_and_fill(600)

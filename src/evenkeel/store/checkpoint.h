@@ -17,6 +17,10 @@
 /// protocol).
 namespace evenkeel::store {
 
+/// Bytes that a save requires besides 1.1 times the size of the checkpoint: for the manifest,
+/// folders, and hours of records.
+inline constexpr double kCheckpointReserve = 16 << 20;
+
 /// The content of a new checkpoint. NaN and infinity in the JSON parts are written as null.
 struct CheckpointContent {
   std::int64_t step = 0;              // optimizer steps so far

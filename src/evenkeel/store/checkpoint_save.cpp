@@ -57,10 +57,9 @@ void remove_leftovers(const Directory& checkpoints) {
 /// \throws FullDisk unless the file system has 1.1 times the size of the files plus 16 MiB free
 void check_space(const Directory& checkpoints, const CheckpointFiles& files_to_write) {
   constexpr double kMargin = 1.1;
-  constexpr double kReserve = 16 << 20;  // for the manifest, folders, and hours of records
   const auto size =
       files_to_write.model.size() + files_to_write.optimizer.size() + files_to_write.state.size();
-  const double wanted = kMargin * static_cast<double>(size) + kReserve;
+  const double wanted = kMargin * static_cast<double>(size) + kCheckpointReserve;
   const auto free = checkpoints.system().free_bytes(checkpoints.descriptor());
   if (free < 0) throw_system_error(checkpoints.path(), "ask for free space", errno);
   if (static_cast<double>(free) >= wanted) return;

@@ -16,6 +16,7 @@
 #include "evenkeel/store/lock.h"
 #include "evenkeel/study/runs/child_process.h"
 #include "evenkeel/study/runs/clock.h"
+#include "evenkeel/study/runs/disk_space.h"
 #include "evenkeel/study/runs/run_cache.h"
 
 namespace evenkeel::study {
@@ -71,6 +72,7 @@ struct JobScheduler::Execution {
   std::deque<QueuedJob> queue;
   std::vector<RunningJob> running;
   double last_draw = 0;
+  bool was_disk_full = false;
   std::optional<std::string> disk_error;  // why nothing can be written any more
 
   void enqueue(const std::vector<Job>& jobs);
@@ -83,7 +85,7 @@ struct JobScheduler::Execution {
   void start_ready();
   void handle_exit(RunningJob& ended, int code);
   bool reap();
-  void say_if_waiting(RunningJob& job);
+  void say_if_disk_is_full();
   void draw();
 };
 
@@ -255,23 +257,29 @@ bool JobScheduler::Execution::reap() {
   return any;
 }
 
-/// Shows once that a run waits for space on a full disk: its own messages go to its log.
-void JobScheduler::Execution::say_if_waiting(RunningJob& job) {
-  if (job.is_waiting) return;
-  const auto line = last_log_line(resources.logs / (job.queued.job->key + ".log"));
-  job.is_waiting = line.find(store::kWaitsForSpace) != std::string::npos;
-  if (job.is_waiting) progress_table.warn(text(job.queued.job->name, ": ", line));
+/// Shows once that the disk of the runs is full, or that a run waits for space.
+void JobScheduler::Execution::say_if_disk_is_full() {
+  const auto warning = low_disk_warning(resources.run_cache);
+  if (!warning.empty() && !was_disk_full) progress_table.warn(warning);
+  was_disk_full = !warning.empty();
+  for (auto& each : running) {
+    const auto& job = *each.queued.job;
+    const auto line = each.is_waiting ? "" : waiting_line(resources.logs / (job.key + ".log"));
+    if (line.empty()) continue;
+    progress_table.warn(text(job.name, ": ", line));
+    each.is_waiting = true;
+  }
 }
 
 void JobScheduler::Execution::draw() {
   if (seconds_now() - last_draw < kDrawSeconds) return;
   last_draw = seconds_now();
+  say_if_disk_is_full();
   std::vector<ProgressRow> rows;
   double work = 0;  // of those that are in work
   for (auto& each : running) {
     auto row = progress_row(each, resources.run_cache / each.queued.job->key);
     if (each.first_step < 0) each.first_step = row.step;
-    say_if_waiting(each);
     const auto steps = static_cast<double>(std::max<std::int64_t>(row.steps, 1));
     const auto here = static_cast<double>(row.step - each.first_step);
     if (here > 0) {
