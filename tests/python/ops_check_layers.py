@@ -17,6 +17,9 @@ def check_kernels(ops, dtype, wide):
         check(ops.grouped_linear_backward.default, (dy, x, weight, offsets, *asked))
     check(ops.add_grouped_weight_gradient_.default,
           (tensor(2, 6, 8, dtype=wide), dy, x, offsets))
+    check(ops.deterministic_matmul.default, (dy.t(), x))
+    check(ops.deterministic_matmul_out_.default, (tensor(7, 7, dtype=dtype), x, x.t(), True))
+    check(ops.embedding_forward.default, (x, torch.tensor([[1, 6], [0, 1]])))
     check(ops.add_embedding_gradient_.default,
           (tensor(9, 8, dtype=wide), x, torch.arange(7) % 3))
     check(ops.scale_rows_forward.default, (x, tensor(7, dtype=wide)))
@@ -40,6 +43,8 @@ def check_operators(ops):
     check = torch.library.opcheck
     rows, experts = tensor(7, 16, grad=True), tensor(2, 6, 16, grad=True)
     check(ops.swiglu_linear.default, (rows, tensor(5, 8, grad=True)))
+    check(ops.deterministic_matmul.default, (rows, tensor(16, 5, grad=True)))
+    check(ops.deterministic_matmul.default, (tensor(2, 3, 4, grad=True), tensor(2, 4, 5)))
     check(ops.grouped_linear.default, (rows, experts, torch.tensor([0, 3, 7])))
     check(ops.embedding.default, (rows, torch.tensor([[1, 6], [0, 1]])))
     check(ops.scale_rows.default, (rows, tensor(7, grad=True)))
@@ -53,6 +58,9 @@ def check_gradients(ops):
     check = torch.autograd.gradcheck
     rows, vector = tensor(6, 8, grad=True), tensor(6, grad=True)
     assert check(ops.swiglu_linear, (rows, tensor(3, 4, grad=True)))
+    product = rows, tensor(8, 3, grad=True)
+    assert check(ops.deterministic_matmul, product)
+    assert torch.autograd.gradgradcheck(ops.deterministic_matmul, product)
     assert check(lambda a, w: ops.grouped_linear(a, w, torch.tensor([0, 2, 6])),
                  (rows, tensor(2, 3, 8, grad=True)))
     assert check(lambda w: ops.embedding(w, torch.tensor([1, 5, 1])), (rows,))

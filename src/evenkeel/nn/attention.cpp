@@ -12,6 +12,7 @@
 #include "evenkeel/nn/observer.h"
 #include "evenkeel/ops/attention/causal_attention.h"
 #include "evenkeel/ops/attention/qkv_norm_rope.h"
+#include "evenkeel/ops/common/deterministic_softmax.h"
 #include "evenkeel/ops/common/serial_libraries.h"
 #include "evenkeel/ops/linear/deterministic_matmul.h"
 #include "evenkeel/ops/linear/serial_matmul.h"
@@ -47,7 +48,7 @@ at::Tensor explicit_attention(const AttentionInputs& inputs) {
     const auto earlier = at < document_starts.unsqueeze(-1);  // [B, T, S]: in other documents
     scores = scores.masked_fill(earlier.unsqueeze(1).unsqueeze(1), kNever);
   }
-  const auto weights = at::softmax(scores, -1).to(q.scalar_type());
+  const auto weights = ops::deterministic_softmax(scores).to(q.scalar_type());
   return ops::deterministic_matmul(weights.view({batch, group * queries, positions}),
                                    v.reshape({batch, positions, -1}))
       .view(q.sizes());

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "evenkeel/nn/grouped_linear.h"
+#include "evenkeel/ops/common/deterministic_softmax.h"
 #include "evenkeel/ops/common/reference.h"
 #include "evenkeel/ops/common/serial_libraries.h"
 #include "evenkeel/ops/linear/deterministic_matmul.h"
@@ -27,7 +28,7 @@ at::Tensor router_logits(const at::Tensor& rows, const at::Tensor& router) {
 Routing routing_of(const MixtureOfExperts& mixture, const at::Tensor& rows) {
   Routing routing;
   routing.logits = router_logits(rows.to(mixture.router.scalar_type()), mixture.router);
-  routing.probabilities = at::softmax(routing.logits, -1);
+  routing.probabilities = ops::deterministic_softmax(routing.logits);
   auto scores = routing.probabilities.detach();
   if (mixture.bias.defined()) scores = scores + mixture.bias;
   routing.assignment = expert_assignment(scores, mixture.top_k);

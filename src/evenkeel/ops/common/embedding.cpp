@@ -29,8 +29,7 @@ class EmbeddingFunction : public torch::autograd::Function<EmbeddingFunction> {
     ctx->save_for_backward({ids});
     ctx->saved_data["rows"] = weight.sym_size(0);
     if (*gradient_buffer) ctx->saved_data["gradient_buffer"] = saved_value(*gradient_buffer);
-    static const auto op =
-        registered_operator<EmbeddingSignature>("evenkeel::embedding_forward");
+    static const auto op = registered_operator<EmbeddingSignature>("evenkeel::embedding_forward");
     return op.call(weight, ids);
   }
 
