@@ -77,7 +77,8 @@ TEST(MixtureOfAnyWidth, HasTheSameBitsForAnyNumberOfThreads) {
   for (const auto precision : {Precision::float32, Precision::bfloat16}) {
     for (const std::int64_t width : {24, 37}) {
       const auto name = "FFN width " + std::to_string(width);
-      expect_equal_bits({.shape = threads_shape(width, /*experts=*/17), .precision = precision}, name);
+      expect_equal_bits({.shape = threads_shape(width, /*experts=*/17), .precision = precision},
+                        name);
     }
   }
 }
