@@ -24,6 +24,18 @@ c10::TypedOperatorHandle<MatmulSignature> matmul_operator() {
   return op;
 }
 
+/// Whether the columns of each matrix of x follow each other in memory.
+bool is_column_major(const Tensor& x) {
+  return x.sym_stride(-2) == 1 && x.sym_stride(-1) == x.sym_size(-2);
+}
+
+/// a b, or the transpose of b^T a^T, which has other bits. Autograd of at::mm() chooses by the
+/// layout of the operand of the gradient, too.
+Tensor product_for(const Tensor& operand, const Tensor& a, const Tensor& b) {
+  if (!is_column_major(operand)) return deterministic_matmul(a, b);
+  return deterministic_matmul(b.transpose(-2, -1), a.transpose(-2, -1)).transpose(-2, -1);
+}
+
 /// dx = dy w^T, dw = x^T dy
 class MatmulFunction : public torch::autograd::Function<MatmulFunction> {
  public:
@@ -39,8 +51,8 @@ class MatmulFunction : public torch::autograd::Function<MatmulFunction> {
     const auto& w = saved.at(1);
     const auto& dy = upstream.front();
     Tensor dx, dw;
-    if (ctx->needs_input_grad(0)) dx = deterministic_matmul(dy, w.transpose(-2, -1));
-    if (ctx->needs_input_grad(1)) dw = deterministic_matmul(x.transpose(-2, -1), dy);
+    if (ctx->needs_input_grad(0)) dx = product_for(x, dy, w.transpose(-2, -1));
+    if (ctx->needs_input_grad(1)) dw = product_for(w, x.transpose(-2, -1), dy);
     return {dx, dw};
   }
 };

@@ -65,22 +65,20 @@ void matmul_out_cpu(const Tensor& y, const Tensor& x, const Tensor& w, bool is_a
 }  // namespace
 
 MatmulBlockSize matmul_block_size(std::int64_t rows, std::int64_t columns, std::int64_t depth) {
-  constexpr std::int64_t kShortest = 64;           // of a side
-  constexpr double kSmall = 16e6, kLarge = 256e6;  // floating-point operations of a block
-  constexpr std::int64_t kMany = 16;               // blocks; products of more have larger ones
+  constexpr std::int64_t kFew = 4;                      // blocks
+  constexpr double kSmall = 16e6;                       // floating-point operations of a block
+  constexpr std::int64_t kShortest = 32, kLong = 1024;  // sides
   std::int64_t blocks = 1;
   MatmulBlockSize size{std::max<std::int64_t>(rows, 1), std::max<std::int64_t>(columns, 1)};
-  const auto work = [&] {
-    return 2 * static_cast<double>(size.rows) * static_cast<double>(size.columns) *
-           static_cast<double>(depth);
-  };
-  while (work() > (blocks < kMany ? kSmall : kLarge)) {
+  while (true) {
     auto& longer = size.rows >= size.columns ? size.rows : size.columns;
-    if (longer < 2 * kShortest) break;
+    const auto work = 2 * static_cast<double>(size.rows) * static_cast<double>(size.columns) *
+                      static_cast<double>(depth);
+    const bool gives_few = blocks < kFew && work > kSmall && longer >= 2 * kShortest;
+    if (!gives_few && longer < kLong) return size;
     longer = multiple_of_tile(kernels::blocks_of(longer, 2));
     blocks *= 2;
   }
-  return size;
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
