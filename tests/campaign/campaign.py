@@ -111,7 +111,7 @@ def parsed(arguments):
     parser.add_argument("--hours", type=float, help="no case starts after this time; parts share it equally")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="cases at a time (number of processors)")
     parser.add_argument("--folder", type=pathlib.Path, help="where runs are written (memory, else TMPDIR)")
-    parser.add_argument("--table", type=pathlib.Path, help="writes the table into this page")
+    parser.add_argument("--table", type=pathlib.Path, help="writes the rows into the table of this page")
     try:
         return parser.parse_args(arguments)
     except SystemExit as end:
@@ -136,9 +136,9 @@ def main(arguments):
         rows.append(run_part(context, name, deadline))
         show(rows[-1])
     shutil.rmtree(folder, ignore_errors=True)
-    print(table.text(rows))
+    print(table.text(rows, table.version_of(context)))
     if options.table:
-        table.write(options.table, rows, context)
+        table.write(options.table, rows, context, PARTS)
     failed = sum(len(row.failures) for row in rows)
     print(f"campaign: {sum(row.tried for row in rows):,} cases, {failed} failed, "
           f"{time.monotonic() - begun:.0f} s; seed {options.seed}")

@@ -232,10 +232,12 @@ std::string gzipped(const std::string& text) {
   return out;
 }
 
+constexpr std::uint64_t kMaxTextBytes = 1 << 24;  ///< of a text that a gzip file holds
+
 std::string with_other_content(const std::string& input, Chance& chance, std::size_t most) {
   if (!data::is_gzip(input)) return gzipped(with_other_text(input, chance, most));
   try {
-    return gzipped(with_other_text(data::gunzipped(input, "seed"), chance, most));
+    return gzipped(with_other_text(data::gunzipped(input, "seed", kMaxTextBytes), chance, most));
   } catch (const Error&) {  // not a gzip any more
     return with_other_bytes(input, most);
   }

@@ -110,7 +110,8 @@ void fuzz_manifest(const std::string& input, const fs::path& folder) {
 }
 
 void fuzz_gzip(const std::string& input, const fs::path&) {
-  data::gunzipped(input, "text.gz");
+  constexpr std::uint64_t kMaxBytes = 1 << 24;
+  data::gunzipped(input, "text.gz", kMaxBytes);
 }
 
 /// A file of texts; the first byte chooses its kind.
