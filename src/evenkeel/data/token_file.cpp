@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/data/token_file.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "evenkeel/base/error.h"
+
+namespace evenkeel::data {
+
+namespace {
+
+constexpr std::int64_t kTokenBlock = 1 << 14;  // ids that are converted at once
+
+/// act(T{}) with the C++ type of the ids.
+template <typename Act>
+void with_type(TokenType type, const Act& act) {
+  switch (type) {
+    case TokenType::uint8:
+      return act(std::uint8_t{});
+    case TokenType::int8:
+      return act(std::int8_t{});
+    case TokenType::uint16:
+      return act(std::uint16_t{});
+    case TokenType::int16:
+      return act(std::int16_t{});
+    case TokenType::uint32:
+      return act(std::uint32_t{});
+    case TokenType::int32:
+      return act(std::int32_t{});
+    case TokenType::uint64:
+      return act(std::uint64_t{});
+    case TokenType::int64:
+      return act(std::int64_t{});
+  }
+}
+
+}  // namespace
+
+TokenFile::TokenFile(std::string path, const TokenType* type, std::int64_t vocabulary)
+    : bytes_(std::move(path)), layout_(token_layout(bytes_, type, vocabulary)) {}
+
+void TokenFile::read(std::int64_t begin, std::int64_t count, std::int64_t* out) const {
+  EK_ASSERT(begin >= 0 && count >= 0 && begin <= layout_.count && count <= layout_.count - begin);
+  with_type(layout_.type, [&](auto id) {
+    using Id = decltype(id);
+    constexpr auto kSize = static_cast<std::int64_t>(sizeof(Id));
+    std::array<Id, kTokenBlock> block{};
+    while (count > 0) {
+      const auto some = std::min(count, kTokenBlock);
+      bytes_.read(layout_.offset + begin * kSize, some * kSize, block.data());
+      out = std::transform(block.begin(), block.begin() + some, out,
+                           [](Id each) { return static_cast<std::int64_t>(each); });
+      begin += some;
+      count -= some;
+    }
+  });
+}
+
+void TokenFile::check_ids(std::int64_t vocabulary) const {
+  with_type(layout_.type, [&](auto id) {
+    using Id = decltype(id);
+    constexpr auto kSize = static_cast<std::int64_t>(sizeof(Id));
+    constexpr std::int64_t kIds = (std::int64_t{1} << 20) / kSize;
+    std::vector<Id> block(static_cast<std::size_t>(kIds));
+    const auto limit = static_cast<std::uint64_t>(vocabulary);
+    // A negative id becomes a number above all limits.
+    const auto is_too_large = [limit](Id each) {
+      return static_cast<std::uint64_t>(static_cast<std::int64_t>(each)) >= limit;
+    };
+    for (std::int64_t begin = 0; begin < layout_.count; begin += kIds) {
+      const auto some = std::min(kIds, layout_.count - begin);
+      bytes_.read(layout_.offset + begin * kSize, some * kSize, block.data());
+      const auto end = block.begin() + some;
+      bool any = false;
+      for (auto at = block.begin(); at != end; ++at) any |= is_too_large(*at);
+      if (!any) continue;
+      const auto bad = std::find_if(block.begin(), end, is_too_large);
+      bytes_.refuse(text("token ids must be 0 to ", vocabulary - 1, ", but token ",
+                         begin + (bad - block.begin()), " is ", +*bad,
+                         "; set model.vocabulary, or data.token_type if the type is not ",
+                         name_of(layout_.type)));
+    }
+  });
+}
+
+}  // namespace evenkeel::data

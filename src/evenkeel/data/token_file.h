@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "evenkeel/data/token_layout.h"
+
+namespace evenkeel::data {
+
+/// The token ids of a file. Reads only what is asked for; keeps nothing in memory.
+class TokenFile {
+ public:
+  /// Parameters and errors of token_layout().
+  TokenFile(std::string path, const TokenType* type, std::int64_t vocabulary);
+
+  const std::string& path() const { return bytes_.path(); }
+  const TokenLayout& layout() const { return layout_; }
+  std::int64_t count() const { return layout_.count; }
+
+  /// Copies the ids [begin, begin + count) to `out`. Thread-safe.
+  /// \throws Error (data, exit code 65) if the file has become shorter
+  void read(std::int64_t begin, std::int64_t count, std::int64_t* out) const;
+
+  /// Reads all ids.
+  /// \throws Error (data, exit code 65) for the first id that is negative or not below
+  ///         `vocabulary`, with its position
+  void check_ids(std::int64_t vocabulary) const;
+
+ private:
+  TokenBytes bytes_;
+  TokenLayout layout_;
+};
+
+}  // namespace evenkeel::data

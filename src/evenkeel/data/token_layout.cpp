@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/data/token_layout.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/data/megatron_index.h"
+#include "evenkeel/data/npy_header.h"
+
+namespace evenkeel::data {
+
+static_assert(std::endian::native == std::endian::little);
+
+namespace {
+
+constexpr std::int64_t kLlmCHeaderBytes = 1024;
+
+std::int32_t first_int(const TokenBytes& file) {
+  return file.size() >= 4 ? file.value<std::int32_t>(0) : 0;
+}
+
+/// What a file of llm.c is that holds no training tokens; nullptr for any other number.
+const char* llm_c_kind(std::int32_t magic) {
+  switch (magic) {
+    case 20240326:
+      return "a model";
+    case 20240327:
+      return "a state for debugging";
+    case 20240328:
+      return "a tokenizer";
+    case 20240522:
+      return "an evaluation";
+    case 20240527:
+      return "a state of the optimizer";
+    default:
+      return nullptr;
+  }
+}
+
+/// \return a layout without ids for a file that is not llm.c's
+TokenLayout llm_c_layout(const TokenBytes& file) {
+  TokenLayout layout;
+  const auto magic = first_int(file);
+  if (const auto* const kind = llm_c_kind(magic); kind != nullptr) {
+    file.refuse(text("must hold tokens, but is ", kind, " of llm.c; name a file of tokens"));
+  }
+  const bool is_gpt2 = magic == 20240520;
+  if (!is_gpt2 && magic != 20240801) return layout;
+  if (file.size() < kLlmCHeaderBytes) {
+    file.refuse(text("llm.c's header has 1024 bytes, but the file has ", file.size(),
+                     "; copy or download the file again"));
+  }
+  const auto version = file.value<std::int32_t>(4);
+  const std::int32_t wanted = is_gpt2 ? 1 : 7;
+  if (version != wanted) {
+    file.refuse(text("version ", wanted, " of llm.c's format is known, but the file has ", version,
+                     "; write it again"));
+  }
+  layout.format = TokenFormat::llm_c;
+  layout.type = is_gpt2 ? TokenType::uint16 : TokenType::uint32;
+  layout.offset = kLlmCHeaderBytes;
+  layout.count = file.value<std::int32_t>(8);
+  const auto bytes = kLlmCHeaderBytes + layout.count * item_bytes(layout.type);
+  if (layout.count < 0 || bytes != file.size()) {
+    file.refuse(text("the header says ", layout.count, " tokens, which take ", bytes,
+                     " bytes, but the file has ", file.size(), "; copy or download it again"));
+  }
+  return layout;
+}
+
+TokenLayout raw_layout(const TokenBytes& file, const TokenType* type, std::int64_t vocabulary) {
+  TokenLayout layout;
+  const bool is_npy = std::filesystem::path(file.path()).extension() == ".npy";
+  layout.type = type != nullptr ? *type : is_npy ? smallest_type(vocabulary) : TokenType::uint16;
+  const auto item = item_bytes(layout.type);
+  if (file.size() % item != 0) {
+    file.refuse(text("ids of type ", name_of(layout.type), " take ", item,
+                     " bytes each, but the file has ", file.size(),
+                     " bytes; set data.token_type, or copy the file again"));
+  }
+  layout.count = file.size() / item;
+  return layout;
+}
+
+TokenLayout any_layout(const TokenBytes& file, const TokenType* type, std::int64_t vocabulary) {
+  if (is_npy(file)) return npy_layout(file);
+  if (auto layout = llm_c_layout(file); layout.format == TokenFormat::llm_c) return layout;
+  if (const auto index = megatron_index_of(file.path())) return megatron_layout(file, *index);
+  return raw_layout(file, type, vocabulary);
+}
+
+}  // namespace
+
+std::int64_t item_bytes(TokenType type) {
+  constexpr std::array<std::int64_t, 8> kBytes = {1, 1, 2, 2, 4, 4, 8, 8};
+  return kBytes.at(static_cast<std::size_t>(type));
+}
+
+const char* name_of(TokenType type) {
+  constexpr std::array<const char*, 8> kNames = {"uint8",  "int8",  "uint16", "int16",
+                                                 "uint32", "int32", "uint64", "int64"};
+  return kNames.at(static_cast<std::size_t>(type));
+}
+
+TokenType smallest_type(std::int64_t vocabulary) {
+  const auto largest = vocabulary - 1;
+  if (largest <= std::numeric_limits<std::uint8_t>::max()) return TokenType::uint8;
+  if (largest <= std::numeric_limits<std::uint16_t>::max()) return TokenType::uint16;
+  if (largest <= std::numeric_limits<std::uint32_t>::max()) return TokenType::uint32;
+  return TokenType::uint64;
+}
+
+const char* name_of(TokenFormat format) {
+  constexpr std::array<const char*, 4> kNames = {"tokens", "npy", "llm_c", "megatron"};
+  return kNames.at(static_cast<std::size_t>(format));
+}
+
+TokenLayout token_layout(const TokenBytes& file, const TokenType* type, std::int64_t vocabulary) {
+  auto layout = any_layout(file, type, vocabulary);
+  if (layout.count == 0) file.refuse("must hold tokens, but is empty");
+  return layout;
+}
+
+}  // namespace evenkeel::data
