@@ -3,6 +3,7 @@
 
 The program ends with 0 or 74, follows no link, and changes nothing outside its folder.
 """
+import contextlib
 import os
 import shutil
 
@@ -28,19 +29,26 @@ def vanish(path, _):
     removed(path)
 
 
+def replaced(path, make):
+    """Removes the path and calls make(), again if the program creates the file in between."""
+    for _ in range(1000):
+        removed(path)
+        with contextlib.suppress(FileExistsError):
+            make()
+            return
+    raise RuntimeError(f"{path} came back 1,000 times")
+
+
 def become_folder(path, _):
-    removed(path)
-    path.mkdir()
+    replaced(path, path.mkdir)
 
 
 def become_link(path, victim):
-    removed(path)
-    os.symlink(victim, path)
+    replaced(path, lambda: os.symlink(victim, path))
 
 
 def become_pipe(path, _):
-    removed(path)
-    os.mkfifo(path)
+    replaced(path, lambda: os.mkfifo(path))
 
 
 def become_linked_folder(path, victim):

@@ -7,7 +7,7 @@
 
 namespace evenkeel::data {
 
-/// The token ids of a file. Reads only what is asked for; keeps nothing in memory.
+/// The token ids of a file. Keeps no ids in memory.
 class TokenFile {
  public:
   /// Parameters and errors of token_layout().
