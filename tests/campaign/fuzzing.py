@@ -37,11 +37,15 @@ def built():
     return folder / "campaign_fuzz"
 
 
+def targets():
+    return TARGETS.findall((harness.HERE / "fuzz/targets.cpp").read_text())
+
+
 def limit_of(context):
     """The options that end a target."""
     if context.level == "release":
         seconds = [] if context.deadline == float("inf") else [f"-max_total_time={int(context.seconds_left())}"]
-        return [f"-runs={EXECUTIONS // 13}", *seconds]
+        return [f"-runs={EXECUTIONS // len(targets())}", *seconds]
     return [f"-max_total_time={context.count(5, 600, 0)}"]
 
 
@@ -84,5 +88,4 @@ def fuzzed(context, fuzzer, target):
 
 def trials(context):
     fuzzer = built()
-    targets = TARGETS.findall((harness.HERE / "fuzz/targets.cpp").read_text())
-    return [(target, fuzzed(context, fuzzer, target)) for target in targets]
+    return [(target, fuzzed(context, fuzzer, target)) for target in targets()]

@@ -11,6 +11,7 @@ import program
 STEPS = 6
 SETTINGS = {"train_steps": STEPS, "checkpoint_every": 2, "log_every": 1}
 CODES = {0, 74, 75}
+WHILE_RECORDS_ARE_READ = range(180, 240)  # allocations of report
 
 
 def unfinished(context):
@@ -65,6 +66,11 @@ def allocations(context, verb):
     return context.keep(("allocations", verb), make)
 
 
+def failing_allocation(context, verb, at):
+    env = {"LD_PRELOAD": context.shim("allocations"), "ALLOCATION_MARK": "/runs/", "ALLOCATION_AT": at}
+    return trial_of(context, verb, env=env)
+
+
 def failing_allocations(context, number):
     """Trials in which one allocation fails."""
     chance = context.random("limits", "allocations")
@@ -72,8 +78,9 @@ def failing_allocations(context, number):
         verb = ["train", "report", "config", "eval", "runs"][index % 5]
         most = allocations(context, verb)
         at = int(chance.choice([chance.uniform(1, most), most ** chance.random()]))
-        env = {"LD_PRELOAD": context.shim("allocations"), "ALLOCATION_MARK": "/runs/", "ALLOCATION_AT": at}
-        yield f"{verb} allocation {at} of {most} fails {index}", trial_of(context, verb, env=env)
+        yield f"{verb} allocation {at} of {most} fails {index}", failing_allocation(context, verb, at)
+    for at in WHILE_RECORDS_ARE_READ:
+        yield f"report allocation {at} fails", failing_allocation(context, "report", at)
 
 
 def trials(context):

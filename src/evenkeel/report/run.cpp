@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <new>
 #include <numeric>
 
 #include "evenkeel/base/error.h"
@@ -33,6 +34,7 @@ std::string folder_name(const fs::path& folder) {
 
 /// Calls `read` if the run has a file of this name. An error becomes the entry of the file in
 /// Run::missing.
+/// \throws std::bad_alloc; a series may then be half read
 void with_file(Run& run, const Directory& folder, const std::string& name,
                const std::function<void()>& read) {
   if (!folder.has(name)) {
@@ -41,6 +43,8 @@ void with_file(Run& run, const Directory& folder, const std::string& name,
   }
   try {
     read();
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const std::exception& error) {
     run.missing[name] = text(name, " cannot be read: ", error.what());
   }

@@ -293,6 +293,8 @@ std::string changed(Grammar grammar, const std::string& input, Chance& chance, s
       return with_other_header(input, chance, most);
     case Grammar::manifest:
       return with_other_entry(input, chance, most);
+    case Grammar::binary:
+      return with_other_bytes(input, most);
     default:
       return with_other_text(input, chance, most);
   }

@@ -13,6 +13,7 @@
 #include "evenkeel/data/gzip.h"
 #include "evenkeel/data/json_lines.h"
 #include "evenkeel/data/texts.h"
+#include "evenkeel/data/token_file.h"
 #include "evenkeel/norm/expression.h"
 #include "evenkeel/report/html.h"
 #include "evenkeel/report/report.h"
@@ -121,6 +122,19 @@ void fuzz_texts(const std::string& input, const fs::path& folder) {
   data::read_texts({file.string()}, config::Data{});
 }
 
+/// A file of token ids; the first byte chooses its name, or makes the input the index of a file.
+void fuzz_tokens(const std::string& input, const fs::path& folder) {
+  static const std::array<const char*, 3> kNames = {"a.bin", "a.npy", "b.idx"};
+  constexpr std::int64_t kVocabulary = 50257;
+  const auto chosen = choice_of(input, kNames.size());
+  auto file = put(folder / kNames.at(chosen), rest_of(input));
+  if (chosen == 2) file = put(folder / "b.bin", std::string(6, '\1'));
+  const data::TokenFile tokens(file.string(), nullptr, kVocabulary);
+  std::vector<std::int64_t> ids(static_cast<std::size_t>(tokens.count()));
+  tokens.read(0, tokens.count(), ids.data());
+  tokens.check_ids(kVocabulary);
+}
+
 void fuzz_html(const std::string& input, const fs::path&) {
   const auto escaped = report::escaped(input);
   const bool is_safe = escaped.find_first_of("<>\"'") == std::string::npos;
@@ -151,6 +165,7 @@ const std::vector<FuzzTarget>& fuzz_targets() {
       {"setting", Grammar::toml, fuzz_setting},
       {"study", Grammar::toml, fuzz_study},
       {"texts", Grammar::json, fuzz_texts},
+      {"tokens", Grammar::binary, fuzz_tokens},
   };
   return targets;
 }

@@ -9,7 +9,7 @@
 namespace evenkeel::campaign {
 
 /// The form of an input, which mutate() preserves, so that most inputs pass the first checks.
-enum class Grammar { text, toml, json, gzip, safetensors, manifest };
+enum class Grammar { text, toml, json, gzip, safetensors, manifest, binary };
 
 /// A parser of the program. `run` throws Error for an input that the program refuses; any other
 /// exception but a file system error and missing memory would be exit code 70.
