@@ -10,7 +10,7 @@ namespace evenkeel::data {
 
 namespace {
 
-__extension__ using uint128 = unsigned __int128;
+__extension__ using Uint128 = unsigned __int128;
 
 using Pool = std::array<std::uint32_t, 4>;
 
@@ -59,8 +59,8 @@ std::array<std::uint64_t, 4> state_of(const Pool& pool) {
   return state;
 }
 
-uint128 uint128_of(std::uint64_t high, std::uint64_t low) {
-  return uint128{high} << 64 | low;
+Uint128 to_uint128(std::uint64_t high, std::uint64_t low) {
+  return Uint128{high} << 64 | low;
 }
 
 /// NumPy's default generator.
@@ -68,9 +68,9 @@ class Pcg64 {
  public:
   explicit Pcg64(std::uint64_t seed) {
     const auto state = state_of(pool_of(seed));
-    increment_ = uint128_of(state[2], state[3]) << 1 | 1;
+    increment_ = to_uint128(state[2], state[3]) << 1 | 1;
     step();
-    state_ += uint128_of(state[0], state[1]);
+    state_ += to_uint128(state[0], state[1]);
     step();
   }
 
@@ -96,7 +96,7 @@ class Pcg64 {
 
  private:
   void step() {
-    state_ = state_ * uint128_of(2549297995355413924ULL, 4865540595714422341ULL) + increment_;
+    state_ = state_ * to_uint128(2549297995355413924ULL, 4865540595714422341ULL) + increment_;
   }
 
   std::uint64_t next64() {
@@ -106,7 +106,7 @@ class Pcg64 {
     return std::rotr(high ^ low, static_cast<int>(high >> 58));
   }
 
-  uint128 state_ = 0, increment_ = 0;
+  Uint128 state_ = 0, increment_ = 0;
   bool has_half_ = false;
   std::uint32_t half_ = 0;
 };
