@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/data/corpus.h"
+#include "evenkeel/data/load_corpora.h"
 
 #include "data/refusal.h"
 #include "data/temporary_folder.h"
 #include "evenkeel/data/detokenize.h"
-#include "evenkeel/data/digest.h"
 
 namespace evenkeel::data {
 namespace {
@@ -12,11 +11,13 @@ namespace {
 class LoadCorpora : public TemporaryFolder {};
 
 std::string text_of(const Corpus& corpus) {
-  return detokenize(std::span(corpus.tokens));
+  return detokenize(corpus.tokens.range(0, corpus.tokens.size()));
 }
 
 TEST_F(LoadCorpora, GivesTheBuiltinTextByDefault) {
-  const auto [train, validation, ood] = load_corpora({}, 256);
+  const auto texts = load_corpora({}, 256);
+  const auto& train = texts.train.front().corpus;
+  const auto& validation = texts.validation.front().corpus;
   EXPECT_TRUE(train.has_known_entropy && validation.has_known_entropy);
   EXPECT_EQ(train.description, "builtin:sentences, 32,000 documents, 4.0 MiB");
   EXPECT_EQ(validation.description, "builtin:sentences, 1,400 documents, 180.7 KiB");
@@ -25,7 +26,9 @@ TEST_F(LoadCorpora, GivesTheBuiltinTextByDefault) {
 
 TEST_F(LoadCorpora, CutsValidationOffTheEndOfAFile) {
   const auto a = file("a.txt", "one\ntwo\nthree\n");
-  const auto [train, validation, ood] = load_corpora({.train = {a}, .validation_fraction = 0.5}, 4);
+  const auto texts = load_corpora({.train = {a}, .validation_fraction = 0.5}, 4);
+  const auto& train = texts.train.front().corpus;
+  const auto& validation = texts.validation.front().corpus;
   EXPECT_EQ(text_of(train), "one\n");
   EXPECT_EQ(text_of(validation), "two\nthree\n");
   EXPECT_EQ(train.description, a + " (1 text), 1 document, 4 B");
@@ -34,8 +37,9 @@ TEST_F(LoadCorpora, CutsValidationOffTheEndOfAFile) {
 }
 
 TEST_F(LoadCorpora, ReadsTheValidationFilesThatAreNamed) {
-  const auto [train, validation, ood] =
-      load_corpora({.train = {file("a.txt", "train")}, .validation = {file("b.txt", "check")}}, 4);
+  const auto texts = load_corpora({.train = {file("a.txt", "train")}, .validation = {file("b.txt", "check")}}, 4);
+  const auto& train = texts.train.front().corpus;
+  const auto& validation = texts.validation.front().corpus;
   EXPECT_EQ(text_of(train), "train");
   EXPECT_EQ(text_of(validation), "check");
 }
@@ -43,20 +47,20 @@ TEST_F(LoadCorpora, ReadsTheValidationFilesThatAreNamed) {
 TEST_F(LoadCorpora, MixesABuiltinAndFiles) {
   const auto a = file("a.txt", "a text");
   EXPECT_EQ(
-      text_of(load_corpora({.train = {"builtin:sentences"}, .validation = {a}}, 4).validation),
+      text_of(load_corpora({.train = {"builtin:sentences"}, .validation = {a}}, 4).validation.front().corpus),
       "a text");
   EXPECT_TRUE(load_corpora({.train = {a}, .validation = {"builtin:sentences"}}, 4)
-                  .validation.has_known_entropy);
+                  .validation.front().corpus.has_known_entropy);
 }
 
 TEST_F(LoadCorpora, SetsDocumentsBetweenEndsOfText) {
   const auto a = file("a.jsonl", "{\"text\": \"ab\"}\n{\"text\": \"c\"}");
-  const auto corpus = load_corpora({.train = {a}, .validation = {a}}, 2).train;
-  EXPECT_EQ(corpus.tokens, (std::vector<std::uint16_t>{256, 'a', 'b', 256, 'c', 256}));
+  const auto corpus = load_corpora({.train = {a}, .validation = {a}}, 2).train.front().corpus;
+  EXPECT_EQ(corpus.tokens.range(0, 6), (std::vector<std::int64_t>{256, 'a', 'b', 256, 'c', 256}));
   ASSERT_EQ(corpus.documents.size(), 2U);
   EXPECT_EQ(corpus.documents[1].begin, 4);
   EXPECT_EQ(corpus.documents[1].end, 5);
-  EXPECT_EQ(corpus.digest, digest(corpus.tokens));
+  EXPECT_EQ(corpus.digest, corpus.tokens.digest());
 }
 
 TEST_F(LoadCorpora, ReadsTextOfAnotherDistributionToMeasureOn) {
@@ -69,10 +73,10 @@ TEST_F(LoadCorpora, ReadsTextOfAnotherDistributionToMeasureOn) {
   EXPECT_EQ(text_of(*files.ood), "else");
   const auto sums =
       load_corpora({.train = {"builtin:addition"}, .ood = {"builtin:addition_longer"}}, 64);
-  EXPECT_EQ(sums.train.description, "builtin:addition, 60,000 documents, 562.2 KiB");
+  EXPECT_EQ(sums.train.front().corpus.description, "builtin:addition, 60,000 documents, 562.2 KiB");
   ASSERT_TRUE(sums.ood);
   EXPECT_EQ(sums.ood->description, "builtin:addition_longer, 2,000 documents, 28.9 KiB");
-  EXPECT_NE(sums.ood->digest, sums.validation.digest);
+  EXPECT_NE(sums.ood->digest, sums.validation.front().corpus.digest);
 }
 
 TEST_F(LoadCorpora, TakesTheHeldOutSumsWhereABuiltinIsNamedForBoth) {
@@ -81,9 +85,9 @@ TEST_F(LoadCorpora, TakesTheHeldOutSumsWhereABuiltinIsNamedForBoth) {
   const auto other =
       load_corpora({.train = {"builtin:sentences"}, .validation = {"builtin:addition"}}, 64);
   const auto one = load_corpora({.train = {"builtin:addition"}}, 64);
-  EXPECT_EQ(both.validation.digest, one.validation.digest);
-  EXPECT_EQ(both.validation.description, one.validation.description);
-  EXPECT_EQ(other.validation.digest, one.validation.digest);
+  EXPECT_EQ(both.validation.front().corpus.digest, one.validation.front().corpus.digest);
+  EXPECT_EQ(both.validation.front().corpus.description, one.validation.front().corpus.description);
+  EXPECT_EQ(other.validation.front().corpus.digest, one.validation.front().corpus.digest);
 }
 
 TEST_F(LoadCorpora, RefusesAWindowThatHoldsNoQuestion) {
@@ -121,14 +125,14 @@ TEST_F(LoadCorpora, RefusesASplitThatLeavesNothingToValidate) {
 }
 
 // XXH3-128 of the bytes 61 00 62 00 00 01, by the shared library of xxHash.
-TEST(Digest, IsTheXxh3OfTheTokens) {
-  EXPECT_EQ(digest({'a', 'b', 256}), "e8bbd0af7fd70bc5fec45d567cfd836f");
-  EXPECT_NE(digest({'a', 'b'}), digest({'b', 'a'}));
+TEST(Tokens, HaveTheXxh3OfTheirIds) {
+  EXPECT_EQ(Tokens({'a', 'b', 256}).digest(), "e8bbd0af7fd70bc5fec45d567cfd836f");
+  EXPECT_NE(Tokens({'a', 'b'}).digest(), Tokens({'b', 'a'}).digest());
 }
 
 TEST(Detokenize, LeavesOutWhatIsNoByte) {
   EXPECT_EQ(detokenize(std::vector<std::int64_t>{256, 'h', 'i', 256, 300, -1}), "hi");
-  EXPECT_EQ(detokenize(std::vector<std::uint16_t>{256, 0xc3, 0xa9, 0}),
+  EXPECT_EQ(detokenize(std::vector<std::int64_t>{256, 0xc3, 0xa9, 0}),
             std::string("\xc3\xa9\0", 3));
 }
 

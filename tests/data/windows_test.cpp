@@ -14,9 +14,11 @@ namespace {
 
 /// Token i of the text is i, so that a window shows where it lies.
 Corpus counted(std::size_t tokens) {
+  std::vector<TokenId> ids(tokens);
+  std::iota(ids.begin(), ids.end(), TokenId{0});
   Corpus corpus;
-  corpus.tokens.resize(tokens);
-  std::iota(corpus.tokens.begin(), corpus.tokens.end(), std::uint16_t{0});
+  corpus.tokens = Tokens(std::move(ids));
+  corpus.token_lengths = nullptr;
   return corpus;
 }
 
@@ -26,8 +28,8 @@ Corpus exact(const std::vector<std::int64_t>& lengths) {
   corpus.has_known_entropy = true;
   corpus.tokens.push_back(kEndOfText);
   for (const auto length : lengths) {
-    const auto begin = static_cast<std::int64_t>(corpus.tokens.size());
-    corpus.tokens.insert(corpus.tokens.end(), static_cast<std::size_t>(length), 'x');
+    const auto begin = corpus.tokens.size();
+    for (std::int64_t i = 0; i < length; ++i) corpus.tokens.push_back('x');
     corpus.tokens.push_back(kEndOfText);
     corpus.documents.push_back(
         {begin, begin + length, static_cast<double>(corpus.documents.size() + 1)});
@@ -173,7 +175,7 @@ TEST(ValidationWindows, ScoreEveryDocumentOfTheSentences) {
   const ValidationWindows windows(corpus, 256, 0);
   double nats = 0;
   for (const auto& each : corpus.documents) nats += each.nats;
-  EXPECT_EQ(windows.scored_bytes(), static_cast<std::int64_t>(corpus.tokens.size()) - 1);
+  EXPECT_EQ(windows.scored_bytes(), corpus.tokens.size() - 1);
   EXPECT_NEAR(windows.floor_nats_per_token().value(),
               nats / static_cast<double>(corpus.tokens.size() - 1), 1e-12);
 }

@@ -24,7 +24,7 @@ data::Corpus some_text(bool exact) {
   data::Corpus corpus;
   corpus.has_known_entropy = exact;
   for (std::int64_t i = 0; i <= 96; ++i) {
-    corpus.tokens.push_back(static_cast<std::uint16_t>((i * i * 7 + 3) % 31));
+    corpus.tokens.push_back(static_cast<data::TokenId>((i * i * 7 + 3) % 31));
     if (i % 8 != 0 || i == 96) continue;
     corpus.documents.push_back({i + 1, i + 8, static_cast<double>(i / 8 + 1)});
   }
@@ -51,7 +51,7 @@ TEST(Evaluate, IsTheMeanLossOfTheScoredTokensForAnyNumberOfRows) {
     EXPECT_EQ(result.tokens, 96);
     EXPECT_NEAR(result.nats_per_token, nats / 96, 1e-12 * nats);
     EXPECT_NEAR(result.perplexity, std::exp(nats / 96), 1e-10 * result.perplexity);
-    EXPECT_NEAR(result.bits_per_byte, nats / 96 / std::numbers::ln2, 1e-12 * nats);
+    EXPECT_NEAR(result.bits_per_byte.value(), nats / 96 / std::numbers::ln2, 1e-12 * nats);
     EXPECT_FALSE(result.floor);
     EXPECT_FALSE(result.gap);
   }
@@ -88,7 +88,7 @@ TEST(Evaluate, PassesNanThrough) {
       evaluate::evaluate(*tiny.model, data::ValidationWindows(corpus, kContext, 0), 2);
   EXPECT_TRUE(std::isnan(result.nats_per_token));
   EXPECT_TRUE(std::isnan(result.perplexity));
-  EXPECT_TRUE(std::isnan(result.bits_per_byte));
+  EXPECT_TRUE(std::isnan(result.bits_per_byte.value()));
   EXPECT_TRUE(std::isnan(result.gap.value()));
   EXPECT_EQ(result.tokens, 96);
 }

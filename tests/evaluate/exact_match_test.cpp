@@ -57,7 +57,7 @@ TEST(ExactMatch, IgnoresOtherTokens) {
 TEST(ExactMatch, IsMeasuredOnlyOnTextsWithAnswers) {
   const testing::TinyModel tiny("hybrid_norm_star");
   data::Corpus corpus;
-  corpus.tokens = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+  corpus.tokens = data::Tokens({1, 2, 3, 4, 5, 6, 7, 8, 9});
   EXPECT_FALSE(evaluate(*tiny.model, data::ValidationWindows(corpus, 8, 0), 1).exact_match);
 }
 
@@ -68,10 +68,11 @@ data::Corpus questions(const std::vector<std::vector<std::uint16_t>>& answers) {
   corpus.answer_start_token = 20;
   corpus.tokens.push_back(kEnd);
   for (std::uint16_t question = 1; const auto& answer : answers) {
-    const auto begin = static_cast<std::int64_t>(corpus.tokens.size());
-    corpus.tokens.insert(corpus.tokens.end(), {question++, 20});
-    corpus.tokens.insert(corpus.tokens.end(), answer.begin(), answer.end());
-    corpus.documents.push_back({begin, static_cast<std::int64_t>(corpus.tokens.size()), 0});
+    const auto begin = corpus.tokens.size();
+    corpus.tokens.push_back(question++);
+    corpus.tokens.push_back(20);
+    for (const auto token : answer) corpus.tokens.push_back(token);
+    corpus.documents.push_back({begin, corpus.tokens.size(), 0});
     corpus.tokens.push_back(kEnd);
   }
   return corpus;
@@ -122,7 +123,7 @@ TEST(Evaluate, ScoresOnlyAnswersByHand) {
     const auto result = evaluate(*tiny.model, windows, rows);
     EXPECT_EQ(result.tokens, 9);
     EXPECT_NEAR(result.nats_per_token, nats / 9, 1e-12 * nats);
-    EXPECT_NEAR(result.bits_per_byte, nats / 9 / std::numbers::ln2, 1e-12 * nats);
+    EXPECT_NEAR(result.bits_per_byte.value(), nats / 9 / std::numbers::ln2, 1e-12 * nats);
     EXPECT_EQ(result.floor, 0);
     EXPECT_NEAR(result.gap.value(), nats / 9, 1e-12 * nats);
     EXPECT_EQ(result.exact_match, 0);

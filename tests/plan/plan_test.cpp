@@ -25,7 +25,7 @@ config::Config countable(std::vector<std::string> sets = {}) {
 
 plan::Plan plan_of(const std::vector<std::string>& sets = {},
                    nn::Precision precision = nn::Precision::float32) {
-  return plan::plan_of(countable(sets), {.precision = precision});
+  return plan::plan_of(countable(sets), {.precision = precision}, 257);
 }
 
 constexpr int kEmbedding = 320 * 8;

@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "evenkeel/store/checkpoint_save.h"
-#include "evenkeel/store/digest.h"
+#include "evenkeel/base/digest.h"
 #include "evenkeel/store/json_text.h"
 #include "evenkeel/store/lock.h"
 #include "evenkeel/store/manifest.h"

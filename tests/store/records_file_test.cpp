@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "evenkeel/store/digest.h"
+#include "evenkeel/base/digest.h"
 #include "evenkeel/store/json_lines.h"
 #include "store/support.h"
 

@@ -21,7 +21,8 @@ using nlohmann::json;
 class ForgedCheckpoint : public ::testing::Test {
  protected:
   ForgedCheckpoint() {
-    text_.append("The old baker sees the moon. The old baker sees the moon.");
+    text_.train.resize(1);
+    text_.train[0].corpus.append("The old baker sees the moon. The old baker sees the moon.");
     std::filesystem::create_directories(run_);
     lock_.emplace(run_);
     trainer_ = std::make_unique<Trainer>(config_, shape_, nn::Precision::float32, text_);
@@ -64,7 +65,7 @@ class ForgedCheckpoint : public ::testing::Test {
        .sets = {"model.layers=1", "model.width=16", "model.heads=2", "model.kv_heads=1",
                 "model.inner=24", "model.context=8", "train.batch=2", "train.steps=10"}});
   norm::Shape shape_ = config::shape_of(config_, data::kByteVocabulary);
-  data::Corpus text_;
+  data::Corpora text_;
   std::optional<store::Lock> lock_;
   std::unique_ptr<Trainer> trainer_, other_;
 };

@@ -49,6 +49,7 @@ void erase_lines(std::size_t lines) {
 
 void print_bytes(std::string_view bytes) {
   write(stdout, bytes);
+  std::fflush(stdout);
 }
 
 }  // namespace evenkeel

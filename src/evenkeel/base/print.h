@@ -24,7 +24,7 @@ void erase_progress();
 /// Erases the last `lines` lines of a terminal at standard error.
 void erase_lines(std::size_t lines);
 
-/// Writes bytes to standard output as they are: a generated text.
+/// Writes bytes to standard output as they are and flushes it: a part of a generated text.
 void print_bytes(std::string_view bytes);
 
 }  // namespace evenkeel

@@ -13,7 +13,7 @@
 #include "evenkeel/bench/peer_setup.h"
 #include "evenkeel/bench/subprocess.h"
 #include "evenkeel/bench/usage.h"
-#include "evenkeel/data/corpus.h"
+#include "evenkeel/data/load_corpora.h"
 #include "evenkeel/nn/parameters.h"
 #include "evenkeel/plan/plan.h"
 #include "evenkeel/store/safetensors.h"
@@ -54,7 +54,7 @@ class TemporaryFolder {
 
 /// Writes initial weights, batches and the description of the model for the peers.
 void write_start(const std::filesystem::path& file, const nlohmann::ordered_json& setup,
-                 const nn::Parameters& parameters, const data::TrainingWindows& windows,
+                 const nn::Parameters& parameters, const data::TrainingBatches& windows,
                  const config::Config& config) {
   const auto batch = windows.batch(0, kBatches * config.train.batch);
   const std::vector<std::int64_t> shape = {kBatches, config.train.batch, config.model.context};
@@ -194,7 +194,7 @@ PeersResult compare_with_pytorch(const config::Sources& sources, const PeersOpti
   const auto config = comparable_config(sources);
   PeersResult result;
   result.machine = train::configure_machine(config.train);
-  const auto plan = plan::plan_of(config, result.machine);
+  const auto plan = plan::plan_of(config, result.machine, data::vocabulary_of(config.data));
   const auto& scheme = plan.scheme;
   const auto& shape = scheme.shape;
   const auto setup = peer_setup(config, scheme, result.machine);
@@ -202,11 +202,11 @@ PeersResult compare_with_pytorch(const config::Sources& sources, const PeersOpti
   result.tokens = config.train.batch * config.model.context;
 
   const TemporaryFolder scratch;
-  const auto corpora = data::load_corpora(config.data, config.model.context);
-  train::Trainer trainer(config, shape, result.machine.precision, corpora.train);
-  const data::TrainingWindows windows(corpora.train, config.model.context,
-                                      static_cast<std::uint64_t>(config.seed));
-  write_start(scratch.at("start.safetensors"), setup, trainer.parameters(), windows, config);
+  const auto corpora =
+      data::load_corpora(config.data, config.model.context, config.model.vocabulary);
+  train::Trainer trainer(config, shape, result.machine.precision, corpora);
+  write_start(scratch.at("start.safetensors"), setup, trainer.parameters(), trainer.windows(),
+              config);
   result.flops = plan.flops_per_token * static_cast<double>(result.tokens);
   for (const auto& each : trainer.parameters().all()) {
     result.parameters += static_cast<double>(each.master.numel());

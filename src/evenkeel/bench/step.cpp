@@ -8,7 +8,7 @@
 
 #include "evenkeel/bench/gemm_rate.h"
 #include "evenkeel/bench/usage.h"
-#include "evenkeel/data/corpus.h"
+#include "evenkeel/data/load_corpora.h"
 #include "evenkeel/nn/parameters.h"
 #include "evenkeel/plan/plan.h"
 #include "evenkeel/train/trainer.h"
@@ -28,9 +28,9 @@ ActiveRun step_start(config::Sources sources, const std::string& scheme,
   sources.scheme = scheme;
   ActiveRun running;
   running.config = config::resolve(sources);
-  running.shape = config::shape_of(running.config, data::kByteVocabulary);
+  running.shape = config::shape_of(running.config, corpora.encoding->vocabulary());
   running.trainer =
-      std::make_unique<train::Trainer>(running.config, running.shape, precision, corpora.train);
+      std::make_unique<train::Trainer>(running.config, running.shape, precision, corpora);
   return running;
 }
 
@@ -43,7 +43,7 @@ StepResult time_steps(const config::Sources& sources, const std::vector<std::str
   const auto config = config::resolve(first);
   StepResult result;
   result.machine = train::configure_machine(config.train);
-  const auto corpora = data::load_corpora(config.data, config.model.context);
+  const auto corpora = data::load_corpora(config.data, config.model.context, config.model.vocabulary);
   result.tokens = config.train.batch * config.model.context;
 
   std::vector<ActiveRun> running;
@@ -59,7 +59,7 @@ StepResult time_steps(const config::Sources& sources, const std::vector<std::str
   result.gemm_rate = std::max(result.gemm_rate, best_gemm_rate(gemms));
 
   for (std::size_t i = 0; i < arms.size(); ++i) {
-    const auto plan = plan::plan_of(running[i].config, result.machine);
+    const auto plan = plan::plan_of(running[i].config, result.machine, corpora.encoding->vocabulary());
     StepArm arm{.scheme = schemes[i], .timing = timings[i]};
     arm.flops = plan.flops_per_token * static_cast<double>(result.tokens);
     arm.against_first = ratio(timings[i], timings.front());

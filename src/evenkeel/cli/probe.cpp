@@ -11,7 +11,7 @@
 #include "evenkeel/cli/probe.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/config/measures.h"
-#include "evenkeel/data/corpus.h"
+#include "evenkeel/data/load_corpora.h"
 #include "evenkeel/data/windows.h"
 #include "evenkeel/plan/batch_size.h"
 #include "evenkeel/plan/run_length.h"
@@ -73,9 +73,10 @@ ProbeOutput probe_fresh_model(const ProbeOptions& options) {
   const auto config = config::resolve(options.common.sources());
   const auto what = selected_measures(options, config.probe.what);
   const auto machine = train::configure_machine(config.train);
-  const auto corpora = data::load_corpora(config.data, config.model.context);
-  const auto shape = config::shape_of(config, data::kByteVocabulary);
-  train::Trainer trainer(config, shape, machine.precision, corpora.train);
+  const auto corpora =
+      data::load_corpora(config.data, config.model.context, config.model.vocabulary);
+  const auto shape = config::shape_of(config, corpora.encoding->vocabulary());
+  train::Trainer trainer(config, shape, machine.precision, corpora);
   return {config.scheme.name, "training", 0, trainer.run_probe(what)};
 }
 
@@ -89,8 +90,9 @@ ProbeOutput probe_run(const ProbeOptions& options) {
   for (const auto& line : loaded.skipped) print_message(line);
   const auto& config = loaded.config;
   const auto what = selected_measures(options, config.probe.what);
-  const auto corpora = data::load_corpora(config.data, config.model.context);
-  const data::ValidationWindows windows(corpora.validation, config.model.context,
+  const auto corpora =
+      data::load_evaluation_corpora(config.data, config.model.context, config.model.vocabulary);
+  const data::ValidationWindows windows(corpora.validation.front().corpus, config.model.context,
                                         config.train.batch);
   const auto batch = windows.batch(0, windows.count());
   const auto micro_batch_size = plan::micro_batch_size(config, loaded.shape.vocabulary);

@@ -8,6 +8,7 @@
 #include "evenkeel/base/print.h"
 #include "evenkeel/cli/schemes.h"
 #include "evenkeel/config/scheme/scheme.h"
+#include "evenkeel/data/text_encoding.h"
 #include "evenkeel/norm/describe.h"
 #include "evenkeel/norm/leakage.h"
 #include "evenkeel/norm/validate.h"
@@ -102,7 +103,7 @@ Exit show(const CommonOptions& common) {
 
 BoundScheme bound_scheme(const CommonOptions& common) {
   const auto config = config::resolve(common.sources());
-  auto plan = plan::plan_of(config, {});
+  auto plan = plan::plan_of(config, {}, data::vocabulary_of(config.data));
   return {config.preset, std::move(plan.scheme), plan.counts};
 }
 

@@ -8,7 +8,7 @@
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/config/config.h"
 #include "evenkeel/config/toml_parser.h"
-#include "evenkeel/data/corpus.h"
+#include "evenkeel/data/text_encoding.h"
 
 namespace evenkeel::cli {
 
@@ -41,7 +41,7 @@ nlohmann::json config_as_json(const toml::node& node) {
 /// \throws Error (usage), SchemeError for an invalid configuration
 Exit run_config(const CommonOptions& common, bool check) {
   const auto config = config::resolve(common.sources_with_run());
-  const auto shape = config::shape_of(config, data::kByteVocabulary);
+  const auto shape = config::shape_of(config, data::vocabulary_of(config.data));
   config::bind(config.scheme, shape);
   if (check) return Exit::success;
   const auto toml = config::to_toml(config);

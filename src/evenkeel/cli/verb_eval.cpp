@@ -5,11 +5,14 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "evenkeel/base/number.h"
 #include "evenkeel/base/print.h"
 #include "evenkeel/cli/verb.h"
-#include "evenkeel/data/corpus.h"
+#include "evenkeel/data/load_corpora.h"
 #include "evenkeel/data/windows.h"
 #include "evenkeel/evaluate/evaluation.h"
 #include "evenkeel/plan/batch_size.h"
@@ -34,7 +37,8 @@ struct EvalOptions {
 
 /// The results on the validation text and, with data.ood, on that text.
 struct Evaluations {
-  evaluate::Evaluation validation;
+  evaluate::Evaluation validation;  // of a mixture: the mean over sources, weighted by share
+  std::vector<std::pair<std::string, evaluate::Evaluation>> sources;  // of a mixture
   std::optional<evaluate::Evaluation> ood;  // of data.ood
 };
 
@@ -48,7 +52,7 @@ void eval_print(const evaluate::Evaluation& evaluation) {
   print("tokens       %s scored\n", with_commas(evaluation.tokens).c_str());
   print_eval_line("loss", evaluation.nats_per_token, " nats per token");
   print_eval_line("perplexity", evaluation.perplexity, "");
-  print_eval_line("bits per byte", evaluation.bits_per_byte, "");
+  if (evaluation.bits_per_byte) print_eval_line("bits per byte", *evaluation.bits_per_byte, "");
   if (evaluation.exact_match)
     print_eval_line("answers", *evaluation.exact_match, " of them right; only these are scored");
   if (!evaluation.floor) return;
@@ -61,6 +65,10 @@ void eval_print(const train::TrainedModel& loaded, const Evaluations& evaluation
   print("scheme       %s, step %lld\n", loaded.config.scheme.name.c_str(),
         static_cast<long long>(loaded.step));
   eval_print(evaluations.validation);
+  for (const auto& [name, evaluation] : evaluations.sources) {
+    print("%s: %s nats per token\n", name.c_str(),
+          with_decimals(evaluation.nats_per_token, 4).c_str());
+  }
   if (!evaluations.ood) return;
   print("\nout of distribution\n");
   eval_print(*evaluations.ood);
@@ -74,6 +82,9 @@ nlohmann::ordered_json eval_as_json(const train::TrainedModel& loaded,
                                 {"tokens", evaluations.validation.tokens},
                                 {"perplexity", evaluations.validation.perplexity}};
   out.update(evaluate::record(evaluations.validation, "val"));
+  for (const auto& [name, evaluation] : evaluations.sources) {
+    out["val_loss_by_source"][name] = evaluation.nats_per_token;
+  }
   if (evaluations.ood) out.update(evaluate::record(*evaluations.ood, "ood"));
   return out;
 }
@@ -90,8 +101,8 @@ Exit run_eval(const EvalOptions& options) {
   }
   const auto loaded = train::load_run(common.run, common.sources());
   for (const auto& line : loaded.skipped) print_message(line);
-  const auto corpora =
-      data::load_evaluation_corpora(loaded.config.data, loaded.config.model.context);
+  const auto corpora = data::load_evaluation_corpora(
+      loaded.config.data, loaded.config.model.context, loaded.config.model.vocabulary);
   const auto evaluated = [&](const char* name, const data::Corpus& text) {
     if (!common.quiet) {
       std::string label = name;
@@ -103,7 +114,15 @@ Exit run_eval(const EvalOptions& options) {
         plan::evaluation_batch_size(loaded.config, loaded.shape.vocabulary);
     return evaluate::evaluate(*loaded.model, windows, micro_batch_size);
   };
-  Evaluations evaluations{evaluated("text", corpora.validation), {}};
+  Evaluations evaluations;
+  std::vector<evaluate::Evaluation> parts;
+  std::vector<double> shares;
+  for (const auto& source : corpora.validation) {
+    parts.push_back(evaluated("text", source.corpus));
+    shares.push_back(source.share);
+    if (corpora.validation.size() > 1) evaluations.sources.emplace_back(source.name, parts.back());
+  }
+  evaluations.validation = evaluate::weighted_mean(parts, shares);
   if (corpora.ood) evaluations.ood = evaluated("ood", *corpora.ood);
   if (common.json) {
     print_json(eval_as_json(loaded, evaluations));

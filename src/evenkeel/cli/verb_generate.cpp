@@ -5,13 +5,20 @@
 #include <array>
 #include <cerrno>
 #include <iostream>
+#include <functional>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "evenkeel/base/print.h"
+#include "evenkeel/base/utf8.h"
+#include "evenkeel/cli/generated_text.h"
 #include "evenkeel/cli/verb.h"
-#include "evenkeel/data/corpus.h"
-#include "evenkeel/data/detokenize.h"
+#include "evenkeel/data/display_text.h"
+#include "evenkeel/data/text_encoding.h"
+#include "evenkeel/data/token_corpus.h"
 #include "evenkeel/generate/generate.h"
 #include "evenkeel/train/load_run.h"
 
@@ -22,7 +29,7 @@ namespace {
 constexpr const char* kGenerateExamples = R"(Examples:
   evenkeel generate --run runs/hybrid_norm_star-tiny-1
   evenkeel generate --run runs/x-1 --prompt "The old baker" --temperature 0.7 --count 3
-  echo "To be" | evenkeel generate --run runs/x-1 --tokens 500 --top-k 40)";
+  echo "To be" | evenkeel generate --run runs/x-1 --tokens 500 --top-k 40 --stop "\n\n")";
 
 /// Options of `generate`. `tokens` per text, `count` texts; no prompt: standard input.
 struct GenerateOptions {
@@ -30,7 +37,8 @@ struct GenerateOptions {
   std::optional<std::string> prompt;
   std::int64_t tokens = 300, count = 1, seed = 1;
   generate::Sampling sampling{.temperature = 0.8, .top_k = 0, .top_p = 1, .seed = 1};
-  bool no_cache = false;
+  std::vector<std::string> stops;  // strings that end a text
+  bool no_cache = false, raw = false;
 };
 
 /// Checks the ranges of the numeric options.
@@ -44,6 +52,9 @@ void generate_check(const GenerateOptions& options) {
   if (options.tokens < 1) refuse("--tokens must be at least 1");
   if (options.count < 1) refuse("--count must be at least 1");
   if (options.seed < 0) refuse("--seed must be 0 or more");
+  for (const auto& stop : options.stops) {
+    if (stop.empty()) refuse("--stop must be a text, but is empty");
+  }
 }
 
 /// All of standard input.
@@ -61,9 +72,9 @@ std::string standard_input() {
   return content;
 }
 
-/// An end-of-text token, as at the start of each training document, and the tokens of --prompt, or
-/// of standard input if it is no terminal.
-std::vector<std::int64_t> prompt_of(const GenerateOptions& options) {
+/// The text of --prompt, or of standard input if it is no terminal.
+/// \throws Error (data) if it is no UTF-8; (io) if standard input cannot be read
+std::string prompt_of(const GenerateOptions& options) {
   std::string prompt = options.prompt.value_or("");
   if (!options.prompt && ::isatty(STDIN_FILENO) == 0) {
     errno = 0;
@@ -74,37 +85,76 @@ std::vector<std::int64_t> prompt_of(const GenerateOptions& options) {
     }
     while (!prompt.empty() && prompt.back() == '\n') prompt.pop_back();
   }
-  std::vector<std::int64_t> tokens = {data::kEndOfText};
-  for (const char each : prompt) tokens.push_back(static_cast<unsigned char>(each));
+  if (const auto bad = first_invalid_utf8(prompt)) {
+    throw Error(Exit::data, text("the prompt must be UTF-8, but byte ", *bad, " is not; convert it"));
+  }
+  return prompt;
+}
+
+/// The prompt as tokens: at least one.
+/// \throws Error (usage) for an empty prompt where data.begin is false
+std::vector<std::int64_t> prompt_tokens(const std::string& prompt,
+                                        const data::TextEncoding& encoding) {
+  auto tokens = encoding.prompt(prompt);
+  if (tokens.empty() && encoding.end_of_text()) tokens.push_back(*encoding.end_of_text());
+  if (tokens.empty()) throw Error(Exit::usage, "--prompt must have text, but is empty");
   return tokens;
 }
 
+/// Refuses to decode the tokens of a model without a tokenizer.
+void check_has_text(const train::TrainedModel& loaded) {
+  const auto& encoding = *loaded.encoding;
+  if (!encoding.is_bytes() || loaded.shape.vocabulary == encoding.vocabulary()) return;
+  if (loaded.config.data.format == "auto" && !data::are_token_files(loaded.config.data.train, loaded.config.data)) return;
+  throw Error(Exit::usage,
+              "the model was trained on token files, and its tokenizer is unknown; set "
+              "--set data.tokenizer=tokenizer.json");
+}
+
+/// Generates one text, prompt included, and writes it piece by piece.
+/// \param write  receives the pieces
+void generate_text(const train::TrainedModel& loaded, const GenerateOptions& options,
+                   const std::string& prompt, const generate::GenerationOptions& request,
+                   const std::function<void(std::string_view)>& write) {
+  GeneratedText text(options.stops, options.raw, write);
+  write(options.raw ? prompt : data::display_text(prompt));
+  auto streaming = request;
+  streaming.on_token = [&](std::int64_t token) {
+    return text.add(loaded.encoding->tokenizer().decode(std::vector{token}));
+  };
+  generate::generate(*loaded.model, streaming);
+  text.finish();
+}
+
 /// Writes --count texts, prompt included, to standard output.
-/// \throws Error (usage, no_checkpoint, differs)
+/// \throws Error (usage, data, no_checkpoint, differs)
 Exit run_generate(const GenerateOptions& options) {
   check_device(options.common);
   generate_check(options);
   const auto loaded = train::load_run(options.common.run, options.common.sources());
   for (const auto& line : loaded.skipped) print_message(line);
+  check_has_text(loaded);
+  const auto prompt = prompt_of(options);
   generate::GenerationOptions request;
-  request.prompt = prompt_of(options);
+  request.prompt = prompt_tokens(prompt, *loaded.encoding);
   request.max_new_tokens = options.tokens;
-  request.stop_token = data::kEndOfText;
+  request.stop_token = loaded.encoding->end_of_text();
   request.sampling = options.sampling;
   request.sampling.seed = static_cast<std::uint64_t>(options.seed);
   request.use_cache = !options.no_cache;
   nlohmann::ordered_json texts = nlohmann::ordered_json::array();
   for (std::int64_t i = 0; i < options.count; ++i) {
     request.sequence = static_cast<std::uint64_t>(i);
-    auto tokens = request.prompt;
-    const auto added = generate::generate(*loaded.model, request);
-    tokens.insert(tokens.end(), added.begin(), added.end());
-    const auto whole = data::detokenize(tokens);
     if (options.common.json) {
+      std::string whole;
+      generate_text(loaded, options, prompt, request,
+                    [&](std::string_view piece) { whole += piece; });
       texts.push_back(whole);
-    } else {
-      print_bytes(text(i > 0 ? "\n" : "", terminal_safe(whole), "\n"));
+      continue;
     }
+    if (i > 0) print_bytes("\n");
+    generate_text(loaded, options, prompt, request, print_bytes);
+    print_bytes("\n");
   }
   if (options.common.json) print_json(texts);
   return Exit::success;
@@ -112,8 +162,8 @@ Exit run_generate(const GenerateOptions& options) {
 
 }  // namespace
 
-/// `generate` continues a prompt with the model of --run. It writes the bytes of the texts to
-/// standard output; on a terminal control characters are escaped. Sequence i of --count draws
+/// `generate` continues a prompt with the model of --run, and writes each text to standard output
+/// while it grows. Bytes that are no UTF-8 and control characters are U+FFFD, unless --raw. Sequence i of --count draws
 /// from the random stream (--seed, i), so that a larger --count repeats the first texts. Exit
 /// codes: 64 an option is out of its range; 76 logits are not finite; 77 no valid checkpoint; 78 a
 /// setting differs from that of the training.
@@ -134,6 +184,9 @@ Verb add_generate(const Command& program) {
   command.add_option("--top-p", options->sampling.top_p,
                      "sample from the likeliest tokens with this total probability");
   command.add_option("--seed", options->seed, "random seed of the sampling").show_default();
+  command.add_option("--stop", options->stops, "text that ends the output; repeatable")
+      ->type_name("TEXT");
+  command.add_flag("--raw", options->raw, "write the bytes of the tokens, also if they are no UTF-8");
   command.add_flag("--no-cache", options->no_cache,
                    "compute the whole text for every token, without a cache");
   command.footer(kGenerateExamples);

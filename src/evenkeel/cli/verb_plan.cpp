@@ -10,6 +10,7 @@
 #include "evenkeel/base/system_memory.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/config/config.h"
+#include "evenkeel/data/text_encoding.h"
 #include "evenkeel/norm/describe.h"
 #include "evenkeel/plan/plan.h"
 #include "evenkeel/train/machine.h"
@@ -45,7 +46,7 @@ PlanReport plan_report(const CommonOptions& common) {
   PlanReport report{.config = config::resolve(common.sources_with_run())};
   const auto machine = train::configure_machine(report.config.train);
   report.machine = machine.description;
-  report.plan = plan::plan_of(report.config, machine);
+  report.plan = plan::plan_of(report.config, machine, data::vocabulary_of(report.config.data));
   report.available = available_bytes();
   return report;
 }

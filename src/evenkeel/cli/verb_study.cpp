@@ -11,6 +11,7 @@
 #include "evenkeel/base/system_memory.h"
 #include "evenkeel/base/version.h"
 #include "evenkeel/cli/verb.h"
+#include "evenkeel/data/text_encoding.h"
 #include "evenkeel/nn/parameters.h"
 #include "evenkeel/ops/common/operands.h"
 #include "evenkeel/plan/plan.h"
@@ -44,7 +45,7 @@ struct StudyOptions {
 /// The cost of a run with this configuration.
 study::RunCost cost_of(const config::Config& config) {
   const auto machine = train::configure_machine(config.train);
-  const auto plan = plan::plan_of(config, machine);
+  const auto plan = plan::plan_of(config, machine, data::vocabulary_of(config.data));
   const auto precision = ops::dtype_name(nn::compute_dtype(machine.precision));
   return {.parameters = plan.counts.total,
           .norm_parameters = plan.counts.norms,

@@ -22,6 +22,26 @@ namespace {
 
 constexpr std::int64_t kByteTokens = 257;  // 256 bytes and end-of-text
 
+/// The size of the tokenizer's vocabulary, as far as it is known before the tokenizer is read.
+std::int64_t known_vocabulary(const Config& config) {
+  if (config.data.tokenizer == "bytes" || config.model.vocabulary == 0) return kByteTokens;
+  return config.model.vocabulary;
+}
+
+/// Refuses keys of [data] that have no effect together.
+void check_data(const Data& data) {
+  if (data.tokenizer == "bytes" && !data.special_in_text) {
+    throw Error(Exit::usage,
+                "data.special_in_text has no effect where data.tokenizer is \"bytes\", which has no "
+                "special tokens in a text; leave it out");
+  }
+  if (data.order == "olmo" && !data.weights.empty()) {
+    throw Error(Exit::usage,
+                "data.order must be \"shuffled\" or \"file\" for sources with weights, but is "
+                "\"olmo\"; list the files without weights");
+  }
+}
+
 /// Reads all keys except `scheme`, strictly.
 Config config_resolve_read(const toml::table& tree) {
   Config config;
@@ -159,9 +179,10 @@ Config resolved(MergedSources merged) {
   config.preset = merged.preset;
   config.scheme = scheme_of(merged.tree);
   check_batch(config.train);
+  check_data(config.data);
   check_schedule(config.schedule, merged.tree);
   check_experts(config, merged.tree);
-  const auto shape = shape_of(config, kByteTokens);
+  const auto shape = shape_of(config, known_vocabulary(config));
   if (config.model.init != "scheme") {
     const auto* const init = merged.tree.at_path("model.init").node();
     parse_init(config.model.init, shape.variables(), place(*init) + "model.init");

@@ -57,11 +57,9 @@ Corpus addition_corpus_generated(std::string_view stream, std::size_t count,
 
 }  // namespace
 
-Corpora addition_corpora(const TermCounts& terms) {
-  Corpora corpora;
-  corpora.train = addition_corpus_generated("addition/train", kTrainSums, terms, false);
-  corpora.validation = addition_validation_corpus(terms);
-  return corpora;
+BuiltinCorpora addition_corpora(const TermCounts& terms) {
+  return {addition_corpus_generated("addition/train", kTrainSums, terms, false),
+          addition_validation_corpus(terms)};
 }
 
 Corpus addition_validation_corpus(const TermCounts& terms) {

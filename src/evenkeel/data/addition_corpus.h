@@ -23,7 +23,7 @@ inline const TermCounts kAdditionTerms = {2, 3, 4}, kLongerAdditionTerms = {5};
 /// The corpora for 60,000 training sums and 2,000 validation sums, the same in every run. A digest
 /// of the sorted terms selects one sum in eight. Selected sums are the validation sums, and
 /// training never uses them in any order of their terms.
-Corpora addition_corpora(const TermCounts& terms);
+BuiltinCorpora addition_corpora(const TermCounts& terms);
 
 /// The validation corpus of addition_corpora() alone.
 Corpus addition_validation_corpus(const TermCounts& terms);

@@ -9,6 +9,5 @@ namespace evenkeel::data {
 
 /// The bytes of the tokens. End-of-text and the tokens of a padded vocabulary give no bytes.
 std::string detokenize(std::span<const std::int64_t> tokens);
-std::string detokenize(std::span<const std::uint16_t> tokens);
 
 }  // namespace evenkeel::data

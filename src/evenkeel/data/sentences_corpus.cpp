@@ -3,6 +3,7 @@
 
 #include <string>
 #include <unordered_set>
+#include <utility>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/data/grammar_rules.h"
@@ -37,13 +38,12 @@ Corpus sentences_corpus_generated(std::string_view stream, std::size_t count,
 
 }  // namespace
 
-Corpora sentences_corpora() {
+BuiltinCorpora sentences_corpora() {
   std::unordered_set<std::string> seen;
-  Corpora corpora;
-  corpora.train = sentences_corpus_generated("sentences/train", kTrainDocuments, seen);
-  corpora.validation =
+  auto train = sentences_corpus_generated("sentences/train", kTrainDocuments, seen);
+  auto validation =
       sentences_corpus_generated("sentences/validation", kValidationDocuments, seen);
-  return corpora;
+  return {std::move(train), std::move(validation)};
 }
 
 std::optional<double> sentences_document_nats(std::string_view document) {

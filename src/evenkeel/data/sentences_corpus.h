@@ -15,7 +15,7 @@ inline constexpr std::int64_t kLongestSentencesDocument = 250;
 
 /// The corpora of 32,000 training documents and 1,400 other validation documents, the same in every
 /// run.
-Corpora sentences_corpora();
+BuiltinCorpora sentences_corpora();
 
 /// -ln p of a document of builtin:sentences in nats, end-of-text included; nullopt if the grammar
 /// does not generate it.

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "evenkeel/base/digest.h"
 #include "evenkeel/base/error.h"
 
 namespace evenkeel::data {
@@ -59,7 +60,8 @@ void TokenFile::read(std::int64_t begin, std::int64_t count, std::int64_t* out) 
   });
 }
 
-void TokenFile::check_ids(std::int64_t vocabulary) const {
+std::string TokenFile::check_ids(std::int64_t vocabulary) const {
+  Digest digest;
   with_type(layout_.type, [&](auto id) {
     using Id = decltype(id);
     constexpr auto kSize = static_cast<std::int64_t>(sizeof(Id));
@@ -73,6 +75,7 @@ void TokenFile::check_ids(std::int64_t vocabulary) const {
     for (std::int64_t begin = 0; begin < layout_.count; begin += kIds) {
       const auto some = std::min(kIds, layout_.count - begin);
       bytes_.read(layout_.offset + begin * kSize, some * kSize, block.data());
+      digest.update(block.data(), static_cast<std::size_t>(some * kSize));
       const auto end = block.begin() + some;
       bool any = false;
       for (auto at = block.begin(); at != end; ++at) any |= is_too_large(*at);
@@ -84,6 +87,7 @@ void TokenFile::check_ids(std::int64_t vocabulary) const {
                          name_of(layout_.type)));
     }
   });
+  return digest.hex();
 }
 
 }  // namespace evenkeel::data

@@ -22,9 +22,10 @@ class TokenFile {
   void read(std::int64_t begin, std::int64_t count, std::int64_t* out) const;
 
   /// Reads all ids.
+  /// \return XXH3-128 of their bytes, 32 hexadecimal digits
   /// \throws Error (data, exit code 65) for the first id that is negative or not below
   ///         `vocabulary`, with its position
-  void check_ids(std::int64_t vocabulary) const;
+  std::string check_ids(std::int64_t vocabulary) const;
 
  private:
   TokenBytes bytes_;

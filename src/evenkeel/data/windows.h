@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <optional>
-#include <span>
+#include <string>
 #include <vector>
 
+#include "evenkeel/base/philox.h"
 #include "evenkeel/data/corpus.h"
 
 namespace evenkeel::data {
@@ -22,24 +24,50 @@ struct Batch {
 /// divisor of its mean loss.
 Batch batch_slice(const Batch& batch, std::int64_t first, std::int64_t rows);
 
-/// Training windows of context + 1 tokens. Window `i` of the run is a pure function of (seed, i);
-/// step s reads the windows from s * batch. Each epoch starts its windows at a random offset (below
-/// `context`) and has its own random order.
+/// The order of the training windows of a corpus.
+///
+///   | order    | windows                                                                         |
+///   | -------- | ------------------------------------------------------------------------------- |
+///   | shuffled | context + 1 tokens; each epoch starts at a random offset below `context` and    |
+///   |          | has its own random order                                                        |
+///   | file     | context + 1 tokens, consecutive from the first token on, as nanoGPT and llm.c   |
+///   |          | read validation data                                                            |
+///   | olmo     | the chunks of `context` tokens of each file in the order of OLMo; the last      |
+///   |          | target of a chunk is not scored (numpy_shuffled() with seed + epoch)            |
+enum class WindowOrder { shuffled, file, olmo };
+
+/// Training windows of a corpus. Window `i` is a pure function of (seed, stream, order, i).
 class TrainingWindows {
  public:
-  TrainingWindows(const Corpus& corpus, std::int64_t context, std::uint64_t seed);
+  /// \param corpus  must outlive the object; more than `context` tokens
+  /// \param stream  name of the random numbers: "data"
+  TrainingWindows(const Corpus& corpus, std::int64_t context, std::uint64_t seed,
+                  WindowOrder order = WindowOrder::shuffled, const std::string& stream = "data");
 
-  /// The windows [first, first + rows) of the run.
+  /// The windows [first, first + rows).
   Batch batch(std::int64_t first, std::int64_t rows) const;
+
+  /// Appends window `i` to a batch.
+  void add(Batch& batch, std::int64_t i) const;
 
   /// The number of windows of one epoch.
   std::int64_t epoch_size() const { return epoch_size_; }
 
  private:
+  std::int64_t shuffled_begin(std::int64_t i) const;
+  void add_chunk(Batch& batch, std::int64_t i) const;
+
   const Corpus* corpus_;
   std::int64_t context_;
   std::uint64_t seed_;
+  WindowOrder order_;
+  Philox random_;
   std::int64_t epoch_size_;
+  // Order "olmo".
+  std::vector<std::int64_t> chunk_sums_, part_starts_;  // by part: chunks before it, its first token
+  mutable std::mutex mutex_;                            // of the two members below
+  mutable std::vector<std::uint32_t> chunk_order_;      // of the epoch below
+  mutable std::int64_t chunk_epoch_ = -1;
 };
 
 /// Validation windows, the same in every run.
@@ -65,8 +93,9 @@ class ValidationWindows {
   /// nullopt if it is unknown.
   std::optional<double> floor_nats_per_token() const { return floor_; }
   bool has_answers() const { return corpus_->answer_start_token.has_value(); }
-  /// The number of bytes of the scored tokens; end-of-text counts as one byte.
-  std::int64_t scored_bytes() const { return scored_; }
+  /// The number of bytes of the scored tokens; end-of-text counts as one byte. nullopt: the text of
+  /// the tokens is unknown.
+  std::optional<std::int64_t> scored_bytes() const { return scored_bytes_; }
 
  private:
   struct Window {
@@ -77,7 +106,7 @@ class ValidationWindows {
   std::int64_t context_;
   std::vector<Window> windows_;
   std::optional<double> floor_;
-  std::int64_t scored_ = 0;
+  std::optional<std::int64_t> scored_bytes_;
 };
 
 }  // namespace evenkeel::data

@@ -31,22 +31,39 @@ Evaluation evaluate(const nn::Model& model, const data::ValidationWindows& windo
   const auto tokens = static_cast<double>(result.tokens);
   result.nats_per_token = nats / tokens;
   result.perplexity = std::exp(result.nats_per_token);
-  const double nats_per_byte = nats / static_cast<double>(windows.scored_bytes());
-  result.bits_per_byte = nats_per_byte / std::numbers::ln2;
   if (answers.total > 0) result.exact_match = answers.accuracy();
+  if (!windows.scored_bytes()) return result;
+  const auto bytes = static_cast<double>(*windows.scored_bytes());
+  const double nats_per_byte = nats / bytes;
+  result.bits_per_byte = nats_per_byte / std::numbers::ln2;
   if (const auto floor = windows.floor_nats_per_token()) {
-    result.floor = *floor * tokens / static_cast<double>(windows.scored_bytes());
+    result.floor = *floor * tokens / bytes;
     result.gap = nats_per_byte - *result.floor;
   }
   return result;
 }
 
+Evaluation weighted_mean(const std::vector<Evaluation>& parts, const std::vector<double>& shares) {
+  EK_ASSERT(!parts.empty() && parts.size() == shares.size());
+  if (parts.size() == 1) return parts.front();
+  Evaluation mean;
+  mean.bits_per_byte = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    mean.nats_per_token += shares[i] * parts[i].nats_per_token;
+    mean.tokens += parts[i].tokens;
+    if (!parts[i].bits_per_byte) mean.bits_per_byte.reset();
+    if (mean.bits_per_byte) *mean.bits_per_byte += shares[i] * *parts[i].bits_per_byte;
+  }
+  mean.perplexity = std::exp(mean.nats_per_token);
+  return mean;
+}
+
 nlohmann::ordered_json record(const Evaluation& evaluation, const std::string& text) {
-  nlohmann::ordered_json out = {{text + "_loss", evaluation.nats_per_token},
-                                {text + "_bits_per_byte", evaluation.bits_per_byte}};
+  nlohmann::ordered_json out = {{text + "_loss", evaluation.nats_per_token}};
   const auto add = [&](const char* what, const std::optional<double>& value) {
     if (value) out[text + what] = *value;
   };
+  add("_bits_per_byte", evaluation.bits_per_byte);
   add("_floor", evaluation.floor);
   add("_gap", evaluation.gap);
   add("_exact", evaluation.exact_match);

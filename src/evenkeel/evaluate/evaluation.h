@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "evenkeel/data/windows.h"
 #include "evenkeel/nn/model.h"
@@ -16,7 +17,8 @@ namespace evenkeel::evaluate {
 struct Evaluation {
   double nats_per_token = 0;          // mean cross-entropy, natural logarithm
   double perplexity = 0;              // e^nats_per_token
-  double bits_per_byte = 0;           // of the text; an end-of-text token counts as one byte
+  /// Of the text; an end-of-text token counts as one byte. nullopt: the tokens have no known text.
+  std::optional<double> bits_per_byte;
   std::optional<double> floor;        // nats per byte: the entropy of a generated text, if known
   std::optional<double> gap;          // nats per byte: the loss above `floor`
   std::optional<double> exact_match;  // share of correct answers, if the text has answers
@@ -28,6 +30,10 @@ struct Evaluation {
 /// \param micro_batch_size  windows of one forward pass; it changes the result by rounding only
 Evaluation evaluate(const nn::Model& model, const data::ValidationWindows& windows,
                     std::int64_t micro_batch_size);
+
+/// The mean of the losses of several texts: nats per token and bits per byte. One text: itself.
+/// \param shares  weights, which sum to 1
+Evaluation weighted_mean(const std::vector<Evaluation>& parts, const std::vector<double>& shares);
 
 /// The fields of metrics.jsonl (docs/run_folder.md): "val_loss" and "val_bits_per_byte"; also
 /// "val_floor", "val_gap" and "val_exact" where the evaluation has these values.

@@ -70,7 +70,7 @@ std::vector<std::int64_t> generate(const nn::Model& model, const GenerationOptio
     if (options.stop_token && token == *options.stop_token) break;
     text.push_back(token);
     added.push_back(token);
-    if (options.on_token) options.on_token(token);
+    if (options.on_token && !options.on_token(token)) break;
   }
   return added;
 }

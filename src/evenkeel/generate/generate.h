@@ -19,7 +19,8 @@ struct GenerationOptions {
   Sampling sampling;
   std::uint64_t sequence = 0;  // number of the text among several with one seed
   bool use_cache = true;       // false: the whole window is computed again for every token
-  std::function<void(std::int64_t)> on_token = {};  // called with each new token
+  /// Called with each new token; false ends the text after it.
+  std::function<bool(std::int64_t)> on_token = {};
 };
 
 /// Continues a text token by token with a key-value cache. A text may be longer than the model's

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/plan/plan.h"
 
-#include "evenkeel/data/corpus.h"
 #include "evenkeel/nn/flops.h"
 #include "evenkeel/plan/batch_size.h"
 #include "evenkeel/plan/memory.h"
@@ -10,8 +9,8 @@
 
 namespace evenkeel::plan {
 
-Plan plan_of(const config::Config& config, const Machine& machine) {
-  const auto shape = config::shape_of(config, data::kByteVocabulary);
+Plan plan_of(const config::Config& config, const Machine& machine, std::int64_t vocabulary) {
+  const auto shape = config::shape_of(config, vocabulary);
   const auto rows = padded_vocabulary_size(config.model, shape.vocabulary);
   Plan plan{.scheme = config::bind(config.scheme, shape)};
   plan.parameters = parameter_specs_of(config.model, plan.scheme);

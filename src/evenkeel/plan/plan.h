@@ -33,8 +33,9 @@ struct Plan {
 };
 
 /// The plan of a configuration. A pure function: it reads no file, and allocates no tensor.
-/// \param machine  Machine::precision determines the bytes per value
+/// \param machine     Machine::precision determines the bytes per value
+/// \param vocabulary  size of the tokenizer's vocabulary
 /// \throws Error (usage) for an invalid shape or scheme
-Plan plan_of(const config::Config& config, const Machine& machine);
+Plan plan_of(const config::Config& config, const Machine& machine, std::int64_t vocabulary);
 
 }  // namespace evenkeel::plan

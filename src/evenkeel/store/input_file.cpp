@@ -11,7 +11,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/file.h"
-#include "evenkeel/store/digest.h"
+#include "evenkeel/base/digest.h"
 #include "evenkeel/store/system_calls.h"
 
 namespace evenkeel::store {

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-#include "evenkeel/store/digest.h"
+#include "evenkeel/base/digest.h"
 #include "evenkeel/store/directory.h"
 #include "evenkeel/store/system_calls.h"
 

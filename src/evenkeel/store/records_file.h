@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "evenkeel/store/append_file.h"
-#include "evenkeel/store/digest.h"
+#include "evenkeel/base/digest.h"
 #include "evenkeel/store/step_ranges.h"
 
 namespace evenkeel::store {

@@ -5,10 +5,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "evenkeel/config/config.h"
-#include "evenkeel/data/corpus.h"
+#include "evenkeel/data/load_corpora.h"
 #include "evenkeel/data/windows.h"
 #include "evenkeel/evaluate/evaluation.h"
 #include "evenkeel/nn/model.h"
@@ -18,7 +19,12 @@ namespace evenkeel::train {
 /// The validation losses of a run at one step.
 struct RunEvaluation {
   std::int64_t step = 0;
-  evaluate::Evaluation validation;
+  evaluate::Evaluation validation;  // of a mixture: the mean over sources, weighted by share
+  struct OfSource {
+    std::string name;
+    evaluate::Evaluation evaluation;
+  };
+  std::vector<OfSource> sources;  // of a mixture
   std::optional<evaluate::Evaluation> ood;  // on the out-of-distribution text data.ood
 };
 
@@ -45,7 +51,12 @@ class Evaluator {
   std::optional<double> gap() const { return gap_; }
 
  private:
-  data::ValidationWindows validation_;
+  struct Source {
+    std::string name;
+    double share;
+    data::ValidationWindows windows;
+  };
+  std::vector<Source> validation_;
   std::optional<data::ValidationWindows> ood_;
   std::int64_t micro_batch_size_;
   std::int64_t last_step_ = -1;

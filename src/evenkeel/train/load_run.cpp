@@ -2,13 +2,13 @@
 #include "evenkeel/train/load_run.h"
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/data/corpus.h"
 #include "evenkeel/plan/memory.h"
 #include "evenkeel/plan/model_parameters.h"
 #include "evenkeel/plan/run_length.h"
 #include "evenkeel/store/checkpoint.h"
 #include "evenkeel/train/run_checks.h"
 #include "evenkeel/train/run_provenance.h"
+#include "evenkeel/train/run_tokenizer.h"
 #include "evenkeel/train/tensor_file.h"
 
 namespace evenkeel::train {
@@ -74,6 +74,16 @@ store::VerifiedCheckpoint usable_checkpoint(const store::CheckpointSearch& newes
                                         "; train it, or restore the folder from a copy"));
 }
 
+/// Loads the tokenizer: the copy in the run folder, unless the command names another one.
+void use_tokenizer_of_run(TrainedModel& loaded, const config::Config& saved,
+                          const std::filesystem::path& run) {
+  auto& data = loaded.config.data;
+  if (data.tokenizer == saved.data.tokenizer) {
+    data.tokenizer = tokenizer_of_run(store::Directory(run), data.tokenizer);
+  }
+  loaded.encoding = std::make_shared<const data::TextEncoding>(data);
+}
+
 /// Builds the model of `loaded.config` and loads the weights of a checkpoint.
 void load_model(TrainedModel& loaded, const store::VerifiedCheckpoint& checkpoint) {
   const auto scheme = config::bind(loaded.config.scheme, loaded.shape);
@@ -85,7 +95,8 @@ void load_model(TrainedModel& loaded, const store::VerifiedCheckpoint& checkpoin
   copy_weights(file, *loaded.parameters, CastDtype::yes);
   loaded.step = checkpoint.step;
   const norm::Steps steps = {.done = loaded.step, .planned = plan::planned_steps(loaded.config)};
-  loaded.model = std::make_unique<nn::Model>(scheme, model_options(loaded.config, loaded.shape),
+  loaded.model = std::make_unique<nn::Model>(scheme, model_options(loaded.config, loaded.shape,
+                                                           loaded.encoding->end_of_text()),
                                              *loaded.parameters, steps);
 }
 
@@ -103,14 +114,16 @@ TrainedModel load_run(const std::optional<std::filesystem::path>& run,
     if (!config::is_named(each.key, kChangeableKeys)) refuse_change(*run, each);
   }
   loaded.machine = configure_machine(loaded.config.train);
-  loaded.shape = config::shape_of(loaded.config, data::kByteVocabulary);
+  use_tokenizer_of_run(loaded, saved, *run);
+  loaded.shape = config::shape_of(loaded.config, loaded.encoding->vocabulary());
   const auto newest = store::newest_checkpoint(*run);
   loaded.skipped = newest.skipped;
   load_model(loaded, usable_checkpoint(newest, saved, *run));
   return loaded;
 }
 
-nn::ModelOptions model_options(const config::Config& config, const norm::Shape& shape) {
+nn::ModelOptions model_options(const config::Config& config, const norm::Shape& shape,
+                               std::optional<data::TokenId> end_of_text) {
   const auto& path = config.kernels.attention;
   return {.rope_theta = config.model.rope_theta,
           .tied = config.model.tied,
@@ -120,8 +133,9 @@ nn::ModelOptions model_options(const config::Config& config, const norm::Shape& 
                        : path == "flash"  ? nn::AttentionPath::flash
                                           : nn::AttentionPath::automatic,
           .recompute = plan::recompute_of(config),
-          .document_end = config.data.mask_documents ? std::optional<std::int64_t>(data::kEndOfText)
-                                                     : std::nullopt};
+          .document_end = config.data.mask_documents && end_of_text
+                              ? std::optional<std::int64_t>(*end_of_text)
+                              : std::nullopt};
 }
 
 }  // namespace evenkeel::train

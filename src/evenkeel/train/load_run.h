@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "evenkeel/config/config.h"
+#include "evenkeel/data/text_encoding.h"
 #include "evenkeel/nn/model.h"
 #include "evenkeel/nn/parameters.h"
 #include "evenkeel/train/machine.h"
@@ -18,6 +19,7 @@ namespace evenkeel::train {
 struct TrainedModel {
   config::Config config;  // that of run.toml, with the changes of `sources`
   Machine machine;
+  std::shared_ptr<const data::TextEncoding> encoding;  // the tokenizer in the run folder
   norm::Shape shape;
   std::int64_t step = 0;             // optimizer steps of the checkpoint
   std::vector<std::string> skipped;  // newer checkpoints that are damaged, with reasons
@@ -36,6 +38,8 @@ TrainedModel load_run(const std::optional<std::filesystem::path>& run,
                       const config::Sources& sources);
 
 /// The options of nn::Model for a configuration.
-nn::ModelOptions model_options(const config::Config& config, const norm::Shape& shape);
+/// \param end_of_text  token between documents, for data.mask_documents
+nn::ModelOptions model_options(const config::Config& config, const norm::Shape& shape,
+                               std::optional<data::TokenId> end_of_text);
 
 }  // namespace evenkeel::train

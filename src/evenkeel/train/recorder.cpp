@@ -43,9 +43,16 @@ std::string four_digits(double value) {
 }
 
 std::string message_of(const RunEvaluation& evaluation) {
-  const auto& [step, validation, ood] = evaluation;
+  const auto& [step, validation, sources, ood] = evaluation;
   auto message = text("step ", step, ": validation loss ", four_digits(validation.nats_per_token),
-                      " nats per token, ", four_digits(validation.bits_per_byte), " bits per byte");
+                      " nats per token");
+  if (validation.bits_per_byte) {
+    message += text(", ", four_digits(*validation.bits_per_byte), " bits per byte");
+  }
+  for (const auto& [name, of_source] : sources) {
+    message += text(sources.front().name == name ? "; " : ", ", name, " ",
+                    four_digits(of_source.nats_per_token));
+  }
   if (validation.floor) {
     message += text(", ", four_digits(*validation.gap), " nats per byte above the floor of ",
                     four_digits(*validation.floor));
@@ -155,6 +162,7 @@ void Recorder::record_metrics(const StepRecord& step, const Progress& progress,
                                    {"step_s", cost.seconds},
                                    {"memory_bytes", peak_bytes()},
                                    {"faults", cost.faults}};
+    for (const auto& [name, tokens] : step.source_tokens) line["source_tokens"][name] = tokens;
     if (!step.result.routing.empty()) line.update(routing_record(step.result));
     append(metrics_, line);
   }
@@ -182,6 +190,9 @@ void Recorder::record_event(const HealthEvent& event, std::int64_t step) {
 void Recorder::record(const RunEvaluation& evaluation) {
   nlohmann::ordered_json line = {{"step", evaluation.step}};
   line.update(evaluate::record(evaluation.validation, "val"));
+  for (const auto& [name, of_source] : evaluation.sources) {
+    line["val_loss_by_source"][name] = of_source.nats_per_token;
+  }
   if (evaluation.ood) line.update(evaluate::record(*evaluation.ood, "ood"));
   append(metrics_, line);
   console_.info(message_of(evaluation));

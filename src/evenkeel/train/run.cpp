@@ -11,6 +11,7 @@
 #include "evenkeel/train/evaluator.h"
 #include "evenkeel/train/health/skip_budget.h"
 #include "evenkeel/train/run_checks.h"
+#include "evenkeel/train/run_tokenizer.h"
 #include "evenkeel/train/sample.h"
 #include "evenkeel/train/signals.h"
 #include "evenkeel/train/trainer.h"
@@ -29,7 +30,7 @@ Run::Run(const Request& request, OpenRun open, Console& console)
   const auto precision = setup_.machine.precision;
   check_memory(setup_.plan.memory, console);
   warn_of_unreached_probes(config, console);
-  trainer_ = std::make_unique<Trainer>(config, shape, precision, setup_.text.train);
+  trainer_ = std::make_unique<Trainer>(config, shape, precision, setup_.text);
   evaluator_ = std::make_unique<Evaluator>(config, setup_.text, shape.vocabulary);
   print_summary(config, setup_, open_.folder, console);
   note_unreached_peak(config, trainer_->schedule(), console);
@@ -65,6 +66,7 @@ void Run::start() {
   const auto& folder = open_.lock->directory();
   open_.lock->check_path();
   provenance_.write(folder);
+  copy_tokenizer(*setup_.text.encoding, folder);
   console_.log_to(folder, "log.txt");
   if (!newest.found) save(/*required=*/true);
   recorder_.write_status("training", progress());
@@ -193,7 +195,7 @@ void Run::finish(const std::string& state) {
   const auto& folder = open_.lock->directory();
   bool has_sample = false;
   wait_for_space([&] {
-    has_sample = !diverged && write_sample(trainer_->model(), folder);
+    has_sample = !diverged && write_sample(trainer_->model(), *setup_.text.encoding, folder);
     recorder_.flush();  // before status.json says that the run is complete
     recorder_.write_status(has_sample ? state : "diverged", progress());
     report::write_run_report(folder);

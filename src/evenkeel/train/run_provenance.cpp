@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/train/run_provenance.h"
 
+#include <algorithm>
+
 #include "evenkeel/base/error.h"
 #include "evenkeel/norm/describe.h"
 #include "evenkeel/norm/leakage.h"
@@ -13,6 +15,27 @@ namespace {
 [[noreturn]] void throw_no_provenance(const store::VerifiedCheckpoint& checkpoint) {
   throw Error(Exit::no_checkpoint, text(checkpoint.folder.path().string(),
                                         ": its manifest does not say what it was made from"));
+}
+
+/// The token files of the training text: [{path, digest}, ...].
+nlohmann::ordered_json files_of(const std::vector<data::Source>& sources) {
+  auto list = nlohmann::ordered_json::array();
+  for (const auto& source : sources) {
+    for (const auto& file : source.corpus.tokens.files()) {
+      list.push_back({{"path", file.path}, {"digest", file.digest}});
+    }
+  }
+  return list;
+}
+
+/// ": shard-3.npy has changed": the first token file that differs; "" if there is none.
+std::string changed_file(const nlohmann::json& before, const nlohmann::json& now) {
+  const auto was = before.value("files", nlohmann::json::array());
+  const auto is = now.value("files", nlohmann::json::array());
+  for (std::size_t i = 0; i < std::min(was.size(), is.size()); ++i) {
+    if (was[i] != is[i]) return text(" (", is[i].at("path").get<std::string>(), ")");
+  }
+  return "";
 }
 
 }  // namespace
@@ -31,10 +54,15 @@ nlohmann::ordered_json RunProvenance::json() const {
   provenance["scheme"] = config_.scheme.name;
   provenance["preset"] = config_.preset;
   provenance["parameters"] = plan.counts.total;
-  provenance["data"] = {{"train", text.train.description},
-                        {"train_digest", text.train.digest},
-                        {"validation", text.validation.description},
-                        {"validation_digest", text.validation.digest}};
+  provenance["data"] = {{"train", data::description(text.train)},
+                        {"train_digest", data::digest(text.train)},
+                        {"validation", data::description(text.validation)},
+                        {"validation_digest", data::digest(text.validation)}};
+  if (auto files = files_of(text.train); !files.empty()) provenance["data"]["files"] = files;
+  if (!text.encoding->is_bytes()) {
+    provenance["data"]["tokenizer"] = text.encoding->tokenizer().kind();
+    provenance["data"]["tokenizer_digest"] = text.encoding->tokenizer().digest();
+  }
   if (text.ood) {
     provenance["data"]["ood"] = text.ood->description;
     provenance["data"]["ood_digest"] = text.ood->digest;
@@ -86,8 +114,13 @@ void RunProvenance::compare_with(const store::VerifiedCheckpoint& checkpoint,
                                     " now; allow it with --override ", key));
   };
   if (!before.contains("data") || !before.contains("isa")) throw_no_provenance(checkpoint);
-  compare("the digest of the training text", before.at("data").at("train_digest"),
-          now.at("data").at("train_digest"), "data");
+  const nlohmann::json now_data = now.at("data");
+  const auto& before_data = before.at("data");
+  const auto digest_name =
+      text("the digest of the training text", changed_file(before_data, now_data));
+  compare(digest_name.c_str(), before_data.at("train_digest"), now_data.at("train_digest"), "data");
+  compare("the digest of the tokenizer", before_data.value("tokenizer_digest", nlohmann::json()),
+          now_data.value("tokenizer_digest", nlohmann::json()), "data");
   for (const char* const key : {"isa", "libtorch", "libtorch_isa"}) {
     compare(key, before.at(key), now.at(key), "numerics");
   }

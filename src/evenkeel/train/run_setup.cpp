@@ -50,18 +50,25 @@ void print_model(const config::Config& config, const plan::Plan& plan, Console& 
 RunSetup set_up_run(const config::Config& config) {
   RunSetup setup;
   setup.machine = configure_machine(config.train);
-  setup.text = data::load_corpora(config.data, config.model.context);
-  setup.plan = plan::plan_of(config, setup.machine);
+  setup.text = data::load_corpora(config.data, config.model.context, config.model.vocabulary);
+  setup.plan = plan::plan_of(config, setup.machine, setup.text.encoding->vocabulary());
   return setup;
 }
 
 void print_summary(const config::Config& config, const RunSetup& setup,
                    const std::filesystem::path& folder, Console& console) {
   console.info(text("evenkeel ", kVersion, " on ", setup.machine.description));
-  console.info(text("text   ", setup.text.train.description));
-  console.info(text("valid  ", setup.text.validation.description));
+  console.info(text("text   ", data::description(setup.text.train)));
+  console.info(text("valid  ", data::description(setup.text.validation)));
+  const auto& encoding = *setup.text.encoding;
+  if (!encoding.is_bytes()) {
+    console.info(text("tokens ", encoding.tokenizer().path(), ", ", encoding.tokenizer().kind(),
+                      ", vocabulary ", with_commas(encoding.vocabulary())));
+  }
   print_model(config, setup.plan, console);
-  if (config.model.vocabulary > data::kByteVocabulary) {
+  const bool is_read_as_bytes =
+      encoding.is_bytes() && setup.text.train.front().corpus.token_lengths != nullptr;
+  if (is_read_as_bytes && config.model.vocabulary > data::kByteVocabulary) {
     console.info(text("note   text is read as bytes: no tokenizer was given for the vocabulary of ",
                       with_commas(config.model.vocabulary),
                       "; --set model.vocabulary=tokenizer makes the embedding that small"));

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "evenkeel/config/config.h"
-#include "evenkeel/data/corpus.h"
+#include "evenkeel/data/load_corpora.h"
 #include "evenkeel/plan/plan.h"
 #include "evenkeel/train/console.h"
 #include "evenkeel/train/machine.h"

@@ -48,11 +48,12 @@ std::int64_t counter(const store::VerifiedCheckpoint& checkpoint, const char* ke
 }  // namespace
 
 Trainer::Trainer(const config::Config& config, const norm::Shape& shape, nn::Precision precision,
-                 const data::Corpus& text)
+                 const data::Corpora& text)
     : config_(config),
       parameters_(plan::parameter_specs_of(config.model, config::bind(config.scheme, shape)),
                   precision),
-      windows_(text, config.model.context, static_cast<std::uint64_t>(config.seed)),
+      windows_(text.train, config.model.context, static_cast<std::uint64_t>(config.seed),
+               config.data.order),
       schedule_(config.schedule, plan::planned_steps(config),
                 config.train.batch * config.model.context) {
   const auto scheme = config::bind(config.scheme, shape);
@@ -61,7 +62,8 @@ Trainer::Trainer(const config::Config& config, const norm::Shape& shape, nn::Pre
   nn::initialize(parameters_, scheme, config.model.init, static_cast<std::uint64_t>(config.seed),
                  plan::planned_steps(config));
   model_ =
-      std::make_unique<nn::Model>(scheme, model_options(config, shape), parameters_,
+      std::make_unique<nn::Model>(
+          scheme, model_options(config, shape, text.train.front().corpus.end_of_text), parameters_,
                                   norm::Steps{.done = 0, .planned = plan::planned_steps(config)});
   learner_ = std::make_unique<Learner>(config.optimizer, *model_, parameters_, config.experts);
   const auto first = windows_.batch(0, config.train.batch);
@@ -70,6 +72,7 @@ Trainer::Trainer(const config::Config& config, const norm::Shape& shape, nn::Pre
                                              plan::planned_steps(config), config.optimizer.clip);
   micro_batch_size_ = plan::micro_batch_size(config, shape.vocabulary);
   progress_.steps = plan::steps_of(config);
+  for (const auto& source : text.train) source_names_.push_back(source.name);
   progress_.planned = plan::planned_steps(config);
 }
 
@@ -119,8 +122,18 @@ StepRecord Trainer::step() {
   progress_.skipped += record.result.applied ? 0 : 1;
   progress_.sequences += batch;
   progress_.tokens += batch * config_.model.context;
+  if (source_names_.size() > 1) record.source_tokens = source_tokens();
   model_->at_step({.done = progress_.step, .planned = progress_.planned});
   return record;
+}
+
+std::vector<std::pair<std::string, std::int64_t>> Trainer::source_tokens() const {
+  const auto counts = windows_.counts(progress_.sequences);
+  std::vector<std::pair<std::string, std::int64_t>> tokens;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    tokens.emplace_back(source_names_[i], counts[i] * config_.model.context);
+  }
+  return tokens;
 }
 
 store::CheckpointContent Trainer::checkpoint_content() const {

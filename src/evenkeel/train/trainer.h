@@ -3,9 +3,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "evenkeel/config/config.h"
-#include "evenkeel/data/windows.h"
+#include "evenkeel/data/training_batches.h"
 #include "evenkeel/nn/model.h"
 #include "evenkeel/nn/parameters.h"
 #include "evenkeel/optim/schedule.h"
@@ -34,6 +37,8 @@ struct StepRecord {
   double rate = 0;                            // learning rate
   std::vector<probe::LayerProfile> profiles;  // empty unless a probe was due
   std::vector<HealthEvent> events;            // of this step
+  /// Of a mixture: tokens read so far, by name of the source.
+  std::vector<std::pair<std::string, std::int64_t>> source_tokens;
 };
 
 /// Owns the model, the optimizer, the data order and the counters, and performs optimizer steps.
@@ -46,7 +51,7 @@ class Trainer {
   /// \throws Error (usage, exit code 64) if an expression of the scheme has no valid value at some
   ///         step of this run
   Trainer(const config::Config& config, const norm::Shape& shape, nn::Precision precision,
-          const data::Corpus& text);
+          const data::Corpora& text);
   ~Trainer();
 
   /// One optimizer step on the next batch; also runs a probe if one is due.
@@ -56,6 +61,7 @@ class Trainer {
   /// \param measures  names from config::measures()
   probe::ProbeResult run_probe(const std::set<std::string>& measures);
 
+  const data::TrainingBatches& windows() const { return windows_; }
   const nn::Model& model() const { return *model_; }
   const nn::Parameters& parameters() const { return parameters_; }
   const Progress& progress() const { return progress_; }
@@ -77,6 +83,7 @@ class Trainer {
 
  private:
   bool is_probe_step(std::int64_t step) const;
+  std::vector<std::pair<std::string, std::int64_t>> source_tokens() const;
   void restore_monitor(const store::VerifiedCheckpoint& checkpoint);
 
   config::Config config_;
@@ -84,7 +91,8 @@ class Trainer {
   std::unique_ptr<nn::Model> model_;
   std::unique_ptr<Learner> learner_;
   std::unique_ptr<HealthMonitor> monitor_;
-  data::TrainingWindows windows_;
+  data::TrainingBatches windows_;
+  std::vector<std::string> source_names_;
   optim::Schedule schedule_;
   std::int64_t micro_batch_size_ = 1;  // sequences per forward pass
   Progress progress_;

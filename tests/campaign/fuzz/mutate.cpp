@@ -13,7 +13,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/data/gzip.h"
-#include "evenkeel/store/digest.h"
+#include "evenkeel/base/digest.h"
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
 
@@ -280,7 +280,7 @@ std::string with_other_entry(const std::string& input, Chance& chance, std::size
     return each.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
   };
   const auto text = text_of(manifest);
-  manifest["root_digest"] = store::digest(text.data(), text.size());
+  manifest["root_digest"] = evenkeel::digest(text.data(), text.size());
   return text_of(manifest);
 }
 

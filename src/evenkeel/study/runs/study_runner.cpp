@@ -8,7 +8,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
-#include "evenkeel/data/corpus.h"
+#include "evenkeel/data/text_encoding.h"
 #include "evenkeel/store/run_folder.h"
 #include "evenkeel/study/analysis/claim_analysis.h"
 #include "evenkeel/study/analysis/confounders.h"
@@ -35,7 +35,7 @@ double tokens_of(const config::Config& config, const RunCost& cost) {
 /// What model.init comes to: "scheme: trunc_normal(0.02), attention.output x 1/sqrt(2*N)".
 std::string init_of(const config::Config& config) {
   if (config.model.init != "scheme") return config.model.init;
-  const auto scheme = config::bind(config.scheme, config::shape_of(config, data::kByteVocabulary));
+  const auto scheme = config::bind(config.scheme, config::shape_of(config, data::vocabulary_of(config.data)));
   auto out = text("scheme: ", scheme.base_init == "default" ? "normal" : scheme.base_init);
   for (const auto& [weights, factor] : scheme.init) {
     for (const auto& weight : weights) out += text(", ", weight, " x ", factor.formula());

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/store/digest.h"
+#include "evenkeel/base/digest.h"
 
 #include <gtest/gtest.h>
 
-namespace evenkeel::store {
+namespace evenkeel {
 namespace {
 
 // XXH3-128 of nothing, as the specification of xxHash prints it (high half first).
@@ -22,4 +22,4 @@ TEST(Digest, DoesNotDependOnThePieces) {
 }
 
 }  // namespace
-}  // namespace evenkeel::store
+}  // namespace evenkeel

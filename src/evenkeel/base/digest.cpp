@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/store/digest.h"
+#include "evenkeel/base/digest.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -9,7 +9,7 @@
 
 #include "evenkeel/base/error.h"
 
-namespace evenkeel::store {
+namespace evenkeel {
 
 struct Digest::State {
   XXH3_state_t xxh3;
@@ -40,4 +40,4 @@ std::string digest(const void* data, std::size_t size) {
   return whole.hex();
 }
 
-}  // namespace evenkeel::store
+}  // namespace evenkeel

@@ -5,13 +5,13 @@
 #include <memory>
 #include <string>
 
-namespace evenkeel::store {
+namespace evenkeel {
 
 /// The XXH3 digest of `size` bytes: 128 bits as 32 hexadecimal digits.
 /// \source https://github.com/Cyan4973/xxHash, XXH3_128bits without a seed
 std::string digest(const void* data, std::size_t size);
 
-/// An incremental digest() over several buffers. Internal to store/.
+/// An incremental digest() over several buffers.
 class Digest {
  public:
   Digest();
@@ -32,4 +32,4 @@ class Digest {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace evenkeel::store
+}  // namespace evenkeel

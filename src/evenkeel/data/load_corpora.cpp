@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/data/load_corpora.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "evenkeel/base/digest.h"
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/number.h"
+#include "evenkeel/data/builtins.h"
+#include "evenkeel/data/detokenize.h"
+#include "evenkeel/data/split.h"
+#include "evenkeel/data/texts.h"
+#include "evenkeel/data/token_corpus.h"
+#include "evenkeel/tokenizer/encoder.h"
+
+namespace evenkeel::data {
+
+namespace {
+
+using Inputs = std::vector<std::string>;
+const Inputs kAuto = {"auto"};
+
+/// Appends the tokens of a document, and end-of-text.
+void append_encoded(Corpus& corpus, tokenizer::Encoder& encoder, std::string_view document,
+                    double nats) {
+  std::vector<TokenId> ids;
+  encoder.encode(document, ids);
+  const auto begin = corpus.tokens.size();
+  for (const auto id : ids) corpus.tokens.push_back(id);
+  corpus.documents.push_back({begin, corpus.tokens.size(), nats});
+  corpus.tokens.push_back(*corpus.end_of_text);
+  ++corpus.document_count;
+}
+
+Corpus empty_corpus(const TextEncoding& encoding) {
+  Corpus corpus;
+  corpus.end_of_text = encoding.required_end_of_text();
+  corpus.token_lengths = encoding.token_lengths();
+  if (encoding.begins_with_end_of_text()) corpus.tokens.push_back(*corpus.end_of_text);
+  return corpus;
+}
+
+Corpus tokens_of(const Documents& documents, const TextEncoding& encoding) {
+  auto corpus = empty_corpus(encoding);
+  tokenizer::Encoder encoder(encoding.tokenizer(), encoding.special_in_text());
+  for (const auto& document : documents) append_encoded(corpus, encoder, document, 0);
+  return corpus;
+}
+
+/// A generated text, whose tokens are bytes, in the tokens of the run.
+Corpus encoded(Corpus bytes, const TextEncoding& encoding, const char* name) {
+  if (encoding.is_bytes() && encoding.begins_with_end_of_text()) return bytes;
+  if (bytes.answer_start_token) {
+    throw Error(Exit::data, text(kBuiltin, name, " needs data.tokenizer = \"bytes\" and no other "
+                                 "data.begin, because its answers begin at a byte"));
+  }
+  auto corpus = empty_corpus(encoding);
+  corpus.has_known_entropy = bytes.has_known_entropy;
+  tokenizer::Encoder encoder(encoding.tokenizer(), encoding.special_in_text());
+  for (const auto& document : bytes.documents) {
+    const auto ids = bytes.tokens.range(document.begin, document.end - document.begin);
+    append_encoded(corpus, encoder, detokenize(ids), document.nats);
+  }
+  return corpus;
+}
+
+Corpus corpus_described(Corpus corpus, const std::string& what, std::int64_t bytes) {
+  const auto documents = corpus.document_count;
+  corpus.description = text(what, ", ", with_commas(documents), " document",
+                            documents == 1 ? "" : "s", ", ", bytes_text(static_cast<double>(bytes)));
+  corpus.digest = corpus.tokens.digest();
+  return corpus;
+}
+
+std::int64_t bytes_of(const Corpus& bytes) {
+  std::int64_t sum = 0;
+  for (const auto& document : bytes.documents) sum += document.end - document.begin;
+  return sum;
+}
+
+std::int64_t bytes_of(const Documents& documents) {
+  std::int64_t sum = 0;
+  for (const auto& document : documents) sum += static_cast<std::int64_t>(document.size());
+  return sum;
+}
+
+Corpus builtin_corpus(Corpus bytes, const Builtin& builtin, const TextEncoding& encoding) {
+  const auto size = bytes_of(bytes);
+  return corpus_described(encoded(std::move(bytes), encoding, builtin.name),
+                          text(kBuiltin, builtin.name), size);
+}
+
+Corpus text_corpus(const Documents& documents, const std::string& what,
+                   const TextEncoding& encoding) {
+  return corpus_described(tokens_of(documents, encoding), what, bytes_of(documents));
+}
+
+/// Loads the texts of a run.
+class CorporaLoader {
+ public:
+  CorporaLoader(const config::Data& data, std::int64_t context, std::int64_t vocabulary)
+      : data_(data),
+        context_(context),
+        encoding_(std::make_shared<const TextEncoding>(data)),
+        vocabulary_(vocabulary == 0 ? encoding_->vocabulary() : vocabulary) {}
+
+  Corpora load(bool with_training_text) const;
+
+ private:
+  std::vector<Inputs> training_inputs() const;
+  bool is_split_off(const Inputs& train) const;
+  std::pair<Corpus, std::optional<Corpus>> training_corpora(const Inputs& inputs) const;
+  Corpus evaluation_corpus(const Inputs& inputs, const char* key) const;
+  void check_training(const Source& source) const;
+  void check_evaluation(const Corpus& corpus, const char* key) const;
+
+  const config::Data& data_;
+  std::int64_t context_;
+  std::shared_ptr<const TextEncoding> encoding_;
+  std::int64_t vocabulary_;
+};
+
+/// The inputs of each source: one list, or one input per source of a mixture.
+std::vector<Inputs> CorporaLoader::training_inputs() const {
+  if (data_.weights.empty()) return {data_.train};
+  std::vector<Inputs> sources;
+  for (const auto& input : data_.train) sources.push_back({input});
+  return sources;
+}
+
+/// True if the validation text is a part of the training text or of the same builtin.
+bool CorporaLoader::is_split_off(const Inputs& train) const {
+  return data_.validation == kAuto ||
+         (builtin_of(train, "train") != nullptr && data_.validation == train);
+}
+
+/// A training text, and its validation text if that is split off.
+std::pair<Corpus, std::optional<Corpus>> CorporaLoader::training_corpora(
+    const Inputs& inputs) const {
+  const bool split_off = is_split_off(inputs);
+  if (const auto* const builtin = builtin_of(inputs, "train")) {
+    auto [train, validation] = builtin->generate();
+    std::optional<Corpus> other;
+    if (split_off) other = builtin_corpus(std::move(validation), *builtin, *encoding_);
+    return {builtin_corpus(std::move(train), *builtin, *encoding_), std::move(other)};
+  }
+  if (are_token_files(inputs, data_)) {
+    auto whole = token_corpus(inputs, data_, *encoding_, vocabulary_);
+    if (!split_off) return {std::move(whole), std::nullopt};
+    return split_tokens(whole, data_.validation_fraction);
+  }
+  auto texts = read_texts(inputs, data_);
+  if (!split_off) return {text_corpus(texts.documents, texts.description, *encoding_), std::nullopt};
+  const auto all = static_cast<double>(texts.bytes());
+  const auto [front, back] = split(std::move(texts.documents), data_.validation_fraction);
+  const double share = all > 0 ? 1 - static_cast<double>(bytes_of(front)) / all : 0;
+  return {text_corpus(front, texts.description, *encoding_),
+          text_corpus(back, text("the last ", percent(share), " of ", texts.description),
+                      *encoding_)};
+}
+
+/// An evaluation text: the validation documents of a builtin, or files.
+Corpus CorporaLoader::evaluation_corpus(const Inputs& inputs, const char* key) const {
+  if (const auto* const builtin = builtin_of(inputs, key)) {
+    return builtin_corpus(builtin->generate_validation(), *builtin, *encoding_);
+  }
+  if (are_token_files(inputs, data_)) return token_corpus(inputs, data_, *encoding_, vocabulary_);
+  const auto texts = read_texts(inputs, data_);
+  return text_corpus(texts.documents, texts.description, *encoding_);
+}
+
+void CorporaLoader::check_training(const Source& source) const {
+  const auto& corpus = source.corpus;
+  const auto tokens = corpus.tokens.size();
+  if (tokens < context_ + 1) {
+    throw Error(Exit::data,
+                text("data.train: one window needs ", context_ + 1, " tokens, but ",
+                     data_.weights.empty() ? "the text" : source.name, " has ", tokens,
+                     "; add text or lower model.context"));
+  }
+  if (data_.mask_documents && !corpus.end_of_text) {
+    throw Error(Exit::data,
+                "data.mask_documents needs the end-of-text token of the token files; set "
+                "data.end_of_text");
+  }
+}
+
+void CorporaLoader::check_evaluation(const Corpus& corpus, const char* key) const {
+  if (corpus.tokens.size() < 2) {
+    throw Error(Exit::data,
+                text("data.", key, ": must hold text, but ",
+                     data_.validation == kAuto
+                         ? "\"auto\" leaves none; raise data.validation_fraction or name files"
+                         : "has none; name other files"));
+  }
+  if (!corpus.answer_start_token) return;
+  // A truncated question has no scored answer.
+  std::int64_t longest = 0;
+  for (const auto& each : corpus.documents) longest = std::max(longest, each.end - each.begin + 1);
+  if (longest <= context_) return;
+  throw Error(Exit::data, text("data.", key, ": model.context must be at least ", longest,
+                               ", for the longest question with its answer, but is ", context_));
+}
+
+Corpora CorporaLoader::load(bool with_training_text) const {
+  Corpora corpora{.encoding = encoding_};
+  const auto inputs = training_inputs();
+  double sum = 0;
+  for (const auto weight : data_.weights) sum += weight;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!with_training_text && !is_split_off(inputs[i])) continue;
+    const double share = data_.weights.empty() ? 1 : data_.weights[i] / sum;
+    auto [train, validation] = training_corpora(inputs[i]);
+    corpora.train.push_back({inputs[i].front(), share, std::move(train)});
+    check_training(corpora.train.back());
+    if (validation) corpora.validation.push_back({inputs[i].front(), share, std::move(*validation)});
+  }
+  if (corpora.validation.empty()) {
+    corpora.validation = {{data_.validation.front(), 1,
+                           evaluation_corpus(data_.validation, "validation")}};
+  }
+  if (!data_.ood.empty()) corpora.ood = evaluation_corpus(data_.ood, "ood");
+  for (const auto& source : corpora.validation) check_evaluation(source.corpus, "validation");
+  if (corpora.ood) check_evaluation(*corpora.ood, "ood");
+  return corpora;
+}
+
+}  // namespace
+
+std::string description(const std::vector<Source>& sources) {
+  std::string out;
+  for (const auto& source : sources) {
+    const auto share = sources.size() == 1 ? std::string() : percent(source.share) + " of ";
+    out += (out.empty() ? "" : "; ") + share + source.corpus.description;
+  }
+  return out;
+}
+
+std::string digest(const std::vector<Source>& sources) {
+  if (sources.size() == 1) return sources.front().corpus.digest;
+  std::string all;
+  for (const auto& source : sources) {
+    all += text(source.corpus.digest, " ", shortest(source.share), "\n");
+  }
+  return evenkeel::digest(all.data(), all.size());
+}
+
+Corpora load_corpora(const config::Data& data, std::int64_t context, std::int64_t vocabulary) {
+  return CorporaLoader(data, context, vocabulary).load(/*with_training_text=*/true);
+}
+
+Corpora load_evaluation_corpora(const config::Data& data, std::int64_t context,
+                                std::int64_t vocabulary) {
+  return CorporaLoader(data, context, vocabulary).load(/*with_training_text=*/false);
+}
+
+}  // namespace evenkeel::data

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/data/text_encoding.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/nearest.h"
+#include "evenkeel/tokenizer/encoder.h"
+
+namespace evenkeel::data {
+
+namespace {
+
+tokenizer::Tokenizer tokenizer_of(const config::Data& data) {
+  if (data.tokenizer == "bytes") return tokenizer::Tokenizer::bytes();
+  return tokenizer::Tokenizer::load(data.tokenizer);
+}
+
+std::vector<std::string> special_texts(const tokenizer::Tokenizer& tokenizer) {
+  std::vector<std::string> texts;
+  for (const auto& special : tokenizer.special_tokens()) texts.push_back(special.text);
+  return texts;
+}
+
+/// The token that data.end_of_text names: a token id, or the text of a token.
+TokenId named_token(const std::string& name, const tokenizer::Tokenizer& tokenizer) {
+  TokenId id = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), id);
+  if (error == std::errc() && end == name.data() + name.size()) return id;
+  if (const auto found = tokenizer.find_token(name)) return *found;
+  throw Error(Exit::data, text("data.end_of_text: the tokenizer has no token \"", name, "\"",
+                               did_you_mean(name, special_texts(tokenizer))));
+}
+
+/// By id, the bytes of its text; 1 for special tokens.
+TokenLengths lengths_of(const tokenizer::Tokenizer& tokenizer) {
+  if (tokenizer.kind() == "bytes") return byte_token_lengths();
+  std::vector<std::uint32_t> lengths(static_cast<std::size_t>(tokenizer.vocabulary()));
+  for (std::size_t id = 0; id < lengths.size(); ++id) {
+    lengths[id] =
+        static_cast<std::uint32_t>(tokenizer.token_bytes(static_cast<TokenId>(id)).size());
+  }
+  for (const auto& special : tokenizer.special_tokens()) lengths[special.id] = 1;
+  return std::make_shared<const std::vector<std::uint32_t>>(std::move(lengths));
+}
+
+}  // namespace
+
+TextEncoding::TextEncoding(const config::Data& data)
+    : tokenizer_(tokenizer_of(data)),
+      end_of_text_(data.end_of_text == "auto"
+                       ? tokenizer_.end_of_text()
+                       : std::optional<TokenId>(named_token(data.end_of_text, tokenizer_))),
+      lengths_(lengths_of(tokenizer_)),
+      begins_(data.begin.value_or(true)),
+      special_in_text_(data.special_in_text) {}
+
+TokenId TextEncoding::required_end_of_text() const {
+  if (end_of_text_) return *end_of_text_;
+  std::string known;
+  for (const auto& each : special_texts(tokenizer_)) known += (known.empty() ? "" : ", ") + each;
+  throw Error(Exit::data,
+              text(tokenizer_.path(), ": must name an end-of-text token, but no special token is "
+                   "called one; set data.end_of_text to one of: ", known.empty() ? "(none)" : known));
+}
+
+std::vector<TokenId> TextEncoding::encode(std::string_view text) const {
+  std::vector<TokenId> ids;
+  tokenizer::Encoder(tokenizer_, special_in_text_).encode(text, ids);
+  return ids;
+}
+
+std::vector<std::int64_t> TextEncoding::prompt(std::string_view text) const {
+  std::vector<std::int64_t> tokens;
+  if (begins_ && end_of_text_) tokens.push_back(*end_of_text_);
+  const auto ids = encode(text);
+  tokens.insert(tokens.end(), ids.begin(), ids.end());
+  return tokens;
+}
+
+std::int64_t vocabulary_of(const config::Data& data) {
+  return data.tokenizer == "bytes" ? kByteVocabulary : tokenizer_of(data).vocabulary();
+}
+
+}  // namespace evenkeel::data

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "evenkeel/config/config.h"
+#include "evenkeel/data/corpus.h"
+#include "evenkeel/tokenizer/tokenizer.h"
+
+namespace evenkeel::data {
+
+/// How the texts of a run become tokens: the tokenizer of data.tokenizer with data.end_of_text,
+/// data.begin and data.special_in_text.
+class TextEncoding {
+ public:
+  /// \throws Error (data, exit code 65) if the tokenizer cannot be read, or has no token of
+  ///         data.end_of_text
+  explicit TextEncoding(const config::Data& data);
+
+  const tokenizer::Tokenizer& tokenizer() const { return tokenizer_; }
+  bool is_bytes() const { return tokenizer_.kind() == "bytes"; }
+  /// The size of the tokenizer's vocabulary.
+  std::int64_t vocabulary() const { return tokenizer_.vocabulary(); }
+  /// nullopt: the tokenizer has no such token.
+  std::optional<TokenId> end_of_text() const { return end_of_text_; }
+  /// The end-of-text token. \throws Error (data) if there is none, with all special tokens
+  TokenId required_end_of_text() const;
+  const TokenLengths& token_lengths() const { return lengths_; }
+  /// True if the first token of a text or prompt is end-of-text.
+  bool begins_with_end_of_text() const { return begins_; }
+  bool special_in_text() const { return special_in_text_; }
+
+  /// A text as tokens, without end-of-text.
+  std::vector<TokenId> encode(std::string_view text) const;
+
+  /// A prompt for generation: end-of-text (data.begin), then the text.
+  std::vector<std::int64_t> prompt(std::string_view text) const;
+
+ private:
+  tokenizer::Tokenizer tokenizer_;
+  std::optional<TokenId> end_of_text_;
+  TokenLengths lengths_;
+  bool begins_ = true;
+  bool special_in_text_ = true;
+};
+
+/// The size of the vocabulary of data.tokenizer. Reads the tokenizer.
+/// \throws Error (data, exit code 65) if it cannot be read
+std::int64_t vocabulary_of(const config::Data& data);
+
+}  // namespace evenkeel::data

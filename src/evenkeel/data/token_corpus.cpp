@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/data/token_corpus.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/number.h"
+#include "evenkeel/data/expand_inputs.h"
+
+namespace evenkeel::data {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+bool has_token_ending(const fs::path& path) {
+  return path.extension() == ".bin" || path.extension() == ".npy";
+}
+
+/// The token files of a folder, sorted by name.
+std::vector<std::string> token_files_in(const fs::path& folder) {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (has_token_ending(entry.path())) files.push_back(entry.path().string());
+  }
+  if (error) throw Error(Exit::data, text(folder.string(), ": cannot read: ", error.message()));
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::vector<std::string> token_files_of(const std::vector<std::string>& inputs) {
+  std::vector<std::string> files;
+  for (const auto& input : expand_inputs(inputs)) {
+    std::error_code none;
+    if (!fs::is_directory(input, none)) {
+      files.push_back(input);
+      continue;
+    }
+    const auto inside = token_files_in(input);
+    if (inside.empty()) {
+      throw Error(Exit::data, text(input, ": must be a folder with token files (.bin, .npy), but "
+                                   "has none; name a file"));
+    }
+    files.insert(files.end(), inside.begin(), inside.end());
+  }
+  return files;
+}
+
+/// The type of data.token_type; nullopt: "auto".
+std::optional<TokenType> type_named(const std::string& name) {
+  for (const auto type :
+       {TokenType::uint8, TokenType::uint16, TokenType::uint32, TokenType::uint64}) {
+    if (name == name_of(type)) return type;
+  }
+  return std::nullopt;
+}
+
+/// \throws Error (data) if the file has another format than data.format
+void check_format(const TokenFile& file, const config::Data& data) {
+  const std::string found = name_of(file.layout().format);
+  if (data.format == "auto" || data.format == found) return;
+  throw Error(Exit::data, text(file.path(), ": data.format is \"", data.format,
+                               "\", but the file has the format \"", found,
+                               "\"; set data.format to that, or leave it out"));
+}
+
+/// By id below `vocabulary`, the bytes of its text. Ids above the tokenizer's are padding of the
+/// vocabulary, without a text. nullptr: no tokenizer is known.
+TokenLengths lengths_up_to(std::int64_t vocabulary, const TextEncoding& encoding) {
+  if (encoding.is_bytes() && vocabulary > encoding.vocabulary()) return nullptr;
+  auto lengths = *encoding.token_lengths();
+  lengths.resize(std::max(lengths.size(), static_cast<std::size_t>(vocabulary)));
+  return std::make_shared<const std::vector<std::uint32_t>>(std::move(lengths));
+}
+
+/// "shards (3 token files, npy, uint16)"
+std::string files_described(const std::vector<std::string>& inputs,
+                            const std::vector<std::shared_ptr<const TokenFile>>& files) {
+  const auto& layout = files.front()->layout();
+  return text(inputs.front(), inputs.size() > 1 ? text(" and ", inputs.size() - 1, " more") : "",
+              " (", files.size(), " token file", files.size() == 1 ? "" : "s", ", ",
+              name_of(layout.format), ", ", name_of(layout.type), ")");
+}
+
+void describe_tokens(Corpus& corpus, const std::string& what) {
+  corpus.description = text(what, ", ", with_commas(corpus.tokens.size()), " tokens");
+  corpus.digest = corpus.tokens.digest();
+}
+
+/// The position after the last end-of-text token before `cut`; `cut` if there is none near.
+std::int64_t document_start_before(const Corpus& corpus, std::int64_t cut) {
+  constexpr std::int64_t kFarthest = 1 << 20, kBlock = 1 << 14;  // tokens
+  if (!corpus.end_of_text) return cut;
+  for (std::int64_t end = cut; end > 0 && end > cut - kFarthest; end -= kBlock) {
+    const auto begin = std::max<std::int64_t>(0, end - kBlock);
+    const auto ids = corpus.tokens.range(begin, end - begin);
+    const auto found = std::find(ids.rbegin(), ids.rend(), std::int64_t{*corpus.end_of_text});
+    if (found != ids.rend()) return begin + (ids.rend() - found);
+  }
+  return cut;
+}
+
+}  // namespace
+
+bool are_token_files(const std::vector<std::string>& inputs, const config::Data& data) {
+  constexpr std::array<std::string_view, 4> kFormats = {"tokens", "npy", "llm_c", "megatron"};
+  if (data.format != "auto") {
+    return std::find(kFormats.begin(), kFormats.end(), data.format) != kFormats.end();
+  }
+  const fs::path first = inputs.front();
+  if (has_token_ending(first)) return true;
+  std::error_code none;
+  return fs::is_directory(first, none) && !token_files_in(first).empty();
+}
+
+Corpus token_corpus(const std::vector<std::string>& inputs, const config::Data& data,
+                    const TextEncoding& encoding, std::int64_t vocabulary) {
+  Corpus corpus;
+  const auto type = type_named(data.token_type);
+  std::vector<std::shared_ptr<const TokenFile>> files;
+  for (const auto& path : token_files_of(inputs)) {
+    const auto file =
+        std::make_shared<const TokenFile>(path, type ? &*type : nullptr, vocabulary);
+    check_format(*file, data);
+    corpus.tokens.append(Tokens(file, file->check_ids(vocabulary)));
+    corpus.document_count += file->layout().documents;
+    files.push_back(file);
+  }
+  const bool is_named = data.end_of_text != "auto";
+  const bool is_known = is_named || !encoding.is_bytes() || vocabulary <= kByteVocabulary;
+  corpus.end_of_text = is_known ? encoding.end_of_text() : std::nullopt;
+  corpus.token_lengths = lengths_up_to(vocabulary, encoding);
+  describe_tokens(corpus, files_described(inputs, files));
+  return corpus;
+}
+
+std::pair<Corpus, Corpus> split_tokens(const Corpus& corpus, double fraction) {
+  const auto size = corpus.tokens.size();
+  const auto wanted = static_cast<std::int64_t>(std::floor(static_cast<double>(size) * fraction));
+  const auto cut = document_start_before(corpus, size - wanted);
+  std::pair<Corpus, Corpus> parts{corpus, corpus};
+  auto& [front, back] = parts;
+  const auto what = corpus.description.substr(0, corpus.description.rfind(", "));
+  front.tokens = corpus.tokens.slice(0, cut);
+  front.document_count = 0;
+  describe_tokens(front, what);
+  back.tokens = corpus.tokens.slice(cut, size);
+  back.document_count = 0;
+  const double share = static_cast<double>(size - cut) / static_cast<double>(size);
+  describe_tokens(back, text("the last ", percent(share), " of ", what));
+  return parts;
+}
+
+}  // namespace evenkeel::data

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "evenkeel/config/config.h"
+#include "evenkeel/data/corpus.h"
+#include "evenkeel/data/text_encoding.h"
+
+namespace evenkeel::data {
+
+/// True if the inputs are files of token ids: by data.format, else by the ending of the first input
+/// (.bin, .npy), or because it is a folder with such files.
+bool are_token_files(const std::vector<std::string>& inputs, const config::Data& data);
+
+/// The concatenated token files of the inputs, those of a folder or a pattern in the order of their
+/// names. Checks all ids, and keeps none in memory.
+/// \param vocabulary  upper limit of the ids
+/// \throws Error (data, exit code 65) for an input without token files, and as token_layout() and
+///         TokenFile::check_ids()
+Corpus token_corpus(const std::vector<std::string>& inputs, const config::Data& data,
+                    const TextEncoding& encoding, std::int64_t vocabulary);
+
+/// Splits off the last `fraction` of the tokens, at the last end-of-text before the cut if there is
+/// one within the last million tokens.
+/// \return the first and the second part, with description and digest
+std::pair<Corpus, Corpus> split_tokens(const Corpus& corpus, double fraction);
+
+}  // namespace evenkeel::data

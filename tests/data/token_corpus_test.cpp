@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/data/token_corpus.h"
+
+#include "data/refusal.h"
+#include "data/temporary_folder.h"
+#include "data/token_bytes_of.h"
+#include "evenkeel/data/load_corpora.h"
+
+namespace evenkeel::data {
+namespace {
+
+using Ids = std::vector<std::int64_t>;
+
+class TokenCorpus : public TemporaryFolder {
+ protected:
+  std::string ids_file(const std::string& name, const std::vector<std::uint16_t>& ids) {
+    return file(name, bytes_of(ids));
+  }
+};
+
+TEST_F(TokenCorpus, IsSplitAtTheLastEndOfTextBeforeTheCut) {
+  const auto a = ids_file("a.bin", {5, 6, 99, 7, 8, 99, 1, 2, 3, 4});
+  const auto corpora = load_corpora(
+      {.train = {a}, .validation_fraction = 0.3, .end_of_text = "99"}, 2, 100);
+  const auto& train = corpora.train.front().corpus;
+  const auto& validation = corpora.validation.front().corpus;
+  EXPECT_EQ(train.tokens.range(0, 6), (Ids{5, 6, 99, 7, 8, 99}));
+  EXPECT_EQ(validation.tokens.range(0, 4), (Ids{1, 2, 3, 4}));
+  EXPECT_EQ(train.description, a + " (1 token file, tokens, uint16), 6 tokens");
+  EXPECT_EQ(validation.description,
+            "the last 40 % of " + a + " (1 token file, tokens, uint16), 4 tokens");
+}
+
+TEST_F(TokenCorpus, OfAFolderIsTheFilesInTheOrderOfTheirNames) {
+  ids_file("b.bin", {3, 4});
+  ids_file("a.bin", {1, 2});
+  const auto folder = std::filesystem::path(file("note.md", "no tokens")).parent_path().string();
+  const auto corpus = load_corpora({.train = {folder}, .validation = {folder}}, 2, 300).train.front().corpus;
+  EXPECT_EQ(corpus.tokens.range(0, 4), (Ids{1, 2, 3, 4}));
+  EXPECT_EQ(corpus.tokens.files().size(), 2U);
+}
+
+TEST_F(TokenCorpus, HasNoKnownTextWithoutATokenizer) {
+  const auto a = ids_file("a.bin", {1, 2, 3});
+  const auto known = [&](std::int64_t vocabulary) {
+    return load_corpora({.train = {a}, .validation = {a}}, 2, vocabulary).train.front().corpus;
+  };
+  EXPECT_EQ(known(50304).token_lengths, nullptr);
+  EXPECT_EQ(known(50304).end_of_text, std::nullopt);
+  EXPECT_NE(known(257).token_lengths, nullptr);
+  EXPECT_EQ(known(257).end_of_text, kEndOfText);
+}
+
+TEST_F(TokenCorpus, RefusesAnIdOutsideOfTheVocabulary) {
+  const auto a = ids_file("a.bin", {1, 2, 300});
+  EXPECT_EQ(refusal([&] { load_corpora({.train = {a}}, 2); }),
+            a + ": token ids must be 0 to 256, but token 2 is 300; set model.vocabulary, or "
+                "data.token_type if the type is not uint16");
+}
+
+TEST_F(TokenCorpus, RefusesAnotherFormatThanTheOneThatIsNamed) {
+  const auto a = ids_file("a.bin", {1, 2, 3});
+  EXPECT_EQ(refusal([&] { load_corpora({.train = {a}, .format = "llm_c"}, 2); }),
+            a + ": data.format is \"llm_c\", but the file has the format \"tokens\"; set "
+                "data.format to that, or leave it out");
+}
+
+TEST_F(TokenCorpus, RefusesAFolderWithoutTokenFiles) {
+  const auto folder = std::filesystem::path(file("note.md", "text")).parent_path().string();
+  EXPECT_EQ(refusal([&] { load_corpora({.train = {folder}, .format = "tokens"}, 2); }),
+            folder + ": must be a folder with token files (.bin, .npy), but has none; name a file");
+}
+
+TEST_F(TokenCorpus, RefusesToMaskDocumentsWithoutAnEndOfText) {
+  const auto a = ids_file("a.bin", {1, 2, 3});
+  EXPECT_EQ(refusal([&] {
+              load_corpora({.train = {a}, .validation = {a}, .mask_documents = true}, 2, 50304);
+            }),
+            "data.mask_documents needs the end-of-text token of the token files; set "
+            "data.end_of_text");
+}
+
+TEST_F(TokenCorpus, IsASourceOfAMixture) {
+  const auto a = ids_file("a.bin", {1, 2, 3, 4, 5, 6}), b = file("b.txt", "a text of its own");
+  const auto corpora = load_corpora({.train = {a, b}, .weights = {3, 1}, .validation_fraction = 0.5}, 2);
+  ASSERT_EQ(corpora.train.size(), 2U);
+  EXPECT_EQ(corpora.train[0].share, 0.75);
+  EXPECT_EQ(corpora.train[1].name, b);
+  EXPECT_EQ(corpora.validation.size(), 2U);
+  EXPECT_EQ(corpora.train[1].corpus.tokens.range(0, 2), (Ids{256, 'a'}));
+}
+
+}  // namespace
+}  // namespace evenkeel::data
