@@ -24,6 +24,7 @@ import unit_rules
 
 FLOORS = {  # from the lowest up; a floor lists every floor that it includes, all of them lower ones
     "base": [],
+    "tokenizer": ["base", "icu", "pcre2"],
     "kernels": ["base"],
     "memory": ["torch"],
     "norm": ["base"],
@@ -53,7 +54,8 @@ SPDX = "SPDX-License-Identifier: Apache-2.0"
 SOURCES = {".c", ".h", ".cpp", ".cu", ".cuh"}
 SCRIPTS = {".py", ".sh"}
 TOO_LARGE = {"torch/torch.h", "torch/all.h", "torch/extension.h", "torch/script.h"}
-LIBRARIES = {"torch": ("torch/", "ATen/", "c10/"), "toml": ("toml++/",)}
+LIBRARIES = {"torch": ("torch/", "ATen/", "c10/"), "toml": ("toml++/",), "pcre2": ("pcre2.h",),
+             "icu": ("unicode/",), "sentencepiece": ("sentencepiece_",)}
 DOORS = [  # what a file of src may not call, the files that may, and what to call
     (re.compile(r"\b(?:nlohmann::(?:ordered_)?json|[jJ]son)::(?:parse|accept)\("), {"base/json_parser.cpp"},
      "parse_json() of base/json_parser.h"),

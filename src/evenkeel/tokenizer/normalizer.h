@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace evenkeel::tokenizer {
+
+/// The normalizers of a tokenizer, in their order.
+class Normalizer {
+ public:
+  struct Step {
+    enum class Kind { nfc, replace, prepend };
+    Kind kind = Kind::nfc;
+    std::string from;  // replace: a text; not empty
+    std::string to;    // replace: its replacement; prepend: what is put before a text
+  };
+
+  void add(Step step) { steps_.push_back(std::move(step)); }
+  bool empty() const { return steps_.empty(); }
+
+  /// The normalized text.
+  /// \param hold  receives the text if it differs
+  /// \return `text` itself, or `hold`
+  std::string_view apply(std::string_view text, std::string& hold) const;
+
+ private:
+  std::vector<Step> steps_;
+};
+
+/// Normalization form C as Hugging Face's, which knows the characters of Unicode 9: later
+/// characters are unchanged.
+/// \return `text` itself, or `hold`
+std::string_view nfc(std::string_view text, std::string& hold);
+
+}  // namespace evenkeel::tokenizer

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/tokenizer/tokenizer.h"
+
+#include <gtest/gtest.h>
+
+#include "data/temporary_folder.h"
+#include "evenkeel/base/json_parser.h"
+#include "tokenizer/encoded.h"
+
+namespace evenkeel::tokenizer {
+namespace {
+
+class TokenizerFiles : public data::TemporaryFolder {};
+
+TEST_F(TokenizerFiles, DescribeThemselves) {
+  const auto path = golden_tokenizer("neox.json");
+  const auto tokenizer = Tokenizer::load(path);
+  EXPECT_EQ(tokenizer.kind(), "byte-level BPE");
+  EXPECT_EQ(tokenizer.path(), path);
+  EXPECT_EQ(tokenizer.vocabulary(), 408);
+  EXPECT_EQ(tokenizer.digest().size(), 32U);
+  EXPECT_EQ(tokenizer.digest(), Tokenizer::load(path).digest());
+  EXPECT_NE(tokenizer.digest(), Tokenizer::load(golden_tokenizer("gpt2.json")).digest());
+  ASSERT_EQ(tokenizer.special_tokens().size(), 2U);
+  EXPECT_EQ(tokenizer.special_tokens()[0].text, "<|endoftext|>");
+  EXPECT_EQ(tokenizer.special_tokens()[1].id, 407U);
+  EXPECT_EQ(tokenizer.find_token("<pad>"), 407U);
+  EXPECT_EQ(tokenizer.find_token("  "), 406U);
+  EXPECT_EQ(tokenizer.find_token("no such token"), std::nullopt);
+  EXPECT_EQ(tokenizer.end_of_text(), 0U);
+}
+
+TEST_F(TokenizerFiles, AreFoundInAFolder) {
+  file("tokenizer.json", read_file(golden_tokenizer("gpt2.json")));
+  EXPECT_EQ(Tokenizer::load(path("")).path(), path("tokenizer.json"));
+}
+
+TEST_F(TokenizerFiles, HaveTheEndOfTextOfTheConfiguration) {
+  file("tokenizer.json", read_file(golden_tokenizer("llama2.json")));
+  EXPECT_EQ(Tokenizer::load(path("tokenizer.json")).end_of_text(), std::nullopt);
+  file("tokenizer_config.json", R"({"eos_token": "</s>"})");
+  EXPECT_EQ(Tokenizer::load(path("tokenizer.json")).end_of_text(), 2U);
+  file("tokenizer_config.json", R"({"eos_token": {"content": "<s>"}})");
+  EXPECT_EQ(Tokenizer::load(path("tokenizer.json")).end_of_text(), 1U);
+}
+
+TEST_F(TokenizerFiles, KnowTheTokenThatBeginsAText) {
+  const auto llama = Tokenizer::load(golden_tokenizer("llama2.json"));
+  EXPECT_EQ(llama.kind(), "SentencePiece BPE");
+  EXPECT_TRUE(llama.begins_with_special());
+  EXPECT_EQ(llama.begin_of_text(), 1U);
+  EXPECT_FALSE(Tokenizer::load(golden_tokenizer("gpt2.json")).begins_with_special());
+}
+
+TEST_F(TokenizerFiles, DecodeSpecialTokensAsTheirText) {
+  const auto tokenizer = Tokenizer::load(golden_tokenizer("gpt4.json"));
+  const auto end = static_cast<std::int64_t>(*tokenizer.end_of_text());
+  EXPECT_EQ(tokenizer.decode(std::vector<std::int64_t>{end, 1000000, -5, end}),
+            "<|endoftext|><|endoftext|>");
+  EXPECT_EQ(tokenizer.token_bytes(*tokenizer.find_token(" ship")), " ship");
+}
+
+TEST_F(TokenizerFiles, DecodeWithoutThePrefixOfAText) {
+  const auto llama = Tokenizer::load(golden_tokenizer("llama2.json"));
+  EXPECT_EQ(decoded(llama, encoded(llama, "The ship\n\u6f22!")), "The ship\n\u6f22!");
+  EXPECT_EQ(decoded(llama, encoded(llama, " two  spaces")), " two  spaces");
+}
+
+TEST_F(TokenizerFiles, EncodeTheSameWithManyThreadsAsWithOne) {
+  const auto tokenizer = Tokenizer::load(golden_tokenizer("gpt2.json"));
+  const auto copy = tokenizer;
+  Encoder encoder(copy);
+  std::vector<Id> twice;
+  encoder.encode("the ship", twice);
+  const auto once = twice;
+  encoder.encode("the ship", twice);
+  EXPECT_EQ(twice.size(), 2 * once.size());
+  EXPECT_TRUE(std::equal(once.begin(), once.end(),
+                         twice.begin() + static_cast<std::ptrdiff_t>(once.size())));
+}
+
+}  // namespace
+}  // namespace evenkeel::tokenizer
