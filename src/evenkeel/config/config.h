@@ -43,7 +43,7 @@ struct Data {
   std::vector<std::string> ood;  // out-of-distribution text for a second validation loss
   double validation_fraction = 0.1;
   bool mask_documents = false;    // attention is restricted to one document
-  std::string format = "auto";    // "auto", "text", "jsonl"
+  std::string format = "auto";    // "auto", "text", "jsonl", "json", "parquet"
   std::string text_key = "text";  // the JSON key of a document's text
 };
 

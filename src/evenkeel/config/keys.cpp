@@ -196,7 +196,7 @@ Section data() {
   keys.custom({"tokenizer",
                [](Config&, TableReader& table) { table.word("tokenizer", "bytes", {"bytes"}); },
                [](const Config&) { return in_quotes("bytes"); }});
-  keys.word("format", &Data::format, {"auto", "text", "jsonl"});
+  keys.word("format", &Data::format, {"auto", "text", "jsonl", "json", "parquet"});
   keys.string("text_key", &Data::text_key);
   return keys.section();
 }
