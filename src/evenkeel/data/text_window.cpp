@@ -59,6 +59,22 @@ void TextWindow::make_room() {
   end_ = size;
 }
 
+std::optional<std::string_view> TextWindow::line() {
+  std::size_t searched = 0;
+  for (;;) {
+    const auto end = view().find('\n', searched);
+    if (end != std::string_view::npos) return view().substr(0, end);
+    searched = view().size();
+    if (grow()) continue;
+    if (searched == 0) return std::nullopt;
+    return view();
+  }
+}
+
+void TextWindow::consume_line(std::size_t size) {
+  consume(std::min(size + 1, view().size()));
+}
+
 void TextWindow::consume(std::size_t bytes) {
   EK_ASSERT(bytes <= end_ - begin_);
   begin_ += bytes;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -29,6 +30,13 @@ class TextWindow {
   /// \return false if the text has no more
   /// \throws Error (data, exit code 65) as TextStream::read() does, and above the limit
   bool grow();
+
+  /// The first line of the window, without its line feed; the window grows until it has a whole
+  /// line. nullopt at the end of the text. consume_line() removes it.
+  std::optional<std::string_view> line();
+
+  /// Removes a line and its line feed from the window. \param size  of the line
+  void consume_line(std::size_t size);
 
   /// Removes the first `bytes` from the window.
   void consume(std::size_t bytes);

@@ -10,12 +10,14 @@
 #include "evenkeel/config/config.h"
 #include "evenkeel/config/scheme/scheme.h"
 #include "evenkeel/config/scheme/scheme_check.h"
+#include "evenkeel/data/document_bounds.h"
 #include "evenkeel/data/json_array.h"
 #include "evenkeel/data/json_lines.h"
 #include "evenkeel/data/text_reader.h"
 #include "evenkeel/data/text_stream.h"
 #include "evenkeel/data/texts.h"
 #include "evenkeel/data/token_file.h"
+#include "evenkeel/data/token_writer.h"
 #include "evenkeel/norm/expression.h"
 #include "evenkeel/report/html.h"
 #include "evenkeel/report/report.h"
@@ -162,6 +164,22 @@ void fuzz_tokens(const std::string& input, const fs::path& folder) {
   tokens.check_ids(kVocabulary);
 }
 
+void fuzz_bounds(const std::string& input, const fs::path& folder) {
+  constexpr std::int64_t kTokens = 1000;
+  data::read_document_bounds(put(folder / "a.csv.gz", input), kTokens,
+                             [](std::int64_t start, std::int64_t end) {
+                               const bool is_inside = start >= 0 && start < end && end <= kTokens;
+                               if (!is_inside) throw std::logic_error("a document lies outside");
+                             });
+}
+
+/// The manifest of a folder with a file a.npy.
+void fuzz_shards(const std::string& input, const fs::path& folder) {
+  put(folder / "a.npy", std::string("\1\0\2\0", 4));
+  put(folder / "manifest.json", input);
+  data::check_shards(folder.string());
+}
+
 void fuzz_html(const std::string& input, const fs::path&) {
   const auto escaped = report::escaped(input);
   const bool is_safe = escaped.find_first_of("<>\"'") == std::string::npos;
@@ -179,6 +197,7 @@ void fuzz_expression(const std::string& input, const fs::path&) {
 
 const std::vector<FuzzTarget>& fuzz_targets() {
   static const std::vector<FuzzTarget> targets = {
+      {"bounds", Grammar::gzip, fuzz_bounds},
       {"config", Grammar::toml, fuzz_config},
       {"expression", Grammar::text, fuzz_expression},
       {"gzip", Grammar::gzip, fuzz_unpack},
@@ -191,6 +210,7 @@ const std::vector<FuzzTarget>& fuzz_targets() {
       {"safetensors", Grammar::safetensors, fuzz_safetensors},
       {"scheme", Grammar::toml, fuzz_scheme},
       {"setting", Grammar::toml, fuzz_setting},
+      {"shards", Grammar::json, fuzz_shards},
       {"study", Grammar::toml, fuzz_study},
       {"texts", Grammar::json, fuzz_texts},
       {"tokens", Grammar::binary, fuzz_tokens},
