@@ -21,6 +21,12 @@ SETS = {
         "tests/campaign.",
         ["filelock", "fsspec>=0.8.5", "jinja2", "networkx>=2.5.1", "numpy", "safetensors", "setuptools>=77.0.3",
          "sympy>=1.13.3", "typing-extensions>=4.10.0", "xxhash"]),
+    "tools/parquet_requirements.txt": (
+        "For libevenkeel_parquet.so, which `./ek` builds when an input ends in .parquet: Arrow's headers and libraries.",
+        ["pyarrow"]),
+    "tools/ecosystem_formats_requirements.txt": (
+        "For tests/ecosystem/formats_check.py, in addition to tools/test_requirements.txt and tools/parquet_requirements.txt.",
+        ["zstandard"]),
     "tools/cuda_requirements.txt": (
         "NVIDIA's libraries that libtorch_cpu of a CUDA build of torch 2.13.0 links.",
         ["cuda-toolkit[cudart,cupti]==13.0.3"]),

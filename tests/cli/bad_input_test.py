@@ -194,6 +194,10 @@ class Scheme(program.Case):
                          'extends = "pre_norm"\nattention = { input = "batch_norm" }\n')
 
 
+ENDINGS = (".txt .text .md .rst .tex .html .py .c .cc .cpp .cu .h .hpp .go .java .jl .js .rs .sh .sql .ts .jsonl "
+           ".ndjson .json .parquet (also .gz, .zst)")
+
+
 class Text(program.Case):
     def refuse_text(self, message, name, **changed):
         self.refuse(65, message, "train", "--quiet", *small(data_train=name, **changed))
@@ -207,11 +211,12 @@ class Text(program.Case):
 
     def test_an_empty_folder(self):
         (self.folder / "texts").mkdir()
-        self.refuse_text("texts: must hold .txt or .jsonl files (also .gz), but holds none", "texts")
+        self.refuse_text(f"texts: must hold files that end in {ENDINGS}, but holds none", "texts")
 
     def test_a_file_that_cannot_be_read(self):
-        (self.folder / "texts" / "inner.txt").mkdir(parents=True)
-        self.refuse_text("texts/inner.txt: cannot read: Is a directory", "texts")
+        (self.folder / "texts").mkdir()
+        (self.folder / "texts" / "inner.txt").symlink_to("none")
+        self.refuse_text("texts/inner.txt: cannot open: No such file or directory", "texts")
 
     def test_bytes_that_are_not_utf8(self):
         self.write("bad.txt", b"ab\xff cd")
@@ -225,8 +230,8 @@ class Text(program.Case):
 
     def test_an_unknown_ending(self):
         self.write("book.pdf", "text")
-        self.refuse_text('book.pdf: must end in .txt or .jsonl (also .gz), but ends in ".pdf"; or '
-                         "set data.format to text or jsonl", "book.pdf")
+        self.refuse_text(f'book.pdf: must end in one of {ENDINGS}, but ends in ".pdf"; or set data.format '
+                         "to text, jsonl, json or parquet", "book.pdf")
 
     def test_too_little_for_one_window(self):
         self.write("short.txt", "short\n")

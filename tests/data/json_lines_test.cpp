@@ -1,53 +1,100 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/data/json_lines.h"
 
-#include <gtest/gtest.h>
-
 #include "data/refusal.h"
+#include "data/temporary_folder.h"
 
 namespace evenkeel::data {
 namespace {
 
-std::string refused(const std::string& content) {
-  return refusal([&] { json_lines(content, "text", "a.jsonl"); });
+using Strings = std::vector<std::string>;
+
+class JsonLines : public TemporaryFolder {
+ protected:
+  Strings lines(const std::string& content,
+                std::uint64_t max_bytes = std::uint64_t{1} << 30) const {
+    TextWindow window(file("a.jsonl", content), max_bytes);
+    Strings found;
+    read_json_lines(window, "text", [&](std::string_view each) { found.emplace_back(each); });
+    return found;
+  }
+  std::string refused(const std::string& content) const {
+    return refusal([&] { lines(content); }).substr(path("").size());
+  }
+};
+
+TEST_F(JsonLines, GiveOneDocumentALine) {
+  EXPECT_EQ(lines("{\"text\": \"one\\n\\u00e9\", \"id\": 1}\r\n\n  \n{\"text\": \"two\"}"),
+            (Strings{"one\n\xc3\xa9", "two"}));
+  EXPECT_EQ(lines(""), Strings{});
 }
 
-TEST(JsonLines, GiveOneDocumentALine) {
-  EXPECT_EQ(json_lines("{\"text\": \"one\\n\\u00e9\", \"id\": 1}\r\n\n  \n{\"text\": \"two\"}",
-                       "text", "a.jsonl"),
-            (std::vector<std::string>{"one\n\xc3\xa9", "two"}));
+TEST_F(JsonLines, LeaveOutEmptyStrings) {
+  EXPECT_TRUE(lines("{\"text\": \"\"}\n").empty());
 }
 
-TEST(JsonLines, LeaveOutEmptyStrings) {
-  EXPECT_TRUE(json_lines("{\"text\": \"\"}\n", "text", "a.jsonl").empty());
+TEST_F(JsonLines, TakeTheLastOfSeveralEqualKeys) {
+  EXPECT_EQ(lines("{\"text\": 1, \"text\": \"two\"}"), (Strings{"two"}));
 }
 
-TEST(JsonLines, NameTheLineThatIsNoJson) {
+TEST_F(JsonLines, TakeEscapedKeysAndSurrogatePairs) {
+  EXPECT_EQ(lines("{\"te\\u0078t\": \"\\ud83d\\ude00\\u0000\"}"),
+            (Strings{std::string("\xf0\x9f\x98\x80\0", 5)}));
+}
+
+TEST_F(JsonLines, TakeNumbersOfAnyLength) {
+  EXPECT_EQ(lines("{\"id\": 123456789012345678901234567890, \"text\": \"one\"}"), (Strings{"one"}));
+}
+
+TEST_F(JsonLines, TakeLinesLongerThanABlock) {
+  const std::string large(std::size_t{5} << 20, 'a'), larger(std::size_t{9} << 20, 'b');
+  EXPECT_TRUE(lines("{\"text\": \"" + large + "\"}\n{\"text\": \"x\"}\n{\"text\": \"" + larger +
+                    "\"}") == (Strings{large, "x", larger}));
+}
+
+TEST_F(JsonLines, NameTheLineThatIsNoJson) {
   EXPECT_EQ(refused("{\"text\": \"one\"}\n{\"text\": oops}\n"),
             "a.jsonl:2: must be JSON, but is not at column 10");
+  EXPECT_EQ(refused("{\"text\": \"one\", \"id\": oops}"),
+            "a.jsonl:1: must be JSON, but is not at column 23");
 }
 
-TEST(JsonLines, NameTheLineThatIsNoObject) {
+TEST_F(JsonLines, RefuseLoneSurrogates) {
+  for (const char* const lone : {"\\ud800", "\\udc00", "\\ud800\\u0041", "\\ud800x"}) {
+    EXPECT_EQ(refused(text("{\"text\": \"", lone, "\"}"))
+                  .find("a.jsonl:1: must be JSON, but is not at column "),
+              0u)
+        << lone;
+  }
+}
+
+TEST_F(JsonLines, RefuseBytesThatAreNotUtf8WithTheirOffset) {
+  EXPECT_EQ(refused("{\"text\": \"one\"}\n{\"text\": \"gr\xfcn\"}\n"),
+            "a.jsonl: must be UTF-8, but byte 28 is 0xfc; convert it, for example with iconv");
+}
+
+TEST_F(JsonLines, NameTheLineThatIsNoObject) {
   EXPECT_EQ(refused("[1]"), "a.jsonl:1: must be an object, but is of type array");
+  EXPECT_EQ(refused("\"a string\""), "a.jsonl:1: must be an object, but is of type string");
 }
 
-TEST(JsonLines, ListTheKeysWhenTheWantedOneIsMissing) {
+TEST_F(JsonLines, ListTheKeysWhenTheWantedOneIsMissing) {
   EXPECT_EQ(refused("{\"title\": \"x\", \"texts\": \"y\"}"),
             "a.jsonl:1: no key \"text\"; did you mean \"texts\"? known: texts, title; set "
             "data.text_key");
 }
 
-TEST(JsonLines, RefuseWhatIsNoString) {
+TEST_F(JsonLines, RefuseWhatIsNoString) {
   EXPECT_EQ(refused("{\"text\": 3}"),
             "a.jsonl:1: \"text\" must be a string, but is of type number");
 }
 
-TEST(JsonLines, RefuseNestingDeeperThan64) {
+TEST_F(JsonLines, RefuseNestingDeeperThan64) {
   const auto nested = [](std::size_t depth) {  // the object itself is the first level
     return "{\"text\": \"x\", \"y\": " + std::string(depth - 1, '[') + std::string(depth - 1, ']') +
            "}";
   };
-  EXPECT_EQ(refused(nested(64)), "no refusal");
+  EXPECT_EQ(lines(nested(64)), (Strings{"x"}));
   EXPECT_EQ(refused(nested(65)), "a.jsonl:1: must be nested at most 64 deep, but is deeper");
   EXPECT_EQ(refused(std::string(1000000, '[')),
             "a.jsonl:1: must be nested at most 64 deep, but is deeper");

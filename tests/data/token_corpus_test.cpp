@@ -68,7 +68,7 @@ TEST_F(TokenCorpus, RefusesAnotherFormatThanTheOneThatIsNamed) {
 TEST_F(TokenCorpus, RefusesAFolderWithoutTokenFiles) {
   const auto folder = std::filesystem::path(file("note.md", "text")).parent_path().string();
   EXPECT_EQ(refusal([&] { load_corpora({.train = {folder}, .format = "tokens"}, 2); }),
-            folder + ": must be a folder with token files (.bin, .npy), but has none; name a file");
+            folder + ": must have token files (.bin, .npy), but has none; name a file");
 }
 
 TEST_F(TokenCorpus, RefusesToMaskDocumentsWithoutAnEndOfText) {

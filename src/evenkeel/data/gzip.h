@@ -1,22 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <string>
+#include <cstddef>
+#include <memory>
 #include <string_view>
+
+#include "evenkeel/data/compression.h"
 
 namespace evenkeel::data {
 
-/// True if `bytes` begin with the gzip magic number.
-bool is_gzip(std::string_view bytes);
-
-/// The concatenated content of all members of a gzip file. The data are decompressed twice, first
-/// to find and check their size, so that the peak memory is the size of the content and 1 MiB.
-/// \param name       path of the file, for messages
-/// \param max_bytes  size limit of the content
-/// \throws Error (data, exit code 65) for damaged or truncated data, for content above the limit,
-///         and as soon as more than 64 MiB have come out at a compression ratio above 1000
+/// Decompresses the members of a gzip file, one after another.
 /// \source RFC 1952
-std::string gunzipped(std::string_view bytes, const std::string& name, std::uint64_t max_bytes);
+class GzipDecoder {
+ public:
+  GzipDecoder();
+  GzipDecoder(const GzipDecoder&) = delete;
+  GzipDecoder& operator=(const GzipDecoder&) = delete;
+  GzipDecoder(GzipDecoder&&) = delete;
+  GzipDecoder& operator=(GzipDecoder&&) = delete;
+  ~GzipDecoder();
+
+  /// Consumes the front of `in` and writes at most `size` bytes to `to`. May be called with empty
+  /// input, for output that is pending.
+  Decoded decode(std::string_view& in, char* to, std::size_t size);
+
+  /// True between two members: the file may end here.
+  bool may_end() const { return !is_in_member_; }
+
+ private:
+  struct Stream;
+  std::unique_ptr<Stream> stream_;
+  bool is_in_member_ = false;
+};
 
 }  // namespace evenkeel::data

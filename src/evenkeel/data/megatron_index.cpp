@@ -167,4 +167,33 @@ TokenLayout megatron_layout(const TokenBytes& file, const TokenBytes& index) {
   return layout;
 }
 
+std::string megatron_index(TokenType type, const std::vector<std::int64_t>& ends) {
+  constexpr std::int64_t kVersion = 1;
+  constexpr char kInt32Code = 4, kUint16Code = 8;
+  EK_ASSERT(type == TokenType::uint16 || type == TokenType::int32);
+  const auto count = static_cast<std::int64_t>(ends.size());
+  std::vector<std::int32_t> lengths;
+  std::vector<std::int64_t> pointers, documents = {0};
+  std::int64_t start = 0;
+  for (const auto end : ends) {
+    lengths.push_back(static_cast<std::int32_t>(end - start));
+    pointers.push_back(start * item_bytes(type));
+    documents.push_back(documents.back() + 1);
+    start = end;
+  }
+  std::string index(kIndexMagic);
+  const auto add = [&](const auto* numbers, std::size_t size) {
+    index.append(reinterpret_cast<const char*>(numbers), size * sizeof *numbers);
+  };
+  add(&kVersion, 1);
+  index += type == TokenType::int32 ? kInt32Code : kUint16Code;
+  add(&count, 1);
+  const std::int64_t with_end = count + 1;
+  add(&with_end, 1);
+  add(lengths.data(), lengths.size());
+  add(pointers.data(), pointers.size());
+  add(documents.data(), documents.size());
+  return index;
+}
+
 }  // namespace evenkeel::data

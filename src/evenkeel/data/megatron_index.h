@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "evenkeel/data/token_layout.h"
 
@@ -18,5 +20,11 @@ std::optional<TokenBytes> megatron_index_of(const std::string& path);
 ///         integers
 /// \source Megatron-LM, core/datasets/indexed_dataset.py
 TokenLayout megatron_layout(const TokenBytes& file, const TokenBytes& index);
+
+/// The content of the index of a .bin file with one sequence per document.
+/// \param type  uint16 or int32
+/// \param ends  the end of each document in tokens; each begins at the end of the one before
+/// \source as above
+std::string megatron_index(TokenType type, const std::vector<std::int64_t>& ends);
 
 }  // namespace evenkeel::data

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kTrainDocuments = 32000;
 constexpr std::size_t kValidationDocuments = 1400;
 
-void append(Corpus& corpus, const DocumentGenerator& generator) {
+void append_generated(Corpus& corpus, const DocumentGenerator& generator) {
   EK_ASSERT(static_cast<std::int64_t>(generator.text().size()) <= kLongestSentencesDocument);
   corpus.append(generator.text(), generator.nats());
 }
@@ -31,7 +31,7 @@ Corpus sentences_corpus_generated(std::string_view stream, std::size_t count,
   while (corpus.documents.size() < count) {
     generator.begin_document();
     rules.document();
-    if (excluded.insert(generator.text()).second) append(corpus, generator);
+    if (excluded.insert(generator.text()).second) append_generated(corpus, generator);
   }
   return corpus;
 }

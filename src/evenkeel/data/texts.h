@@ -12,14 +12,13 @@ namespace evenkeel::data {
 /// The documents in the files of a text.
 struct Texts {
   std::vector<std::string> documents;  // UTF-8, none empty
-  std::string description;             // "books (2 text files, 1 jsonl file, gzip)"
+  std::string description;             // "books (2 text, 1 jsonl, 1 of them gzip)"
 
   std::int64_t bytes() const;
 };
 
-/// Reads files and folders, the files of a folder in the order of their names. A .txt file is one
-/// document, a .jsonl file has one document per line; both may be gzipped (.gz).
-/// \param inputs  paths of files and folders
+/// Reads all documents of the files that find_text_files() finds into memory.
+/// \param inputs  files, folders and patterns
 /// \param data    data.format and data.text_key
 /// \throws Error (data, exit code 65), with the file and the position in it
 Texts read_texts(const std::vector<std::string>& inputs, const config::Data& data);

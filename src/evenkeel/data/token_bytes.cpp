@@ -9,24 +9,12 @@
 #include <utility>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/base/file.h"
+#include "evenkeel/data/open_data_file.h"
 
 namespace evenkeel::data {
 
-namespace {
-
-int token_descriptor(const std::string& path) {
-  try {
-    return open_input(path);
-  } catch (const Error& error) {
-    throw Error(error.exit() == Exit::io ? Exit::data : error.exit(), error.what());
-  }
-}
-
-}  // namespace
-
 TokenBytes::TokenBytes(std::string path)
-    : path_(std::move(path)), descriptor_(token_descriptor(path_)) {
+    : path_(std::move(path)), descriptor_(open_data_file(path_)) {
   struct stat status = {};
   if (::fstat(descriptor_, &status) == 0) size_ = status.st_size;
 }

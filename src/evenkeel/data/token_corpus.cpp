@@ -11,7 +11,8 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
-#include "evenkeel/data/expand_inputs.h"
+#include "evenkeel/data/input_paths.h"
+#include "evenkeel/data/shard_manifest.h"
 
 namespace evenkeel::data {
 
@@ -23,34 +24,43 @@ bool has_token_ending(const fs::path& path) {
   return path.extension() == ".bin" || path.extension() == ".npy";
 }
 
-/// The token files of a folder, sorted by name.
-std::vector<std::string> token_files_in(const fs::path& folder) {
+/// The token files of an input: the file itself, or those of a folder or a pattern.
+std::vector<std::string> token_files_in(const std::string& input) {
   std::vector<std::string> files;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    if (has_token_ending(entry.path())) files.push_back(entry.path().string());
+  const auto found = input_paths(input);
+  for (const auto& path : found.paths) {
+    if (!found.is_search || has_token_ending(path)) files.push_back(path.string());
   }
-  if (error) throw Error(Exit::data, text(folder.string(), ": cannot read: ", error.message()));
-  std::sort(files.begin(), files.end());
   return files;
 }
 
 std::vector<std::string> token_files_of(const std::vector<std::string>& inputs) {
   std::vector<std::string> files;
-  for (const auto& input : expand_inputs(inputs)) {
-    std::error_code none;
-    if (!fs::is_directory(input, none)) {
-      files.push_back(input);
-      continue;
-    }
+  for (const auto& input : inputs) {
     const auto inside = token_files_in(input);
     if (inside.empty()) {
-      throw Error(Exit::data, text(input, ": must be a folder with token files (.bin, .npy), but "
-                                   "has none; name a file"));
+      throw Error(Exit::data, text(input, ": must have token files (.bin, .npy), but has none; name "
+                                   "a file"));
     }
     files.insert(files.end(), inside.begin(), inside.end());
   }
   return files;
+}
+
+/// The manifest of a folder of shards; nullopt if the inputs are other files.
+std::optional<ShardManifest> manifest_of(const std::vector<std::string>& inputs) {
+  std::error_code none;
+  if (!fs::exists(fs::path(inputs.front()) / kShardManifest, none)) return std::nullopt;
+  return read_shard_manifest(inputs.front());
+}
+
+/// \throws Error (data) if the shards were written with another tokenizer than that of the run
+void check_tokenizer(const ShardManifest& manifest, const TextEncoding& encoding,
+                     const std::string& folder) {
+  if (encoding.is_bytes() || encoding.tokenizer().digest() == manifest.tokenizer) return;
+  throw Error(Exit::data,
+              text(folder, ": the tokens were made with another tokenizer than data.tokenizer; name "
+                   "that tokenizer, or tokenize the text again"));
 }
 
 /// The type of data.token_type; nullopt: "auto".
@@ -114,7 +124,7 @@ bool are_token_files(const std::vector<std::string>& inputs, const config::Data&
   if (data.format != "auto") {
     return std::find(kFormats.begin(), kFormats.end(), data.format) != kFormats.end();
   }
-  const fs::path first = inputs.front();
+  const auto& first = inputs.front();
   if (has_token_ending(first)) return true;
   std::error_code none;
   return fs::is_directory(first, none) && !token_files_in(first).empty();
@@ -123,7 +133,10 @@ bool are_token_files(const std::vector<std::string>& inputs, const config::Data&
 Corpus token_corpus(const std::vector<std::string>& inputs, const config::Data& data,
                     const TextEncoding& encoding, std::int64_t vocabulary) {
   Corpus corpus;
-  const auto type = type_named(data.token_type);
+  auto type = type_named(data.token_type);
+  const auto manifest = manifest_of(inputs);
+  if (manifest) check_tokenizer(*manifest, encoding, inputs.front());
+  if (manifest && !type) type = manifest->type;
   std::vector<std::shared_ptr<const TokenFile>> files;
   for (const auto& path : token_files_of(inputs)) {
     const auto file =
@@ -136,6 +149,8 @@ Corpus token_corpus(const std::vector<std::string>& inputs, const config::Data& 
   const bool is_named = data.end_of_text != "auto";
   const bool is_known = is_named || !encoding.is_bytes() || vocabulary <= kByteVocabulary;
   corpus.end_of_text = is_known ? encoding.end_of_text() : std::nullopt;
+  if (manifest && !is_named) corpus.end_of_text = manifest->end_of_text;
+  if (manifest) corpus.document_count = manifest->documents();
   corpus.token_lengths = lengths_up_to(vocabulary, encoding);
   describe_tokens(corpus, files_described(inputs, files));
   return corpus;

@@ -8,7 +8,9 @@
 #include <array>
 #include <cctype>
 #include <cstring>
+#include <optional>
 #include <random>
+#include <string_view>
 #include <vector>
 
 #include "evenkeel/base/error.h"
@@ -232,15 +234,30 @@ std::string gzipped(const std::string& text) {
   return out;
 }
 
-constexpr std::uint64_t kMaxTextBytes = 1 << 24;  ///< of a text that a gzip file holds
+/// The content of a gzip file; nullopt if it is damaged, or larger than `most`.
+std::optional<std::string> gunzipped(std::string_view packed, std::size_t most) {
+  data::GzipDecoder decoder;
+  std::string out(most, '\0');
+  std::size_t size = 0;
+  while (size < most) {
+    const bool is_last = packed.empty();
+    const auto some = decoder.decode(packed, out.data() + size, most - size);
+    if (some.failure != data::DecodeFailure::none) return std::nullopt;
+    size += some.written;
+    if (!is_last || some.written > 0) continue;
+    if (!decoder.may_end()) return std::nullopt;
+    out.resize(size);
+    return out;
+  }
+  return std::nullopt;
+}
 
 std::string with_other_content(const std::string& input, Chance& chance, std::size_t most) {
-  if (!data::is_gzip(input)) return gzipped(with_other_text(input, chance, most));
-  try {
-    return gzipped(with_other_text(data::gunzipped(input, "seed", kMaxTextBytes), chance, most));
-  } catch (const Error&) {  // not a gzip any more
-    return with_other_bytes(input, most);
+  if (data::compression_of(input) != data::Compression::gzip) {
+    return gzipped(with_other_text(input, chance, most));
   }
+  const auto content = gunzipped(input, std::size_t{16} * most);
+  return content ? gzipped(with_other_text(*content, chance, most)) : with_other_bytes(input, most);
 }
 
 /// The header of a safetensors file, with its length.

@@ -10,10 +10,14 @@
 #include "evenkeel/config/config.h"
 #include "evenkeel/config/scheme/scheme.h"
 #include "evenkeel/config/scheme/scheme_check.h"
-#include "evenkeel/data/gzip.h"
+#include "evenkeel/data/document_bounds.h"
+#include "evenkeel/data/json_array.h"
 #include "evenkeel/data/json_lines.h"
+#include "evenkeel/data/text_reader.h"
+#include "evenkeel/data/text_stream.h"
 #include "evenkeel/data/texts.h"
 #include "evenkeel/data/token_file.h"
+#include "evenkeel/data/token_writer.h"
 #include "evenkeel/norm/expression.h"
 #include "evenkeel/report/html.h"
 #include "evenkeel/report/report.h"
@@ -43,6 +47,11 @@ std::string rest_of(const std::string& input) {
   return input.empty() ? input : input.substr(1);
 }
 
+/// A document must be UTF-8.
+void check_document(std::string_view document) {
+  if (first_invalid_utf8(document)) throw std::logic_error("a document is not UTF-8");
+}
+
 void fuzz_config(const std::string& input, const fs::path& folder) {
   const auto file = put(folder / "config.toml", input);
   const auto config = config::resolve({.preset = {}, .files = {file}, .scheme = {}, .sets = {}});
@@ -67,8 +76,16 @@ void fuzz_study(const std::string& input, const fs::path&) {
   for (const auto& size : sizes) study::parse_study(input, "study.toml", size);
 }
 
-void fuzz_json_lines(const std::string& input, const fs::path&) {
-  data::json_lines(input, "text", "text.jsonl");
+constexpr std::uint64_t kMaxWindow = std::uint64_t{1} << 24;
+
+void fuzz_json_lines(const std::string& input, const fs::path& folder) {
+  data::TextWindow window(put(folder / "text.jsonl", input), kMaxWindow);
+  data::read_json_lines(window, "text", check_document);
+}
+
+void fuzz_json_array(const std::string& input, const fs::path& folder) {
+  data::TextWindow window(put(folder / "text.json", input), kMaxWindow);
+  data::read_json_array(window, "text", check_document);
 }
 
 void fuzz_records(const std::string& input, const fs::path& folder) {
@@ -110,16 +127,28 @@ void fuzz_manifest(const std::string& input, const fs::path& folder) {
   store::newest_checkpoint(folder / "run");
 }
 
-void fuzz_gzip(const std::string& input, const fs::path&) {
-  constexpr std::uint64_t kMaxBytes = 1 << 24;
-  data::gunzipped(input, "text.gz", kMaxBytes);
+/// A compressed file.
+void fuzz_unpack(const std::string& input, const fs::path& folder) {
+  data::TextStream stream(put(folder / "text", input).string());
+  std::string block(std::size_t{1} << 16, '\0');
+  while (stream.read(block.data(), block.size()) == block.size()) {
+  }
 }
 
 /// A file of texts; the first byte chooses its kind.
 void fuzz_texts(const std::string& input, const fs::path& folder) {
-  static const std::array<const char*, 4> kNames = {"a.txt", "a.jsonl", "a.txt.gz", "a.jsonl.gz"};
+  static const std::array<const char*, 8> kNames = {"a.txt",       "a.jsonl",   "a.txt.gz",
+                                                    "a.jsonl.gz",  "a.json",    "a.txt.zst",
+                                                    "a.jsonl.zst", "a.json.zst"};
   const auto file = put(folder / kNames.at(choice_of(input, kNames.size())), rest_of(input));
-  data::read_texts({file.string()}, config::Data{});
+  std::string all, again;
+  for (const auto& each : data::read_texts({file.string()}, config::Data{}).documents) all += each;
+  const auto files = data::find_text_files({file.string()}, config::Data{});
+  data::read_pieces(files.files.at(0), config::Data{}, [&](std::string_view piece, bool) {
+    check_document(piece);
+    again += piece;
+  });
+  if (all != again) throw std::logic_error("the pieces differ from the documents");
 }
 
 /// A file of token ids; the first byte chooses its name, or makes the input the index of a file.
@@ -133,6 +162,22 @@ void fuzz_tokens(const std::string& input, const fs::path& folder) {
   std::vector<std::int64_t> ids(static_cast<std::size_t>(tokens.count()));
   tokens.read(0, tokens.count(), ids.data());
   tokens.check_ids(kVocabulary);
+}
+
+void fuzz_bounds(const std::string& input, const fs::path& folder) {
+  constexpr std::int64_t kTokens = 1000;
+  data::read_document_bounds(put(folder / "a.csv.gz", input), kTokens,
+                             [](std::int64_t start, std::int64_t end) {
+                               const bool is_inside = start >= 0 && start < end && end <= kTokens;
+                               if (!is_inside) throw std::logic_error("a document lies outside");
+                             });
+}
+
+/// The manifest of a folder with a file a.npy.
+void fuzz_shards(const std::string& input, const fs::path& folder) {
+  put(folder / "a.npy", std::string("\1\0\2\0", 4));
+  put(folder / "manifest.json", input);
+  data::check_shards(folder.string());
 }
 
 void fuzz_html(const std::string& input, const fs::path&) {
@@ -152,10 +197,12 @@ void fuzz_expression(const std::string& input, const fs::path&) {
 
 const std::vector<FuzzTarget>& fuzz_targets() {
   static const std::vector<FuzzTarget> targets = {
+      {"bounds", Grammar::gzip, fuzz_bounds},
       {"config", Grammar::toml, fuzz_config},
       {"expression", Grammar::text, fuzz_expression},
-      {"gzip", Grammar::gzip, fuzz_gzip},
+      {"gzip", Grammar::gzip, fuzz_unpack},
       {"html", Grammar::text, fuzz_html},
+      {"json_array", Grammar::json, fuzz_json_array},
       {"json_lines", Grammar::json, fuzz_json_lines},
       {"manifest", Grammar::manifest, fuzz_manifest},
       {"records", Grammar::json, fuzz_records},
@@ -163,9 +210,11 @@ const std::vector<FuzzTarget>& fuzz_targets() {
       {"safetensors", Grammar::safetensors, fuzz_safetensors},
       {"scheme", Grammar::toml, fuzz_scheme},
       {"setting", Grammar::toml, fuzz_setting},
+      {"shards", Grammar::json, fuzz_shards},
       {"study", Grammar::toml, fuzz_study},
       {"texts", Grammar::json, fuzz_texts},
       {"tokens", Grammar::binary, fuzz_tokens},
+      {"zstd", Grammar::binary, fuzz_unpack},
   };
   return targets;
 }

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/data/input_paths.h"
+
+#include <glob.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+
+#include "evenkeel/base/error.h"
+
+namespace evenkeel::data {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The path with the home folder in place of a `~` at its start.
+std::string with_home(const std::string& input) {
+  const auto* const home = std::getenv("HOME");
+  const bool is_home = input == "~" || input.starts_with("~/");
+  return is_home && home != nullptr ? home + input.substr(1) : input;
+}
+
+bool is_hidden(const fs::path& path) {
+  return path.filename().string().starts_with('.');
+}
+
+/// Appends the files of a folder and of its folders.
+void add_folder(const fs::path& folder, std::vector<fs::path>& files) {
+  std::error_code error;
+  auto at = fs::recursive_directory_iterator(folder, error);
+  for (; !error && at != end(at); at.increment(error)) {
+    const bool is_folder = at->is_directory(error);
+    if (error) break;
+    if (is_hidden(at->path())) {
+      if (is_folder) at.disable_recursion_pending();
+      continue;
+    }
+    if (!is_folder) files.push_back(at->path());
+  }
+  if (error) {
+    throw Error(Exit::data, text(folder.string(), ": cannot read: ", error.message()));
+  }
+}
+
+/// What glob() finds. It waits for nothing: it opens no file.
+std::vector<fs::path> matches(const std::string& pattern) {
+  glob_t found = {};
+  const int answer = ::glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found);
+  std::vector<fs::path> paths;
+  if (answer == 0) paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  ::globfree(&found);
+  if (answer == GLOB_NOSPACE) throw std::bad_alloc();
+  return paths;
+}
+
+/// The folder of a pattern that has no wildcard in its name.
+fs::path pattern_root(const std::string& pattern) {
+  const auto slash = pattern.find_last_of('/', pattern.find_first_of("*?["));
+  return slash == std::string::npos ? fs::path() : fs::path(pattern.substr(0, slash));
+}
+
+InputPaths pattern_paths(const std::string& pattern) {
+  InputPaths found = {.paths = {}, .root = pattern_root(pattern), .is_search = true};
+  const auto paths = matches(pattern);
+  for (const auto& path : paths) {
+    std::error_code ignored;
+    if (fs::is_directory(path, ignored)) {
+      add_folder(path, found.paths);
+    } else {
+      found.paths.push_back(path);
+    }
+  }
+  if (paths.empty()) {
+    throw Error(Exit::data, text(pattern, ": the pattern must match a file, but matches none"));
+  }
+  return found;
+}
+
+}  // namespace
+
+InputPaths input_paths(const std::string& input) {
+  const auto path = with_home(input);
+  std::error_code error;
+  const auto status = fs::status(path, error);
+  InputPaths found;
+  if (fs::is_directory(status)) {
+    found = {.paths = {}, .root = path, .is_search = true};
+    add_folder(path, found.paths);
+  } else if (fs::exists(status)) {
+    found.paths = {path};
+  } else if (path.find_first_of("*?[") != std::string::npos) {
+    found = pattern_paths(path);
+  } else {
+    throw Error(Exit::data, text(path, ": must be a file or a folder, but is missing"));
+  }
+  std::sort(found.paths.begin(), found.paths.end());
+  return found;
+}
+
+}  // namespace evenkeel::data

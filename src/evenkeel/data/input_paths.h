@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace evenkeel::data {
+
+/// The files of an input.
+struct InputPaths {
+  std::vector<std::filesystem::path> paths;
+  std::filesystem::path root;  // the folder or the start of the pattern, which names begin after
+  bool is_search = false;      // a folder or a pattern: files of other kinds are left out
+};
+
+/// The files that an input names: a file, a folder with its folders, or a pattern. Sorted.
+/// \throws Error (data, exit code 65) for a missing file, a pattern without match, or a folder that
+///         cannot be read
+InputPaths input_paths(const std::string& input);
+
+}  // namespace evenkeel::data

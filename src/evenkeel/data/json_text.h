@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace evenkeel::data {
+
+/// A JSON value in a file, for messages.
+struct JsonPlace {
+  std::string_view path;
+  std::int64_t number = 0;   // of the line, or of the element of an array; from 1
+  bool is_element = false;   // an element of an array, not a line
+  std::uint64_t offset = 0;  // of the value in the text, in bytes
+
+  /// "a.jsonl:3", "a.json, element 3"
+  std::string name() const;
+};
+
+/// Finds the text of documents in JSON values. Every value is parsed completely: syntax, numbers,
+/// UTF-8 and surrogate pairs.
+class JsonText {
+ public:
+  /// \param key  of the text in an object; the last one counts if there are several
+  explicit JsonText(std::string key);
+  JsonText(const JsonText&) = delete;
+  JsonText& operator=(const JsonText&) = delete;
+  JsonText(JsonText&&) = delete;
+  JsonText& operator=(JsonText&&) = delete;
+  ~JsonText();
+
+  /// The string under the key of an object; if the place is an element, a string is itself the
+  /// text. Valid until the next call.
+  /// \param value  a JSON text; TextWindow::kPadding readable bytes follow it
+  /// \throws Error (data, exit code 65), with the place, for a value that is not JSON in UTF-8, is
+  ///         nested deeper than 64, is no object, or has no string under the key
+  std::string_view find(std::string_view value, const JsonPlace& place);
+
+ private:
+  struct Parser;
+  std::string_view find_slowly(std::string_view value, const JsonPlace& place);
+
+  std::string key_;
+  std::unique_ptr<Parser> parser_;
+  std::string found_;  // the result of find_slowly()
+};
+
+}  // namespace evenkeel::data

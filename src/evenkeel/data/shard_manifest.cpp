@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/data/shard_manifest.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <functional>
+#include <numeric>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/file.h"
+#include "evenkeel/base/json_parser.h"
+#include "evenkeel/base/nearest.h"
+#include "evenkeel/base/number.h"
+#include "evenkeel/data/new_file.h"
+
+namespace evenkeel::data {
+
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr std::array<ShardFormat, 4> kShardFormats = {ShardFormat::olmo, ShardFormat::llm_c,
+                                                      ShardFormat::megatron, ShardFormat::nanogpt};
+constexpr std::int64_t kMaxVocabulary = std::int64_t{1} << 31;
+
+ordered_json written(const ShardFile& file) {
+  return {{"file", file.name}, {"bytes", file.digest.bytes}, {"xxh3", file.digest.xxh3}};
+}
+
+ordered_json written(const Shard& shard) {
+  auto out = written(shard.tokens_file);
+  out["documents"] = shard.documents;
+  out["tokens"] = shard.tokens;
+  if (shard.sidecar) out["sidecar"] = written(*shard.sidecar);
+  return out;
+}
+
+/// Thrown by the readers below, caught by read_shard_manifest().
+struct WrongField {
+  std::string name;
+};
+
+std::int64_t number_in(const json& object, const std::string& name, std::int64_t most) {
+  const auto found = object.find(name);
+  const bool is_in_range = found != object.end() && found->is_number_unsigned() &&
+                           found->get<std::uint64_t>() <= static_cast<std::uint64_t>(most);
+  if (!is_in_range) throw WrongField{name};
+  return found->get<std::int64_t>();
+}
+
+std::string manifest_string(const json& object, const std::string& name) {
+  const auto found = object.find(name);
+  if (found == object.end() || !found->is_string()) throw WrongField{name};
+  return found->get<std::string>();
+}
+
+constexpr std::int64_t kMaxCount = std::int64_t{1} << 62;
+
+ShardFile file_in(const json& object) {
+  if (!object.is_object()) throw WrongField{"sidecar"};
+  ShardFile file;
+  file.name = manifest_string(object, "file");
+  const bool is_plain = !file.name.empty() && file.name.front() != '.' &&
+                        file.name.find_first_of(std::string("/\0", 2)) == std::string::npos;
+  if (!is_plain) throw WrongField{"file"};  // a file of another folder is no shard of this one
+  file.digest = {.bytes = number_in(object, "bytes", kMaxCount),
+                 .xxh3 = manifest_string(object, "xxh3")};
+  return file;
+}
+
+Shard shard_in(const json& object) {
+  if (!object.is_object()) throw WrongField{"shards"};
+  Shard shard;
+  shard.tokens_file = file_in(object);
+  shard.documents = number_in(object, "documents", kMaxCount);
+  shard.tokens = number_in(object, "tokens", kMaxCount);
+  if (object.contains("sidecar")) shard.sidecar = file_in(object["sidecar"]);
+  return shard;
+}
+
+ShardManifest manifest_in(const json& object) {
+  if (!object.is_object()) throw WrongField{"format"};
+  ShardManifest manifest;
+  const auto format = manifest_string(object, "format");
+  const auto* const known = std::find_if(kShardFormats.begin(), kShardFormats.end(),
+                                         [&](ShardFormat each) { return format == name_of(each); });
+  if (known == kShardFormats.end()) throw WrongField{"format"};
+  manifest.format = *known;
+  manifest.tokenizer = manifest_string(object, "tokenizer");
+  manifest.vocabulary = number_in(object, "vocabulary", kMaxVocabulary);
+  const bool is_too_large =
+      manifest.format == ShardFormat::nanogpt && manifest.vocabulary > (1 << 16);
+  if (manifest.vocabulary < 1 || is_too_large) throw WrongField{"vocabulary"};
+  manifest.type = shard_type(manifest.format, manifest.vocabulary);
+  if (manifest_string(object, "type") != name_of(manifest.type)) throw WrongField{"type"};
+  manifest.end_of_text =
+      static_cast<std::uint32_t>(number_in(object, "end_of_text", manifest.vocabulary - 1));
+  const auto shards = object.find("shards");
+  if (shards == object.end() || !shards->is_array()) throw WrongField{"shards"};
+  for (const auto& each : *shards) manifest.shards.push_back(shard_in(each));
+  return manifest;
+}
+
+std::int64_t sum_of(const ShardManifest& manifest,
+                    const std::function<std::int64_t(const Shard&)>& value) {
+  return std::accumulate(manifest.shards.begin(), manifest.shards.end(), std::int64_t{0},
+                         [&](std::int64_t sum, const Shard& shard) { return sum + value(shard); });
+}
+
+}  // namespace
+
+const char* name_of(ShardFormat format) {
+  constexpr std::array<const char*, 4> kNames = {"olmo", "llm_c", "megatron", "nanogpt"};
+  return kNames.at(static_cast<std::size_t>(format));
+}
+
+ShardFormat shard_format(const std::string& name) {
+  std::vector<std::string> names;
+  for (const auto format : kShardFormats) {
+    if (name == name_of(format)) return format;
+    names.emplace_back(name_of(format));
+  }
+  throw Error(Exit::usage,
+              text("no format of shards is named \"", name, "\"", did_you_mean(name, names)));
+}
+
+TokenType shard_type(ShardFormat format, std::int64_t vocabulary) {
+  constexpr std::int64_t kUint16Ids = std::int64_t{1} << 16, kMegatronUint16Ids = 65500;
+  EK_ASSERT(vocabulary <= kMaxVocabulary);
+  switch (format) {
+    case ShardFormat::olmo:
+      return smallest_type(vocabulary);
+    case ShardFormat::llm_c:
+      return vocabulary <= kUint16Ids ? TokenType::uint16 : TokenType::uint32;
+    case ShardFormat::megatron:
+      return vocabulary < kMegatronUint16Ids ? TokenType::uint16 : TokenType::int32;
+    case ShardFormat::nanogpt:
+      break;
+  }
+  if (vocabulary > kUint16Ids) {
+    throw Error(Exit::usage, text("the format nanogpt holds at most 65,536 ids, but the vocabulary "
+                                  "has ",
+                                  with_commas(vocabulary), "; take olmo, llm_c or megatron"));
+  }
+  return TokenType::uint16;
+}
+
+std::int64_t ShardManifest::documents() const {
+  return sum_of(*this, [](const Shard& shard) { return shard.documents; });
+}
+
+std::int64_t ShardManifest::tokens() const {
+  return sum_of(*this, [](const Shard& shard) { return shard.tokens; });
+}
+
+std::int64_t ShardManifest::bytes() const {
+  return sum_of(*this, [](const Shard& shard) {
+    return shard.tokens_file.digest.bytes + (shard.sidecar ? shard.sidecar->digest.bytes : 0);
+  });
+}
+
+void write_shard_manifest(const std::string& folder, const ShardManifest& manifest) {
+  ordered_json out = {{"format", name_of(manifest.format)},  {"type", name_of(manifest.type)},
+                      {"tokenizer", manifest.tokenizer},     {"vocabulary", manifest.vocabulary},
+                      {"end_of_text", manifest.end_of_text}, {"documents", manifest.documents()},
+                      {"tokens", manifest.tokens()},         {"bytes", manifest.bytes()},
+                      {"shards", ordered_json::array()}};
+  for (const auto& each : manifest.shards) out["shards"].push_back(written(each));
+  const auto content = out.dump(1) + "\n";
+  NewFile file(std::filesystem::path(folder) / kShardManifest);
+  file.append(content.data(), content.size());
+  file.finish();
+}
+
+ShardManifest read_shard_manifest(const std::string& folder) {
+  const auto path = (std::filesystem::path(folder) / kShardManifest).string();
+  std::string content;
+  try {
+    content = read_file(path);
+  } catch (const Error& error) {
+    throw Error(error.exit() == Exit::io ? Exit::data : error.exit(), error.what());
+  }
+  try {
+    return manifest_in(parse_json(content, path));
+  } catch (const WrongField& wrong) {
+    throw Error(Exit::data, text(path, ": must be a manifest of shards, but \"", wrong.name,
+                                 "\" is missing or wrong; write the shards again"));
+  }
+}
+
+}  // namespace evenkeel::data

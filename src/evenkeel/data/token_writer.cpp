@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/data/token_writer.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/data/document_bounds.h"
+#include "evenkeel/data/megatron_index.h"
+#include "evenkeel/data/new_file.h"
+
+namespace evenkeel::data {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kMaxInt32 = std::numeric_limits<std::int32_t>::max();
+constexpr std::size_t kLlmCHeaderInts = 256;
+using LlmCHeader = std::array<std::int32_t, kLlmCHeaderInts>;
+
+LlmCHeader llm_c_header(TokenType type, std::int64_t tokens) {
+  const bool is_gpt2 = type == TokenType::uint16;
+  LlmCHeader header{};
+  header[0] = is_gpt2 ? 20240520 : 20240801;
+  header[1] = is_gpt2 ? 1 : 7;
+  header[2] = static_cast<std::int32_t>(tokens);
+  return header;
+}
+
+/// "tokens-00012"
+std::string shard_stem(const std::string& name, std::size_t number) {
+  std::array<char, 32> digits{};
+  std::snprintf(digits.data(), digits.size(), "-%05zu", number);
+  return name + digits.data();
+}
+
+/// Appends the ids and `last` as numbers of type Id.
+template <typename Id>
+void append_as(NewFile& file, std::span<const std::uint32_t> ids, std::uint32_t last) {
+  std::vector<Id> converted(ids.size() + 1);
+  std::transform(ids.begin(), ids.end(), converted.begin(),
+                 [](std::uint32_t id) { return static_cast<Id>(id); });
+  converted.back() = static_cast<Id>(last);
+  file.append(converted.data(), converted.size() * sizeof(Id));
+}
+
+void prepare_folder(const std::string& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) {
+    throw Error(Exit::io, text(folder, ": cannot make the folder: ", error.message()));
+  }
+  if (fs::exists(fs::path(folder) / kShardManifest, error)) {
+    throw Error(Exit::data, text(folder, ": must hold no shards yet, but has ", kShardManifest,
+                                 "; name another folder, or delete this one"));
+  }
+}
+
+}  // namespace
+
+/// A shard that is not complete yet.
+class TokenWriter::OpenShard {
+ public:
+  OpenShard(const TokenWriterOptions& options, TokenType type, std::size_t number)
+      : options_(&options),
+        type_(type),
+        stem_(shard_stem(options.name, number)),
+        file_(path_of(tokens_ending())) {
+    if (options.format != ShardFormat::llm_c) return;
+    const LlmCHeader header{};
+    file_.append(header.data(), sizeof header);
+  }
+
+  std::int64_t tokens() const { return ends_.empty() ? 0 : ends_.back(); }
+
+  void append(std::span<const std::uint32_t> ids) {
+    const auto last = options_->end_of_text;
+    const auto bytes = item_bytes(type_);
+    if (bytes == 1) append_as<std::uint8_t>(file_, ids, last);
+    if (bytes == 2) append_as<std::uint16_t>(file_, ids, last);
+    if (bytes == 4) append_as<std::uint32_t>(file_, ids, last);
+    ends_.push_back(tokens() + static_cast<std::int64_t>(ids.size()) + 1);
+  }
+
+  Shard finish() {
+    if (options_->format == ShardFormat::llm_c) {
+      const auto header = llm_c_header(type_, tokens());
+      file_.overwrite_start(header.data(), sizeof header);
+    }
+    file_.finish();
+    Shard shard;
+    shard.documents = static_cast<std::int64_t>(ends_.size());
+    shard.tokens = tokens();
+    shard.tokens_file = written_file(tokens_ending());
+    if (options_->format == ShardFormat::olmo) {
+      shard.sidecar = sidecar(".csv.gz", document_bounds_packed(ends_));
+    }
+    if (options_->format == ShardFormat::megatron) {
+      shard.sidecar = sidecar(".idx", megatron_index(type_, ends_));
+    }
+    return shard;
+  }
+
+ private:
+  const char* tokens_ending() const {
+    return options_->format == ShardFormat::olmo ? ".npy" : ".bin";
+  }
+  fs::path path_of(const char* ending) const {
+    return fs::path(options_->folder) / (stem_ + ending);
+  }
+  ShardFile written_file(const char* ending) const {
+    return {.name = stem_ + ending, .digest = file_digest(path_of(ending).string())};
+  }
+  ShardFile sidecar(const char* ending, const std::string& content) const {
+    NewFile file(path_of(ending));
+    file.append(content.data(), content.size());
+    file.finish();
+    return written_file(ending);
+  }
+
+  const TokenWriterOptions* options_;
+  TokenType type_;
+  std::string stem_;
+  NewFile file_;
+  std::vector<std::int64_t> ends_;  // of the documents, in tokens
+};
+
+TokenWriter::TokenWriter(TokenWriterOptions options) : options_(std::move(options)) {
+  EK_ASSERT(options_.end_of_text < options_.vocabulary);
+  manifest_.format = options_.format;
+  manifest_.type = shard_type(options_.format, options_.vocabulary);
+  manifest_.tokenizer = options_.tokenizer;
+  manifest_.vocabulary = options_.vocabulary;
+  manifest_.end_of_text = options_.end_of_text;
+  if (options_.shard_tokens < 1 || options_.shard_tokens > kMaxInt32) {
+    throw Error(Exit::usage, text("a shard must have 1 to ", kMaxInt32, " tokens, but has ",
+                                  options_.shard_tokens));
+  }
+  prepare_folder(options_.folder);
+}
+
+TokenWriter::~TokenWriter() = default;
+
+void TokenWriter::append(std::span<const std::uint32_t> ids) {
+  if (ids.empty()) return;
+  const auto largest = *std::max_element(ids.begin(), ids.end());
+  EK_ASSERT(largest < options_.vocabulary);
+  const auto tokens = static_cast<std::int64_t>(ids.size()) + 1;
+  if (tokens > kMaxInt32) {
+    throw Error(Exit::data, text("a document must have fewer than ", kMaxInt32,
+                                 " tokens, but one has ", tokens - 1, "; split it"));
+  }
+  if (shard_ && tokens > options_.shard_tokens - shard_->tokens()) {
+    manifest_.shards.push_back(shard_->finish());
+    shard_.reset();
+  }
+  if (!shard_) {
+    shard_ = std::make_unique<OpenShard>(options_, manifest_.type, manifest_.shards.size());
+  }
+  shard_->append(ids);
+}
+
+ShardManifest TokenWriter::finish() {
+  if (!shard_) {
+    throw Error(Exit::data, text(options_.folder, ": must hold tokens, but no document has any"));
+  }
+  manifest_.shards.push_back(shard_->finish());
+  shard_.reset();
+  write_shard_manifest(options_.folder, manifest_);
+  return manifest_;
+}
+
+}  // namespace evenkeel::data
