@@ -185,7 +185,8 @@ Verb add_generate(const Command& program) {
                      "sample from the likeliest tokens with this total probability");
   command.add_option("--seed", options->seed, "random seed of the sampling").show_default();
   command.add_option("--stop", options->stops, "text that ends the output; repeatable")
-      ->type_name("TEXT");
+      .type_name("TEXT")
+      .repeated();
   command.add_flag("--raw", options->raw, "write the bytes of the tokens, also if they are no UTF-8");
   command.add_flag("--no-cache", options->no_cache,
                    "compute the whole text for every token, without a cache");

@@ -36,6 +36,7 @@ struct Corpus {
   std::vector<Document> documents;   // of texts in memory; empty for token files
   std::int64_t document_count = 0;   // 0: unknown
   bool has_known_entropy = false;    // Document::nats is set (builtin texts)
+  std::string origin;                // of token files: "shards (2 token files, npy, uint16)"
   std::string description;           // "builtin:sentences, 21,003 documents, 3.1 MB"
   std::string digest;                // Tokens::digest()
   /// The token before an answer, which ends at end-of-text. With it, only answers are scored: the

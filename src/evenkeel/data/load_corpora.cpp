@@ -11,6 +11,7 @@
 #include "evenkeel/data/detokenize.h"
 #include "evenkeel/data/split.h"
 #include "evenkeel/data/texts.h"
+#include "evenkeel/data/token_cache.h"
 #include "evenkeel/data/token_corpus.h"
 #include "evenkeel/tokenizer/encoder.h"
 
@@ -96,6 +97,13 @@ Corpus text_corpus(const Documents& documents, const std::string& what,
   return corpus_described(tokens_of(documents, encoding), what, bytes_of(documents));
 }
 
+/// The name, with a number if another source has the same one.
+std::string unique_name(const std::vector<Source>& sources, const std::string& name) {
+  const auto same = std::count_if(sources.begin(), sources.end(),
+                                  [&](const Source& each) { return each.name.starts_with(name); });
+  return same == 0 ? name : text(name, " (", same + 1, ")");
+}
+
 /// Loads the texts of a run.
 class CorporaLoader {
  public:
@@ -111,6 +119,7 @@ class CorporaLoader {
   std::vector<Inputs> training_inputs() const;
   bool is_split_off(const Inputs& train) const;
   std::pair<Corpus, std::optional<Corpus>> training_corpora(const Inputs& inputs) const;
+  Corpus large_text_corpus(const TextFiles& files) const;
   Corpus evaluation_corpus(const Inputs& inputs, const char* key) const;
   void check_training(const Source& source) const;
   void check_evaluation(const Corpus& corpus, const char* key) const;
@@ -150,6 +159,12 @@ std::pair<Corpus, std::optional<Corpus>> CorporaLoader::training_corpora(
     if (!split_off) return {std::move(whole), std::nullopt};
     return split_tokens(whole, data_.validation_fraction);
   }
+  const auto files = find_text_files(inputs, data_);
+  if (is_large_text(files.files)) {
+    auto whole = large_text_corpus(files);
+    if (!split_off) return {std::move(whole), std::nullopt};
+    return split_tokens(whole, data_.validation_fraction);
+  }
   auto texts = read_texts(inputs, data_);
   if (!split_off) return {text_corpus(texts.documents, texts.description, *encoding_), std::nullopt};
   const auto all = static_cast<double>(texts.bytes());
@@ -166,8 +181,24 @@ Corpus CorporaLoader::evaluation_corpus(const Inputs& inputs, const char* key) c
     return builtin_corpus(builtin->generate_validation(), *builtin, *encoding_);
   }
   if (are_token_files(inputs, data_)) return token_corpus(inputs, data_, *encoding_, vocabulary_);
+  const auto files = find_text_files(inputs, data_);
+  if (is_large_text(files.files)) return large_text_corpus(files);
   const auto texts = read_texts(inputs, data_);
   return text_corpus(texts.documents, texts.description, *encoding_);
+}
+
+/// The tokens of a text that does not stay in memory.
+Corpus CorporaLoader::large_text_corpus(const TextFiles& files) const {
+  const auto folder = cached_tokens(files.files, data_, *encoding_);
+  auto corpus = token_corpus({folder}, {}, *encoding_, encoding_->vocabulary());
+  if (encoding_->begins_with_end_of_text()) {
+    Tokens all({encoding_->required_end_of_text()});
+    all.append(corpus.tokens);
+    corpus.tokens = std::move(all);
+  }
+  corpus.origin = files.description;
+  describe_tokens(corpus);
+  return corpus;
 }
 
 void CorporaLoader::check_training(const Source& source) const {
@@ -212,9 +243,10 @@ Corpora CorporaLoader::load(bool with_training_text) const {
     if (!with_training_text && !is_split_off(inputs[i])) continue;
     const double share = data_.weights.empty() ? 1 : data_.weights[i] / sum;
     auto [train, validation] = training_corpora(inputs[i]);
-    corpora.train.push_back({inputs[i].front(), share, std::move(train)});
+    const auto name = unique_name(corpora.train, inputs[i].front());
+    corpora.train.push_back({name, share, std::move(train)});
     check_training(corpora.train.back());
-    if (validation) corpora.validation.push_back({inputs[i].front(), share, std::move(*validation)});
+    if (validation) corpora.validation.push_back({name, share, std::move(*validation)});
   }
   if (corpora.validation.empty()) {
     corpora.validation = {{data_.validation.front(), 1,

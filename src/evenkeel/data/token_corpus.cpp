@@ -99,11 +99,6 @@ std::string files_described(const std::vector<std::string>& inputs,
               name_of(layout.format), ", ", name_of(layout.type), ")");
 }
 
-void describe_tokens(Corpus& corpus, const std::string& what) {
-  corpus.description = text(what, ", ", with_commas(corpus.tokens.size()), " tokens");
-  corpus.digest = corpus.tokens.digest();
-}
-
 /// The position after the last end-of-text token before `cut`; `cut` if there is none near.
 std::int64_t document_start_before(const Corpus& corpus, std::int64_t cut) {
   constexpr std::int64_t kFarthest = 1 << 20, kBlock = 1 << 14;  // tokens
@@ -118,6 +113,15 @@ std::int64_t document_start_before(const Corpus& corpus, std::int64_t cut) {
 }
 
 }  // namespace
+
+void describe_tokens(Corpus& corpus) {
+  const auto documents = corpus.document_count == 0
+                             ? std::string()
+                             : text(with_commas(corpus.document_count), " documents, ");
+  corpus.description =
+      text(corpus.origin, ", ", documents, with_commas(corpus.tokens.size()), " tokens");
+  corpus.digest = corpus.tokens.digest();
+}
 
 bool are_token_files(const std::vector<std::string>& inputs, const config::Data& data) {
   constexpr std::array<std::string_view, 4> kFormats = {"tokens", "npy", "llm_c", "megatron"};
@@ -152,7 +156,8 @@ Corpus token_corpus(const std::vector<std::string>& inputs, const config::Data& 
   if (manifest && !is_named) corpus.end_of_text = manifest->end_of_text;
   if (manifest) corpus.document_count = manifest->documents();
   corpus.token_lengths = lengths_up_to(vocabulary, encoding);
-  describe_tokens(corpus, files_described(inputs, files));
+  corpus.origin = files_described(inputs, files);
+  describe_tokens(corpus);
   return corpus;
 }
 
@@ -162,14 +167,14 @@ std::pair<Corpus, Corpus> split_tokens(const Corpus& corpus, double fraction) {
   const auto cut = document_start_before(corpus, size - wanted);
   std::pair<Corpus, Corpus> parts{corpus, corpus};
   auto& [front, back] = parts;
-  const auto what = corpus.description.substr(0, corpus.description.rfind(", "));
   front.tokens = corpus.tokens.slice(0, cut);
   front.document_count = 0;
-  describe_tokens(front, what);
+  describe_tokens(front);
   back.tokens = corpus.tokens.slice(cut, size);
   back.document_count = 0;
   const double share = static_cast<double>(size - cut) / static_cast<double>(size);
-  describe_tokens(back, text("the last ", percent(share), " of ", what));
+  back.origin = text("the last ", percent(share), " of ", corpus.origin);
+  describe_tokens(back);
   return parts;
 }
 

@@ -24,6 +24,9 @@ bool are_token_files(const std::vector<std::string>& inputs, const config::Data&
 Corpus token_corpus(const std::vector<std::string>& inputs, const config::Data& data,
                     const TextEncoding& encoding, std::int64_t vocabulary);
 
+/// Sets description and digest of a corpus of token files from its origin and tokens.
+void describe_tokens(Corpus& corpus);
+
 /// Splits off the last `fraction` of the tokens, at the last end-of-text before the cut if there is
 /// one within the last million tokens.
 /// \return the first and the second part, with description and digest

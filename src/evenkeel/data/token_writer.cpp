@@ -40,13 +40,12 @@ std::string shard_stem(const std::string& name, std::size_t number) {
   return name + digits.data();
 }
 
-/// Appends the ids and `last` as numbers of type Id.
+/// Appends the ids as numbers of type Id.
 template <typename Id>
-void append_as(NewFile& file, std::span<const std::uint32_t> ids, std::uint32_t last) {
-  std::vector<Id> converted(ids.size() + 1);
+void append_as(NewFile& file, std::span<const std::uint32_t> ids) {
+  std::vector<Id> converted(ids.size());
   std::transform(ids.begin(), ids.end(), converted.begin(),
                  [](std::uint32_t id) { return static_cast<Id>(id); });
-  converted.back() = static_cast<Id>(last);
   file.append(converted.data(), converted.size() * sizeof(Id));
 }
 
@@ -77,18 +76,24 @@ class TokenWriter::OpenShard {
     file_.append(header.data(), sizeof header);
   }
 
-  std::int64_t tokens() const { return ends_.empty() ? 0 : ends_.back(); }
+  std::int64_t tokens() const { return tokens_; }
+
+  void append_part(std::span<const std::uint32_t> ids) {
+    const auto bytes = item_bytes(type_);
+    if (bytes == 1) append_as<std::uint8_t>(file_, ids);
+    if (bytes == 2) append_as<std::uint16_t>(file_, ids);
+    if (bytes == 4) append_as<std::uint32_t>(file_, ids);
+    tokens_ += static_cast<std::int64_t>(ids.size());
+  }
 
   void append(std::span<const std::uint32_t> ids) {
-    const auto last = options_->end_of_text;
-    const auto bytes = item_bytes(type_);
-    if (bytes == 1) append_as<std::uint8_t>(file_, ids, last);
-    if (bytes == 2) append_as<std::uint16_t>(file_, ids, last);
-    if (bytes == 4) append_as<std::uint32_t>(file_, ids, last);
-    ends_.push_back(tokens() + static_cast<std::int64_t>(ids.size()) + 1);
+    append_part(ids);
+    append_part(std::span(&options_->end_of_text, 1));
+    ends_.push_back(tokens_);
   }
 
   Shard finish() {
+    if (ends_.empty() || ends_.back() != tokens_) ends_.push_back(tokens_);
     if (options_->format == ShardFormat::llm_c) {
       const auto header = llm_c_header(type_, tokens());
       file_.overwrite_start(header.data(), sizeof header);
@@ -128,6 +133,7 @@ class TokenWriter::OpenShard {
   TokenType type_;
   std::string stem_;
   NewFile file_;
+  std::int64_t tokens_ = 0;
   std::vector<std::int64_t> ends_;  // of the documents, in tokens
 };
 
@@ -147,15 +153,8 @@ TokenWriter::TokenWriter(TokenWriterOptions options) : options_(std::move(option
 
 TokenWriter::~TokenWriter() = default;
 
-void TokenWriter::append(std::span<const std::uint32_t> ids) {
-  if (ids.empty()) return;
-  const auto largest = *std::max_element(ids.begin(), ids.end());
-  EK_ASSERT(largest < options_.vocabulary);
-  const auto tokens = static_cast<std::int64_t>(ids.size()) + 1;
-  if (tokens > kMaxInt32) {
-    throw Error(Exit::data, text("a document must have fewer than ", kMaxInt32,
-                                 " tokens, but one has ", tokens - 1, "; split it"));
-  }
+/// Begins the next shard if the tokens do not fit into the current one.
+void TokenWriter::make_room(std::int64_t tokens) {
   if (shard_ && tokens > options_.shard_tokens - shard_->tokens()) {
     manifest_.shards.push_back(shard_->finish());
     shard_.reset();
@@ -163,7 +162,27 @@ void TokenWriter::append(std::span<const std::uint32_t> ids) {
   if (!shard_) {
     shard_ = std::make_unique<OpenShard>(options_, manifest_.type, manifest_.shards.size());
   }
+}
+
+void TokenWriter::append_part(std::span<const std::uint32_t> ids) {
+  if (ids.empty()) return;
+  make_room(static_cast<std::int64_t>(ids.size()));
+  shard_->append_part(ids);
+  is_in_document_ = true;
+}
+
+void TokenWriter::append(std::span<const std::uint32_t> ids) {
+  if (ids.empty() && !is_in_document_) return;
+  const auto is_known = [&](std::uint32_t id) { return id < options_.vocabulary; };
+  EK_ASSERT(std::all_of(ids.begin(), ids.end(), is_known));
+  const auto tokens = static_cast<std::int64_t>(ids.size()) + 1;
+  if (tokens > kMaxInt32) {
+    throw Error(Exit::data, text("a document must have fewer than ", kMaxInt32,
+                                 " tokens, but one has ", tokens - 1, "; split it"));
+  }
+  make_room(tokens);
   shard_->append(ids);
+  is_in_document_ = false;
 }
 
 ShardManifest TokenWriter::finish() {

@@ -43,6 +43,11 @@ class TokenWriter {
   ///         more
   void append(std::span<const std::uint32_t> ids);
 
+  /// Appends the first ids of a document that is too large for the memory. The next append() or
+  /// append_part() goes on with the document; where a shard is full, in the next shard.
+  /// \throws Error (io, exit code 74)
+  void append_part(std::span<const std::uint32_t> ids);
+
   /// Completes the last shard and writes the manifest. Called once.
   /// \throws Error (data, exit code 65) if no document was appended; Error (io, exit code 74)
   ShardManifest finish();
@@ -51,8 +56,11 @@ class TokenWriter {
   class OpenShard;
 
   TokenWriterOptions options_;
+  void make_room(std::int64_t tokens);
+
   ShardManifest manifest_;
   std::unique_ptr<OpenShard> shard_;
+  bool is_in_document_ = false;  // after append_part()
 };
 
 /// Compares the files of a folder of shards with its manifest: sizes, digests, numbers of documents

@@ -10,6 +10,7 @@
 #include "evenkeel/train/console.h"
 #include "evenkeel/train/run.h"
 #include "evenkeel/train/signals.h"
+#include "evenkeel/train/trainer.h"
 
 namespace evenkeel::train {
 

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "evenkeel/config/config.h"
+#include "evenkeel/data/text_encoding.h"
+#include "evenkeel/data/text_files.h"
+
+namespace evenkeel::data {
+
+/// What encode_files() has read.
+struct EncodedText {
+  std::int64_t documents = 0, bytes = 0, tokens = 0;  // tokens without end-of-text
+};
+
+/// The tokens of a document, or of a part of it.
+using UseTokens = std::function<void(std::span<const TokenId> ids, bool is_end_of_document)>;
+
+/// Reads the files and encodes their documents on several threads. Calls `use` on the calling
+/// thread, in the order of the text, so that the result does not depend on the number of threads.
+/// Memory: 8 MiB of text per thread with its tokens, and the longest document.
+/// \param threads   at least 1
+/// \param progress  called after each block with what was used so far; may be empty
+/// \throws Error (data, exit code 65) as read_pieces() and tokenizer::Encoder::encode()
+EncodedText encode_files(const std::vector<TextFile>& files, const config::Data& data,
+                         const TextEncoding& encoding, int threads, const UseTokens& use,
+                         const std::function<void(const EncodedText&)>& progress = {});
+
+}  // namespace evenkeel::data
