@@ -58,7 +58,7 @@ void for_each_task(std::int64_t tasks, std::int64_t scratch, const Tensor& like,
   const auto all = at::empty({cpu::thread_count(), each},
                              like.options().dtype(opmath_dtype(like.scalar_type())));
   auto* const begin = all.mutable_data_ptr<F>();
-  cpu::parallel_for(0, tasks, /*grain_size=*/1, [&](std::int64_t first, std::int64_t last) {
+  cpu::parallel_for(0, tasks, /*grain=*/1, [&](std::int64_t first, std::int64_t last) {
     auto* const thread_scratch = begin + at::get_thread_num() * each;
     for (auto task = first; task < last; ++task) work(task, thread_scratch);
   });

@@ -65,7 +65,7 @@ void for_each_row(std::int64_t rows, const Work& work) {
 template <typename Work>
 void for_each_block(std::int64_t count, std::int64_t size, const Work& work) {
   const auto blocks = kernels::blocks_of(count, size);
-  parallel_for(0, blocks, /*grain_size=*/1, [&](std::int64_t first, std::int64_t last) {
+  parallel_for(0, blocks, /*grain=*/1, [&](std::int64_t first, std::int64_t last) {
     for (auto block = first; block < last; ++block) {
       work(block, block * size, std::min(count, (block + 1) * size));
     }

@@ -45,7 +45,7 @@ void matmul_in_blocks(const Tensor& y, const Tensor& x, const Tensor& w, bool is
     for (auto block = begin; block < end; ++block) multiply(block);
   };
   if (blocks == 1) return multiply_all(0, 1);
-  cpu::parallel_for(0, blocks, /*grain_size=*/1, multiply_all);
+  cpu::parallel_for(0, blocks, /*grain=*/1, multiply_all);
 }
 
 /// Rounds up to whole register tiles of the libraries: then a value mostly has the bits that it has

@@ -32,7 +32,7 @@ template <typename Work>
 void for_each_grouped_task(const std::vector<GroupedTask>& tasks, const Work& work) {
   RECORD_FUNCTION("evenkeel::grouped_linear", {});
   std::atomic<std::size_t> next = 0;
-  cpu::parallel_for(0, cpu::thread_count(), /*grain_size=*/1, [&](std::int64_t, std::int64_t) {
+  cpu::parallel_for(0, cpu::thread_count(), /*grain=*/1, [&](std::int64_t, std::int64_t) {
     const at::NoGradGuard no_grad;  // of this thread
     for (auto i = next++; i < tasks.size(); i = next++) work(tasks[i]);
   });

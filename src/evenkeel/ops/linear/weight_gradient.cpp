@@ -76,7 +76,7 @@ void add_in_amx_tiles(const WeightGradient& whole) {
     ++row_parts;  // as many for one thread as for another
   const auto rows = tile_multiple(whole.rows, row_parts);
   const auto parts = kernels::blocks_of(whole.rows, rows) * column_parts;
-  cpu::parallel_for(0, parts, /*grain_size=*/1, [&](std::int64_t begin, std::int64_t end) {
+  cpu::parallel_for(0, parts, /*grain=*/1, [&](std::int64_t begin, std::int64_t end) {
     const auto scratch = at::empty({WeightGradient::scratch()}, at::kByte);
     for (auto part = begin; part < end; ++part) {
       const auto m = part / column_parts * rows, n = part % column_parts * columns;
