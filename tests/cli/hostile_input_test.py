@@ -77,9 +77,8 @@ class Trained(program.Case):
 
 class Messages(program.Case):
     def test_control_characters_of_the_command_line(self):
-        self.refuse(64, 'no verb is named "a\\u001B[2Jb\\u009Bc\\nd"; known: bench, config, eval, generate, plan, '
-                    "probe, report, runs, schemes, study, train, verify", "a\x1b[2Jb\x9bc\nd")
-
+        self.refuse(64, f'no verb is named "a\\u001B[2Jb\\u009Bc\\nd"; known: {", ".join(program.VERBS)}',
+                    "a\x1b[2Jb\x9bc\nd")
 
     def test_control_characters_of_a_scheme(self):
         self.write("a.toml", 'extends = "pre_norm"\ntitle = "\\u001B[2J\\nleak  forged\\u202E"\n')

@@ -21,7 +21,7 @@ namespace {
 
 using at::Tensor;
 
-/// Rows one after another, as a leading dimension tells: no expanded ones.
+/// The tensor with rows that one leading dimension (stride) describes; expanded rows are copied.
 Tensor as_row_major(const Tensor& x) {
   return is_row_major(x) ? x : x.contiguous();
 }

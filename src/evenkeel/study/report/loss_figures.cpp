@@ -73,7 +73,7 @@ report::Chart chart_of(const Results& results, const Panel& panel, const Quantit
   return chart;
 }
 
-/// The part of the line behind `from`.
+/// The part of the line after `from`.
 report::Line since(const report::Line& line, double from) {
   auto out = line;
   out.points = report::from_x(line.points, from);

@@ -100,7 +100,8 @@ void keep_extremes(const Results& results, Panel& panel) {
            "and the ", kWorst, " highest of ", all, " curves.");
 }
 
-/// The colour tells the first varied axis, over all charts; the pattern the rest, within this one.
+/// The colour is the value of the first varied axis, in all charts. The pattern distinguishes the
+/// other axes in this chart.
 void colour(const Study& study, const std::vector<std::string>& varied, const Results& results,
             Panel& panel) {
   if (varied.empty()) return;

@@ -11,9 +11,10 @@
 #include "evenkeel/kernels/cpu/amx/causal_attention_amx_softmax.h"
 #include "evenkeel/kernels/cpu/common/causal_attention_mask.h"
 
-/// A block is kTwoTiles queries by kKeys keys. Tiles multiply beside the other units of the
-/// processor if their instructions come at the same time: so between the rows of a block's softmax
-/// stand pieces of two products, the last block's with the values and the next one's scores.
+/// A block is kTwoTiles queries by kKeys keys. The AMX unit and the vector units work at the same
+/// time if their instructions are interleaved. So the code computes a row of this block's softmax,
+/// then a piece of a product, then the next row. The pieces belong to two products: the previous
+/// block's weights with the values, and the scores of the next block.
 namespace evenkeel::kernels::cpu {
 
 namespace {
@@ -66,7 +67,7 @@ class Blocks {
   Blocks(const AttentionSizes& sizes, const AttentionHead<Bf16>& head, const Buffers& buffers)
       : sizes_(sizes), head_(head), buffers_(buffers) {}
 
-  /// \return false behind the last one
+  /// \return false after the last block
   bool next(Block& block) {
     if (is_last_) {
       if (h_ == head_.heads) return false;

@@ -88,13 +88,13 @@ template <int kCount>
 struct CosSin {
   HeadVectors<kCount> cosine, sine;
 };
-/// Two halves of a vector: what is twice behind one another fills no vectors. From memory they
-/// would have to be stored first, and the load would wait for it.
+/// Joins two half vectors in a register. A load of the whole vector from memory would wait for two
+/// stores before it.
 EK_AMX_INLINE __m512 concatenated(__m256 low, __m256 high) {
   return _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
 }
 /// \param cos_sin       [2, width / 2]: cosines, then sines
-/// \param direction  -1: the angles the other way round
+/// \param direction     1, or -1 for the inverse rotation
 template <int kCount>
 EK_AMX_INLINE CosSin<kCount> cos_sin_of(const float* cos_sin, float direction) {
   const __m256 plus = _mm256_set1_ps(direction), minus = _mm256_set1_ps(-direction);
@@ -152,7 +152,7 @@ EK_AMX_INLINE __mmask8 fits_float32_mask(__m256d values) {
                                  _CMP_LT_OQ);
 }
 
-/// Of a head some behind this one.
+/// Prefetches a head that is processed a few heads later.
 template <int kCount>
 EK_AMX_INLINE void prefetch_head(const Bf16* head) {
 #pragma GCC unroll 8

@@ -75,7 +75,7 @@ EK_AMX_INLINE bool mean_of(const RmsNormGradient<Bf16>& args, std::int64_t row, 
         terms_of(args, row * width + i, avx512::load_16(args.gain + i, mask), rstd, mask);
     prefetch_ahead(args.dy + row * width + i);
     prefetch_ahead(args.x + row * width + i);
-    // The pass behind this one meets it first, in four rows at once.
+    // The next pass reads it first, in four rows at once.
     if (args.skip != nullptr) _mm_prefetch(args.skip + row * width + i, _MM_HINT_T0);
     dot = _mm512_fmadd_ps(terms.g, terms.x_hat, dot);
     largest = avx512::max_abs(largest, terms.g);

@@ -108,7 +108,7 @@ template <bool kPrefetch, typename Dy, typename X, typename Row>
       }
       these.add(dy + i, gain + i, x + i, row);
     }
-    if (i < end) {  // zeros behind the last
+    if (i < end) {  // zeros after the last term
       Dy last_dy[kLanes] = {};
       float last_gain[kLanes] = {};
       X last_x[kLanes] = {};
