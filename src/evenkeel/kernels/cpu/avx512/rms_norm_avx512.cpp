@@ -11,7 +11,7 @@ namespace evenkeel::kernels::cpu {
 
 namespace {
 
-/// In float32: bfloat16 rounds 2^15 times as coarsely.
+/// The sum of x^2 in float32, whose rounding error is far below that of bfloat16.
 EK_AMX double squares_of(const Bf16* x, std::int64_t width) {
   __m512 even = _mm512_setzero_ps(), odd = even;
   for (std::int64_t i = 0; i < width; i += 64) {
@@ -25,7 +25,7 @@ EK_AMX double squares_of(const Bf16* x, std::int64_t width) {
   return static_cast<double>(_mm512_reduce_add_ps(_mm512_add_ps(even, odd)));
 }
 
-/// False where a result is too small to be rounded by the processor.
+/// \return false if a result is subnormal, which the rounding instruction would make 0
 EK_AMX bool scale(const Bf16* x, float factor, const float* gain, Bf16* y, std::int64_t width) {
   const __m512 factors = _mm512_set1_ps(factor);
   __mmask16 subnormal = 0;
@@ -39,7 +39,7 @@ EK_AMX bool scale(const Bf16* x, float factor, const float* gain, Bf16* y, std::
   return subnormal == 0;
 }
 
-/// False as scale().
+/// \return as scale()
 EK_AMX bool add(const Bf16* residual, const Bf16* branch, Bf16* sum, std::int64_t width) {
   __mmask16 subnormal = 0;
   for (std::int64_t i = 0; i < width; i += 16) {
@@ -63,7 +63,7 @@ EK_AMX_INLINE Terms terms_of(const RmsNormGradient<Bf16>& args, std::int64_t off
           _mm512_mul_ps(avx512::load_16(args.x + offset, mask), rstd)};
 }
 
-/// mean(g * x_hat); false where the row does not fit float32.
+/// Computes mean(g * x_hat). \return false if the row is outside the safe range of float32
 EK_AMX_INLINE bool mean_of(const RmsNormGradient<Bf16>& args, std::int64_t row, std::int64_t width,
                            __m512& mean) {
   if (!fits_float32(args.rstd[row])) return false;
@@ -84,7 +84,7 @@ EK_AMX_INLINE bool mean_of(const RmsNormGradient<Bf16>& args, std::int64_t row, 
   return avx512::max_fits_float32(_mm512_mul_ps(largest, rstd));
 }
 
-/// kRows rows from `first` on, in one pass over the gradient of the gain.
+/// Computes kRows rows from `first` on, in one pass over the gradient of the gain.
 template <int kRows>
 EK_AMX bool backward(const RmsNormGradient<Bf16>& args, std::int64_t first, std::int64_t width) {
   __m512 mean[kRows], rstd[kRows];

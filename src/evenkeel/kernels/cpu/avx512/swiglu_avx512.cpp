@@ -11,13 +11,13 @@ namespace evenkeel::kernels::cpu {
 
 namespace {
 
-/// 1 / (1 + e^-z) and 1 minus that, both without cancellation.
+/// sigmoid(z) = 1 / (1 + e^-z) and 1 - sigmoid(z), both without cancellation.
 struct Sigmoid {
   __m512 value, complement;
 };
 
-/// 1 / x for 1 <= x <= 2, to a unit in the last place: a vector division takes as long as all
-/// else of a sigmoid.
+/// 1 / x for 1 <= x <= 2, to a unit in the last place. A vector division would take as long as the
+/// rest of the sigmoid.
 EK_AMX_INLINE __m512 inverse_of(__m512 x) {
   const __m512 near = _mm512_rcp14_ps(x);
   return _mm512_fmadd_ps(near, _mm512_fnmadd_ps(x, near, _mm512_set1_ps(1)), near);
