@@ -109,7 +109,7 @@ std::int64_t query_head_splits(std::int64_t group, std::int64_t others) {
   return group;
 }
 
-/// What the forward pass writes.
+/// The outputs of the forward pass.
 struct AttentionOutput {
   explicit AttentionOutput(const Tensor& q)
       : y(at::empty(q.sizes(), q.options())),
@@ -168,14 +168,14 @@ std::tuple<Tensor, Tensor> causal_attention_forward_cpu(
   return {output.y, output.lse};
 }
 
-/// What the backward pass reads: y, q and so on with the values of a head side by side.
+/// The inputs of the backward pass; the values of a head are contiguous in dy, q, k, v and y.
 struct AttentionBackward {
   Tensor dy, q, k, v, y;
   Tensor lse;  // [B, heads, T], contiguous, float32 for bfloat16
   AttentionSizes sizes;
 };
 
-/// What the backward pass writes.
+/// The outputs of the backward pass.
 struct AttentionGradients {
   Tensor dq, dk, dv;
 };

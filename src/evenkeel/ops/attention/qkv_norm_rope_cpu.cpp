@@ -102,7 +102,7 @@ Tensor4 qkv_norm_rope_forward_cpu(const Tensor& qkv, const Tensor& cos_sin, std:
   return {results[0], results[1], results[2], rstd};
 }
 
-/// What the backward pass reads: all contiguous.
+/// The inputs of the backward pass; all tensors are contiguous.
 struct QkvBackward {
   std::array<Tensor, 3> upstream;  // dq, dk and dv
   Tensor rows;                     // [B * T, all * width]

@@ -5,8 +5,8 @@
 #include <omp.h>
 
 #if defined(__x86_64__)
-/// Of the MKL inside LibTorch: sets the number of threads of the calling thread.
-/// \return the number before; 0: the default of the process
+/// A function of the MKL inside LibTorch: sets the number of threads for calls of this thread.
+/// \return the previous number; 0: the default of the process
 extern "C" int MKL_Set_Num_Threads_Local(int threads) __attribute__((weak));  // NOLINT: MKL's name
 #endif
 

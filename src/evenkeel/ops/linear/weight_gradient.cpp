@@ -63,7 +63,7 @@ std::int64_t tile_multiple(std::int64_t size, std::int64_t parts) {
                   kernels::blocks_of(kernels::blocks_of(size, parts), kMultiple) * kMultiple);
 }
 
-/// In parts, each by one thread. What a value of the sum is does not depend on them.
+/// Computes the gradient in parts, one thread each. The values do not depend on the parts.
 void add_in_amx_tiles(const WeightGradient& whole) {
   const std::int64_t threads = cpu::thread_count();
   const auto blocks = [](std::int64_t size) {

@@ -66,7 +66,7 @@ struct GradientSums {
   }
 }
 
-/// What gradient_sums() sums.
+/// The partial sums of gradient_sums().
 struct Float32Sums {
   Vec16<float> g, slope, squares;
 
