@@ -186,7 +186,7 @@ Results StudyRunner::run() {
   }
   std::vector<Job> jobs;
   for (std::size_t round = 0; round < study_.seeds.size();
-       ++round) {  // seed by seed: pairs are complete early
+       ++round) {  // pairs first
     const auto seed = study_.seeds[round];
     for (std::size_t place = 0; place < arms_.size(); ++place) {
       // Every second round reverses the order (ABBA), so that a slower machine affects all arms.
