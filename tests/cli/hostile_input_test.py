@@ -12,6 +12,7 @@ import subprocess
 
 import program
 from program import small
+from study_runs_test import study
 
 DEEP = "tables, lists and dotted keys must be nested at most 64 deep, but are deeper"
 PIPE = "must be a regular file, but is a pipe"
@@ -118,6 +119,17 @@ class EarlySignals(program.Case):
             code, error = self.finish(process)
             self.assertEqual(code, 0, error)
             self.assertIn("saved at step", error)
+
+    def test_a_signal_before_the_handlers_stops_a_study_and_its_runs(self):
+        self.write("two.toml", study(steps=10**9))
+        process = self.start("study", "two.toml")
+        while not self.mask(process, "SigBlk") & 1 << (signal.SIGTERM - 1):
+            pass
+        process.send_signal(signal.SIGTERM)
+        code, error = self.finish(process)
+        self.assertEqual(code, 0, error)
+        for status in self.folder.glob("runs/pool/*/status.json"):
+            self.assertNotEqual(json.loads(status.read_text())["state"], "training")
 
 
 if __name__ == "__main__":
