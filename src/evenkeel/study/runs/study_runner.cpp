@@ -185,8 +185,7 @@ Results StudyRunner::run() {
     if (search_results_.empty()) return results;
   }
   std::vector<Job> jobs;
-  for (std::size_t round = 0; round < study_.seeds.size();
-       ++round) {  // pairs first
+  for (std::size_t round = 0; round < study_.seeds.size(); ++round) {  // pairs first
     const auto seed = study_.seeds[round];
     for (std::size_t place = 0; place < arms_.size(); ++place) {
       // Every second round reverses the order (ABBA), so that a slower machine affects all arms.
