@@ -167,7 +167,7 @@ def idle_complaints(root, texts):
         name = path.relative_to(root).as_posix()
         if path.suffix == ".cpp" and not path.stem.endswith("_cuda") and not is_built(root, path):
             yield f"{name}: no CMakeLists.txt builds it"
-        # By its path, or by a bare name: it stands before the compiler's header of that name.
+        # Included by its path, or by a bare name: then it replaces the compiler's header of that name.
         names = {name.split("/", 1)[1], path.name}
         if path.suffix in {".h", ".cuh"} and not names & included:
             yield f"{name}: nobody includes it"
