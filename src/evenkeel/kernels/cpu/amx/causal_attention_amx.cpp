@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/kernels/cpu/amx/causal_attention_amx.h"
 
-#if defined(__x86_64__)
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -307,5 +305,3 @@ EK_AMX void causal_attention_amx(const AttentionSizes& sizes, const AttentionHea
 }
 
 }  // namespace evenkeel::kernels::cpu
-
-#endif

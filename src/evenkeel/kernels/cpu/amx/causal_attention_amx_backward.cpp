@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/kernels/cpu/amx/causal_attention_amx.h"
-
-#if defined(__x86_64__)
-
 #include <algorithm>
 
 #include "evenkeel/kernels/cpu/amx/amx_pack.h"
+#include "evenkeel/kernels/cpu/amx/causal_attention_amx.h"
 #include "evenkeel/kernels/cpu/common/causal_attention_mask.h"
 
 /// The backward pass of causal attention with AMX. Scores are stored transposed, one row per key,
@@ -317,5 +314,3 @@ EK_AMX void causal_attention_amx_backward(const AttentionSizes& sizes,
 }
 
 }  // namespace evenkeel::kernels::cpu
-
-#endif

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/kernels/cpu/amx/gemm_amx.h"
 
-#if defined(__x86_64__)
-
 #include <algorithm>
 
 #include "evenkeel/kernels/cpu/amx/amx_pack.h"
@@ -113,5 +111,3 @@ EK_AMX void gemm_amx(const GemmArguments& args, void* scratch) {
 }
 
 }  // namespace evenkeel::kernels::cpu
-
-#endif

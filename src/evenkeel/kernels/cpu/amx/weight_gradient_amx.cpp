@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/kernels/cpu/amx/weight_gradient_amx.h"
 
-#if defined(__x86_64__)
-
 #include <algorithm>
 
 #include "evenkeel/kernels/cpu/amx/amx_pack.h"
@@ -124,5 +122,3 @@ EK_AMX void add_weight_gradient_amx(const WeightGradient& args, void* scratch) {
 }
 
 }  // namespace evenkeel::kernels::cpu
-
-#endif

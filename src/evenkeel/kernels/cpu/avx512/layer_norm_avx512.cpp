@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/kernels/cpu/avx512/layer_norm_avx512.h"
 
-#include "evenkeel/kernels/cpu/amx/amx.h"
-
-#if defined(__x86_64__)
-
 #include <algorithm>
 
+#include "evenkeel/kernels/cpu/amx/amx.h"
 #include "evenkeel/kernels/cpu/avx512/avx512_bf16.h"
 
 namespace evenkeel::kernels::cpu {
@@ -227,21 +224,3 @@ std::int64_t layer_norm_backward_avx512(const LayerNormGradient<Bf16>& args, std
 }
 
 }  // namespace evenkeel::kernels::cpu
-
-#else
-
-namespace evenkeel::kernels::cpu {
-
-std::optional<RowMoments> layer_norm_row_avx512(const Bf16*, const float*, const float*, Bf16*,
-                                                std::int64_t, double) {
-  return std::nullopt;
-}
-
-std::int64_t layer_norm_backward_avx512(const LayerNormGradient<Bf16>&, std::int64_t, std::int64_t,
-                                        std::int64_t) {
-  return 0;
-}
-
-}  // namespace evenkeel::kernels::cpu
-
-#endif

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/kernels/cpu/avx512/linear_cross_entropy_avx512.h"
 
-#include "evenkeel/kernels/cpu/amx/amx.h"
-
-#if defined(__x86_64__)
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "evenkeel/kernels/cpu/amx/amx.h"
 #include "evenkeel/kernels/cpu/avx512/avx512_bf16.h"
 
 namespace evenkeel::kernels::cpu {
@@ -98,15 +95,3 @@ std::optional<double> cross_entropy_row_avx512(const LogitsRow<Bf16>& row, bool 
 }
 
 }  // namespace evenkeel::kernels::cpu
-
-#else
-
-namespace evenkeel::kernels::cpu {
-
-std::optional<double> cross_entropy_row_avx512(const LogitsRow<Bf16>&, bool) {
-  return std::nullopt;
-}
-
-}  // namespace evenkeel::kernels::cpu
-
-#endif

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/kernels/cpu/avx512/qkv_norm_rope_avx512.h"
 
-#include "evenkeel/kernels/cpu/amx/amx.h"
-
-#if defined(__x86_64__)
-
 #include <algorithm>
 
+#include "evenkeel/kernels/cpu/amx/amx.h"
 #include "evenkeel/kernels/cpu/avx512/avx512_bf16.h"
 
 namespace evenkeel::kernels::cpu {
@@ -329,19 +326,3 @@ bool norm_rope_backward_avx512(const HeadsGradient<Bf16>& heads) {
 }
 
 }  // namespace evenkeel::kernels::cpu
-
-#else
-
-namespace evenkeel::kernels::cpu {
-
-bool norm_rope_avx512(const Heads<Bf16>&) {
-  return false;
-}
-
-bool norm_rope_backward_avx512(const HeadsGradient<Bf16>&) {
-  return false;
-}
-
-}  // namespace evenkeel::kernels::cpu
-
-#endif

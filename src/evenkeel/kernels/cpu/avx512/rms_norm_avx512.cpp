@@ -2,9 +2,6 @@
 #include "evenkeel/kernels/cpu/avx512/rms_norm_avx512.h"
 
 #include "evenkeel/kernels/cpu/amx/amx.h"
-
-#if defined(__x86_64__)
-
 #include "evenkeel/kernels/cpu/avx512/avx512_bf16.h"
 
 namespace evenkeel::kernels::cpu {
@@ -136,24 +133,3 @@ std::int64_t rms_norm_backward_avx512(const RmsNormGradient<Bf16>& args, std::in
 }
 
 }  // namespace evenkeel::kernels::cpu
-
-#else
-
-namespace evenkeel::kernels::cpu {
-
-std::optional<double> rms_norm_row_avx512(const Bf16*, const float*, Bf16*, std::int64_t, double) {
-  return std::nullopt;
-}
-
-bool add_row_avx512(const Bf16*, const Bf16*, Bf16*, std::int64_t) {
-  return false;
-}
-
-std::int64_t rms_norm_backward_avx512(const RmsNormGradient<Bf16>&, std::int64_t, std::int64_t,
-                                      std::int64_t) {
-  return 0;
-}
-
-}  // namespace evenkeel::kernels::cpu
-
-#endif

@@ -2,9 +2,6 @@
 #include "evenkeel/kernels/cpu/avx512/swiglu_avx512.h"
 
 #include "evenkeel/kernels/cpu/amx/amx.h"
-
-#if defined(__x86_64__)
-
 #include "evenkeel/kernels/cpu/avx512/avx512_bf16.h"
 
 namespace evenkeel::kernels::cpu {
@@ -94,19 +91,3 @@ bool swiglu_row_backward_avx512(const SwigluGradient<Bf16>& row, std::int64_t wi
 }
 
 }  // namespace evenkeel::kernels::cpu
-
-#else
-
-namespace evenkeel::kernels::cpu {
-
-bool swiglu_row_avx512(const Bf16*, const Bf16*, Bf16*, std::int64_t) {
-  return false;
-}
-
-bool swiglu_row_backward_avx512(const SwigluGradient<Bf16>&, std::int64_t) {
-  return false;
-}
-
-}  // namespace evenkeel::kernels::cpu
-
-#endif
