@@ -100,7 +100,7 @@ SavedActivations saved_by_mixture(const norm::FeedForward& feed_forward, const n
   return saved;
 }
 
-/// Sums what the parts of one block save, in the order of the forward pass.
+/// Sums the activations that the parts of one block save, in the order of the forward pass.
 class BlockSum {
  public:
   /// \param dual  the norm of the second stream, where sublayers read x + norm(y); may be null

@@ -24,7 +24,7 @@ using cpu::mutable_data;
 using kernels::cpu::OpMathType;
 using Tensor4 = std::tuple<Tensor, Tensor, Tensor, Tensor>;
 
-/// The gains of q, k and v; null where there is none.
+/// The gains of q, k and v; null without a norm.
 template <typename scalar_t>
 auto gains_of(const std::array<QkvPart, 3>& parts, std::int64_t width) {
   std::array<const OpMathType<KernelType<scalar_t>>*, 3> gains = {};

@@ -28,7 +28,7 @@ int set_mkl_threads([[maybe_unused]] int threads) {
 
 SerialLibraries::SerialLibraries(bool needed) : is_active_(needed) {
   if (!is_active_) return;
-  // The first call in a thread sets both numbers to those of the process, so it comes first.
+  // Its first call in a thread sets the OpenMP number, so it precedes omp_set_num_threads().
   const int threads = at::get_num_threads();
   openmp_threads_ = omp_get_max_threads();
   operator_threads_ = operator_threads;

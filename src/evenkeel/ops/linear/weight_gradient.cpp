@@ -73,7 +73,7 @@ void add_in_amx_tiles(const WeightGradient& whole) {
   const auto column_parts = kernels::blocks_of(whole.columns, columns);
   auto row_parts = blocks(whole.rows);
   while (row_parts * column_parts % threads != 0)
-    ++row_parts;  // as many for one thread as for another
+    ++row_parts;  // a multiple of the number of threads
   const auto rows = tile_multiple(whole.rows, row_parts);
   const auto parts = kernels::blocks_of(whole.rows, rows) * column_parts;
   cpu::parallel_for(0, parts, /*grain=*/1, [&](std::int64_t begin, std::int64_t end) {
