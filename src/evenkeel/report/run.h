@@ -60,7 +60,7 @@ struct Run {
 };
 
 /// Losses of the records of a run, one sentence each: damaged lines of the files, and the events
-/// records_missing and records_damaged of health.jsonl.
+/// records_missing of health.jsonl.
 std::vector<std::string> record_losses(const Run& run);
 
 /// Reads a run folder. Run::missing names missing and damaged files, and symbolic links, which are
