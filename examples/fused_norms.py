@@ -20,7 +20,7 @@ class FusedNorm(torch.nn.Module):
         self.weight, self.epsilon = norm.weight, norm.eps
 
     def forward(self, x):
-        wide = torch.promote_types(x.dtype, torch.float32)  # what gains are, beside bfloat16, too
+        wide = torch.promote_types(x.dtype, torch.float32)  # gains are float32 also if x is bfloat16
         gain = None if self.weight is None else self.weight.to(wide)
         epsilon = torch.finfo(x.dtype).eps if self.epsilon is None else self.epsilon
         return torch.ops.evenkeel.rms_norm(x, gain, epsilon)

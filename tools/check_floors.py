@@ -13,6 +13,7 @@
 8. tools/unit_rules.py: hidden names are unique in a floor; chains of includes are short.
 9. What has one function in base or config is called nowhere else in src: the parsers of JSON and TOML, which
    do not limit the depth of nesting, and output to a terminal, which does not escape control characters (DOORS).
+10. A source X_PART.cpp of src has a header X.h or X_PART.h in its folder; only main.cpp has none.
 
 Usage: tools/check_floors.py [ROOT]
 """
@@ -117,6 +118,20 @@ def door_complaints(name, text):
                 yield f"{name}:{number}: {found[0].rstrip('(')} is not allowed here; call {instead}"
 
 
+def header_complaints(names):
+    """Rule 10; only of a tree that has all floors. names: of all sources and headers."""
+    if {name.split("/")[2] for name in names if name.startswith("src/evenkeel/")} != set(FLOORS):
+        return
+    for name in sorted(names):
+        path = pathlib.PurePath(name)
+        if not name.startswith("src/evenkeel/") or path.suffix != ".cpp" or path.name == "main.cpp":
+            continue
+        parts = path.stem.split("_")
+        headers = {str(path.with_name("_".join(parts[:count]) + ".h")) for count in range(1, len(parts) + 1)}
+        if not headers & names:
+            yield f"{name}: no header has its name or the first words of it"
+
+
 def file_complaints(name, text):
     """Rules 2, 3 and 4 for one file."""
     lines = text.splitlines()
@@ -154,7 +169,7 @@ def idle_complaints(root, texts):
         name = path.relative_to(root).as_posix()
         if path.suffix == ".cpp" and not path.stem.endswith("_cuda") and not is_built(root, path):
             yield f"{name}: no CMakeLists.txt builds it"
-        # By its path, or by a bare name: it stands before the compiler's header of that name.
+        # Included by its path, or by a bare name: then it replaces the compiler's header of that name.
         names = {name.split("/", 1)[1], path.name}
         if path.suffix in {".h", ".cuh"} and not names & included:
             yield f"{name}: nobody includes it"
@@ -221,6 +236,7 @@ def complaints(root):
     yield from idle_complaints(root, sources)
     named = {path.relative_to(root).as_posix(): text for path, text in sources.items()}
     yield from unused_complaints(named)
+    yield from header_complaints(named.keys())
     yield from cmake_complaints(root)
     yield from order_complaints(FLOORS)
     yield from needs_complaints(root)

@@ -5,8 +5,8 @@
 1. No absolute path of somebody's machine, no host of a package registry.
 2. No words for unfinished work.
 3. README.md has a row of every command in src/evenkeel/cli/verbs.txt, with the same words.
-4. Pages: length of lines, banned phrases, starts of sentences; comments of src: banned phrases
-   (tools/text_rules.py).
+4. Pages: length of lines, banned phrases, starts of sentences; comments of src, tests and bench: banned
+   phrases (tools/text_rules.py).
 5. Pages: every link leads somewhere, docs/README.md leads to every page, every path of a source exists
    (tools/doc_links.py); experiments may name files that are gone.
 6. Pages: every command in a code block names a verb of ./ek (tools/doc_commands.py).
@@ -42,7 +42,7 @@ PAGE = re.compile(r"(README|CONTRIBUTING|CHANGELOG|SECURITY)\.md|tests/golden/RE
 HISTORY = re.compile(r"CHANGELOG\.md|docs/experiments/.*")
 VERBS = "src/evenkeel/cli/verbs.txt"
 VERB = re.compile(r"^([a-z]+) +(.*)$", re.MULTILINE)
-SOURCE = re.compile(r"src/.*\.(h|cpp|cu|cuh)")
+SOURCE = re.compile(r"(src|tests|bench)/.*\.(c|h|cpp|cu|cuh)")
 NEWEST, MOST_OF_A_SUBJECT = 20, 72
 
 

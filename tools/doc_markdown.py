@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Splits a Markdown page into prose, tables and code, with line numbers.
 
-Used by the checks beside it. It knows the Markdown that docs/ uses: fenced and indented code, tables
+Used by the checks in this folder. It knows the Markdown that docs/ uses: fenced and indented code, tables
 whose lines begin with a bar, lists, headings, inline code, links.
 """
 import re

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps the catalogue in docs/schemes.md current: what stands below the page's mark is what
-`evenkeel schemes --markdown` prints. What stands above it is written by hand.
+"""Keeps the catalogue in docs/schemes.md current: the text below the page's mark is what
+`evenkeel schemes --markdown` prints. The text above the mark is written by hand.
 
 Usage: tools/schemes_page.py PROGRAM [--check]
 With --check nothing is written; the exit code is 1 where the page is out of date.

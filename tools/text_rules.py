@@ -2,7 +2,7 @@
 """Rules for the words of a page and of comments; tools/check_texts.py runs them.
 
 - Lines of pages have at most 120 characters, outside tables, code and lines that are one link.
-- Banned phrases, in pages and (the shorter list) in comments of src. Inline code is exempt.
+- Banned phrases, in pages and in comments of C++ sources. Inline code is exempt.
 - Starts of sentences that put something else before the subject, in pages.
 """
 import re
@@ -14,7 +14,7 @@ ONE_LINK = re.compile(r"^\s*([-*]\s+|\d+\.\s+)?(\[[^\]]*\]\([^)]*\)|<?https?://\
 GENERATED = re.compile(r"^<!-- Below: made from ")
 
 # (pattern, what to write). A blank in a pattern is any white space, a line break included.
-IN_COMMENTS = [
+BANNED = [
     (r"\btold\b", '"reported", "printed" or "distinguished"'),
     (r"\bby hand of\b", '"with"'),
     (r"\bcomes? again\b", '"is recomputed" or "repeats"'),
@@ -34,8 +34,6 @@ IN_COMMENTS = [
     (r"\bwritten scores\b|\bscores (are |were )?written (down|out)\b", '"materialized scores"'),
     (r"\binner width\b", '"FFN width"'),
     (r"\bway of (its|their|his|our) own\b", '"separate path"'),
-]
-IN_PAGES = IN_COMMENTS + [
     (r"\btells\b", '"prints", "reports" or "distinguishes"'),
     (r"\bstands\b(?! for\b)", '"is"'),
     (r"\bstood\b", '"was"'),
@@ -61,14 +59,14 @@ def compiled(rules):
             for pattern, instead in rules]
 
 
-IN_COMMENTS, IN_PAGES = compiled(IN_COMMENTS), compiled(IN_PAGES)
+BANNED = compiled(BANNED)
 
 
-def banned(first, lines, rules):
+def banned(first, lines):
     """(line number, complaint) of each banned phrase in consecutive lines, of which `first` is the number
     of the first one."""
     joined = "\n".join(lines)
-    for pattern, instead in rules:
+    for pattern, instead in BANNED:
         for match in pattern.finditer(joined):
             number = first + joined.count("\n", 0, match.start())
             yield number, f'"{" ".join(match[0].split())}": write {instead}'
@@ -100,7 +98,7 @@ def page_complaints(name, text):
     """Everything that is wrong with the words of a page."""
     found = list(long_lines(text))
     for first, kind, lines in doc_markdown.paragraphs(text):
-        found += banned(first, lines, IN_PAGES)
+        found += banned(first, lines)
         if kind != "heading":
             found += starts(first, kind, lines)
     for number, what in sorted(set(found)):
@@ -126,5 +124,5 @@ def comments(text):
 def source_complaints(name, text):
     """Banned phrases in the comments of a C++ source."""
     for first, lines in comments(text):
-        for number, what in banned(first, lines, IN_COMMENTS):
+        for number, what in banned(first, lines):
             yield f"{name}:{number}: {what}"

@@ -44,10 +44,11 @@ TEST(PeerSetup, RefusesWhatTheScriptDoesNotKnow) {
   EXPECT_EQ(refused("post_norm"), "no error");
   EXPECT_EQ(refused("pre_norm_layer_norm"),
             "bench peers: scheme pre_norm_layer_norm has a layer_norm at attention.input");
-  EXPECT_EQ(refused("ngpt"), "bench peers: scheme ngpt has rules of a half other than a sum");
+  EXPECT_EQ(refused("ngpt"),
+            "bench peers: scheme ngpt has a residual connection other than a plain sum");
   EXPECT_EQ(refused("peri_ln"), "bench peers: scheme peri_ln has a rms_norm at attention.output");
   EXPECT_EQ(refused("parallel"),
-            "bench peers: scheme parallel has another layout than two halves in turn");
+            "bench peers: scheme parallel has a layout other than attention, then feed-forward");
 }
 
 }  // namespace

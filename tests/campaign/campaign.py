@@ -70,6 +70,8 @@ def run_part(context, name, deadline):
     try:
         trials = list(module.trials(context))
         row.wanted = len(trials)
+        if not trials:
+            row.failures.append("has no cases")
         with ThreadPoolExecutor(getattr(module, "JOBS", None) or context.jobs) as pool:
             for result in filter(None, pool.map(one, trials)):
                 label, cases = result

@@ -37,15 +37,20 @@ def normalized(path, folder):
     return re.sub(r"\.new-\d+", ".new-N", name)
 
 
+def calls_of(trace, run):
+    """Reads and removes a trace: [(call, normalized path)]."""
+    lines = [line.split(" ", 2) for line in trace.read_text().splitlines()]
+    trace.unlink()
+    return [(call, normalized(path, run)) for _, call, path in lines]
+
+
 def traced(context, folder, run):
-    """The calls of a run without a fault: [(call, normalized path)]."""
+    """The calls of a run without a fault."""
     trace = folder / "trace"
     done = context.run(*arguments(context, run), env=environment(context, run, TRACE=trace))
     if done.code != 0:
         raise RuntimeError(f"the traced run ended with {done.code}: {done.err[-300:]}")
-    lines = [line.split(" ", 2) for line in trace.read_text().splitlines()]
-    trace.unlink()
-    return [(call, normalized(path, run)) for _, call, path in lines]
+    return calls_of(trace, run)
 
 
 def unfinished(context):
@@ -90,7 +95,8 @@ def points(context):
         return every
     if context.level == "nightly":
         return distinct
-    return chance.sample(distinct, min(60, len(distinct)))
+    locks = [point for key, same in seen.items() if key[1] == "lock" and key[3] == "EINTR" for point in same]
+    return locks + chance.sample(distinct, min(60 - len(locks), len(distinct)))
 
 
 def stopped_if_waiting(process, patience=PATIENCE):
@@ -119,10 +125,13 @@ def fault(context, start, number, kind, for_good):
         if start == "resumed":
             shutil.copytree(half, run)
             before = max(reader.intact_steps(run))
-        values = {"AT": number, "KIND": kind} | ({"FOR_GOOD": 1} if for_good else {})
+        trace = folder / "trace"
+        values = {"AT": number, "KIND": kind, "TRACE": trace} | ({"FOR_GOOD": 1} if for_good else {})
         done = context.run(*arguments(context, run), env=environment(context, run, **values), act=stopped_if_waiting)
         call = " ".join(calls[start][number - 1])
         complaints = []
+        if calls_of(trace, run)[:number] != calls[start][:number]:
+            complaints.append("the run made other calls before the fault than the traced run")
         if not (kind == "kill" and done.code == -9):
             complaints += harness.complaints_of(done, {0, 74, 75}, one_line=False, waited=PATIENCE)
         complaints += harness.lost(run, reader.acknowledged(done.err, before))

@@ -82,6 +82,8 @@ def fuzzed(context, fuzzer, target):
         if done.returncode != 0:
             reasons = " | ".join(dict.fromkeys(FAILURE.findall(error)))[:300]
             complaints = [f"{reasons or error[-200:]}; input: {kept(folder, target)}"]
+        elif units is None or units[1] == "0":
+            complaints = [f"no input was tried: {error[-200:]}"]
         return harness.Cases(int(units[1]) if units else 1, complaints)
     return trial
 

@@ -53,6 +53,8 @@ def killed_chain(context, every):
             if complaints:
                 return harness.Cases(kills + 1, complaints)
             kills += done.code == -9
+            if done.code not in (0, -9):
+                return harness.Cases(kills + 1, [f"ended with {done.code} before the kill: {done.last_line()}"])
             if kills == KILLS:
                 break
             if done.code == 0:  # it ended before the kill: the next kill needs a new run
@@ -62,6 +64,8 @@ def killed_chain(context, every):
         complaints = list(harness.complaints_of(done, {0}, one_line=False))
         complaints += harness.differences(run, undisturbed, STEPS)
         complaints += [f"left over: {name}" for name in harness.leftovers(run, done)]
+        if kills == 0:
+            complaints.append("the run ended before each kill")
         return harness.Cases(kills, complaints)
     return trial
 

@@ -62,7 +62,10 @@ def allocations(context, verb):
             shutil.copytree(unfinished(context), run)
             env = {"LD_PRELOAD": context.shim("allocations"), "ALLOCATION_MARK": "/runs/", "ALLOCATION_COUNT": count}
             context.run(*calls(run)[verb], env=env)
-            return int(count.read_text())
+            found = int(count.read_text())
+            if found == 0:
+                raise RuntimeError(f"{verb}: no allocation was counted")
+            return found
     return context.keep(("allocations", verb), make)
 
 

@@ -82,6 +82,7 @@ def defects(run, acknowledged):
         yield f"step {acknowledged} was acknowledged, found {intact} of {reader.named_steps(run)}"
     if newest < 0:
         return
+    yield from reader.record_defects(run, newest)
     if not (run / "run.toml").is_file():
         yield f"run.toml is missing, with a checkpoint of step {newest}"
     missing = reader.missing_records(run, newest)
@@ -120,7 +121,7 @@ def cut(context, name, states, resumes, swallow=None, start=None):
             policy = chance.randrange(4)
             disk.write(folder / "disk", policy, chance)
             run = folder / "disk/run"
-            found = list(defects(run, acknowledgements.after(reported, before))) if run.is_dir() else []
+            found = list(defects(run, acknowledgements.after(reported, before)))
             if number in to_resume and not found:
                 found += resumed(context, run)
             if found:

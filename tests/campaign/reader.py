@@ -94,6 +94,16 @@ def missing_records(run, newest):
     return sorted(set(range(1, newest + 1)) - found)
 
 
+def record_defects(run, step):
+    """Records files that do not begin with the bytes that they had at the checkpoint of this step."""
+    for name, wanted in manifest(run, step)["records"].items():
+        data = (run / name).read_bytes() if (run / name).is_file() else b""
+        if len(data) < wanted["size"]:
+            yield f"{name} has {len(data)} bytes, wanted {wanted['size']} at the checkpoint of step {step}"
+        elif xxhash.xxh3_128_hexdigest(data[:wanted["size"]]) != wanted["digest"]:
+            yield f"{name} differs from the digest of the checkpoint of step {step}"
+
+
 def leftovers(run):
     """Files of saves and replacements that did not finish."""
     return sorted(str(path.relative_to(run)) for path in run.rglob("*")

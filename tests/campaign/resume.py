@@ -12,10 +12,13 @@ THREADS = [2, 3, 4, 8]
 STEPS = 6
 LONG = 60  # steps of the level "release"
 WIDTHS = [24, 40, 56, 100]  # of the feed-forward network
+EXPERTS = 4  # of a mixture: one in three schemes
 
 
-def changed(steps, precision, width):
-    return {"train_steps": steps, "checkpoint_every": 1, "checkpoint_keep": steps + 1, "log_every": 1, "train_batch": 4,
+def changed(steps, precision, width, experts):
+    """Settings of a run. \param experts  of each feed-forward network; 0: dense"""
+    mixture = {"model_experts.count": experts, "model_experts.active": 2} if experts else {}
+    return mixture | {"train_steps": steps, "checkpoint_every": 1, "checkpoint_keep": steps + 1, "log_every": 1, "train_batch": 4,
             "model_layers": 2, "model_inner": width, "train_precision": precision}
 
 
@@ -44,11 +47,11 @@ def resumed(context, arguments, whole, folder, step, steps):
     shutil.rmtree(run)
 
 
-def trial_of(context, scheme, precision, width):
+def trial_of(context, scheme, precision, width, experts):
     """A trial: a run of one thread, then the numbers of threads, then resumes."""
     def trial(folder, chance):
         steps = context.count(STEPS, STEPS, LONG)
-        arguments = [*context.settings(**changed(steps, precision, width)), "--scheme", scheme]
+        arguments = [*context.settings(**changed(steps, precision, width, experts)), "--scheme", scheme]
         whole, cases, complaints = folder / "whole", 0, []
         done = context.run("train", "--quiet", "--run", whole, *arguments)
         if done.code != 0:
@@ -74,7 +77,12 @@ def trials(context):
     schemes = sorted(path.stem for path in (harness.ROOT / "schemes").glob("*.toml"))
     chance = context.random("resume")
     if context.level == "change":
-        return [(f"{scheme} float32 {width}", trial_of(context, scheme, "float32", width))
-                for scheme, width in zip(chance.sample(schemes, 2), chance.sample(WIDTHS, 2))]
-    return [(f"{scheme} {precision}", trial_of(context, scheme, precision, chance.choice(WIDTHS)))
-            for scheme in chance.sample(schemes, min(77, len(schemes))) for precision in ("float32", "bfloat16")]
+        return [(f"{scheme} float32 {width} {experts} experts", trial_of(context, scheme, "float32", width, experts))
+                for scheme, width, experts in zip(chance.sample(schemes, 2), chance.sample(WIDTHS, 2), (0, EXPERTS))]
+    listed = []
+    for number, scheme in enumerate(chance.sample(schemes, min(77, len(schemes)))):
+        experts = EXPERTS if number % 3 == 0 else 0
+        listed += [(f"{scheme} {precision} {experts} experts",
+                    trial_of(context, scheme, precision, chance.choice(WIDTHS), experts))
+                   for precision in ("float32", "bfloat16")]
+    return listed

@@ -52,8 +52,22 @@ def become_pipe(path, _):
 
 
 def become_linked_folder(path, victim):
-    os.rename(path, victim.parent / "elsewhere")
-    os.symlink(victim.parent / "elsewhere", path)
+    os.rename(path, elsewhere(victim))
+    os.symlink(elsewhere(victim), path)
+
+
+def elsewhere(victim):
+    """Where the folder of checkpoints goes."""
+    return victim.parent / "elsewhere"
+
+
+def saved_through_link(victim, before):
+    """Complaints about checkpoints that came after the folder became a link; a save that had begun may end."""
+    if elsewhere(victim).is_dir():
+        after = reader.NAMED.findall(" ".join(os.listdir(elsewhere(victim))))
+        more = [step for step in map(int, after) if step > before + SETTINGS["checkpoint_every"]]
+        if more:
+            yield f"checkpoints were saved through a link: steps {more} after step {before}"
 
 
 def trial_of(context, name, act):
@@ -61,16 +75,19 @@ def trial_of(context, name, act):
     def trial(folder, chance):
         run, victim = folder / "run", folder / "victim"
         victim.write_bytes(PRECIOUS)
+        steps = [0]  # saved when the file changes
 
         def disturb(process):
             harness.wait_until(lambda: max(reader.named_steps(run), default=-1) >= 50, process)
             harness.wait_until(lambda: False, process, chance.uniform(0, 0.2))
             act(run / name, victim)
+            steps.extend(reader.named_steps(run))
             faults.stopped_if_waiting(process)
         done = context.run("train", "--run", run, *context.settings(**SETTINGS), act=disturb)
         yield from harness.complaints_of(done, {0, 74}, one_line=False, waited=faults.PATIENCE)
         if victim.read_bytes() != PRECIOUS:
             yield f"the file that {name} links to was changed"
+        yield from saved_through_link(victim, max(steps))
         if name != "checkpoints" and act is not vanish:
             yield from harness.lost(run, reader.acknowledged(done.err))
     return trial

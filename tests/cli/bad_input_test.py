@@ -22,8 +22,7 @@ class CommandLine(program.Case):
         self.refuse(64, "A subcommand is required; see `evenkeel --help`")
 
     def test_an_unknown_verb(self):
-        self.refuse(64, 'no verb is named "trian"; did you mean "train"? known: bench, config, eval, generate, '
-                    "plan, probe, report, runs, schemes, study, train, verify", "trian")
+        self.refuse(64, f'no verb is named "trian"; did you mean "train"? known: {", ".join(program.VERBS)}', "trian")
 
     def test_an_unknown_option(self):
         self.refuse(64, "The following arguments were not expected: 3 --stpes; see `evenkeel --help`",

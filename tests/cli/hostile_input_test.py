@@ -12,6 +12,7 @@ import subprocess
 
 import program
 from program import small
+from study_runs_test import study
 
 DEEP = "tables, lists and dotted keys must be nested at most 64 deep, but are deeper"
 PIPE = "must be a regular file, but is a pipe"
@@ -77,9 +78,8 @@ class Trained(program.Case):
 
 class Messages(program.Case):
     def test_control_characters_of_the_command_line(self):
-        self.refuse(64, 'no verb is named "a\\u001B[2Jb\\u009Bc\\nd"; known: bench, config, eval, generate, plan, '
-                    "probe, report, runs, schemes, study, train, verify", "a\x1b[2Jb\x9bc\nd")
-
+        self.refuse(64, f'no verb is named "a\\u001B[2Jb\\u009Bc\\nd"; known: {", ".join(program.VERBS)}',
+                    "a\x1b[2Jb\x9bc\nd")
 
     def test_control_characters_of_a_scheme(self):
         self.write("a.toml", 'extends = "pre_norm"\ntitle = "\\u001B[2J\\nleak  forged\\u202E"\n')
@@ -119,6 +119,17 @@ class EarlySignals(program.Case):
             code, error = self.finish(process)
             self.assertEqual(code, 0, error)
             self.assertIn("saved at step", error)
+
+    def test_a_signal_before_the_handlers_stops_a_study_and_its_runs(self):
+        self.write("two.toml", study(steps=10**9))
+        process = self.start("study", "two.toml")
+        while not self.mask(process, "SigBlk") & 1 << (signal.SIGTERM - 1):
+            pass
+        process.send_signal(signal.SIGTERM)
+        code, error = self.finish(process)
+        self.assertEqual(code, 0, error)
+        for status in self.folder.glob("runs/pool/*/status.json"):
+            self.assertNotEqual(json.loads(status.read_text())["state"], "training")
 
 
 if __name__ == "__main__":

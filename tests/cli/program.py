@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the program as a user does: by its command line, in an empty folder.
 
-Used by the tests beside it, each of which is started as `NAME_test.py PATH_OF_EVENKEEL`.
+Used by the tests of this folder, each of which is started as `NAME_test.py PATH_OF_EVENKEEL`.
 """
 import json
 import os
@@ -24,6 +24,10 @@ OF_THIS_MACHINE = {"tokens_per_s", "step_s", "memory_bytes", "faults"}  # differ
 # The names of the norm kinds: one row each in the table of the source.
 NORM_KINDS = sorted(re.findall(r'\.name = "(\w+)"', (pathlib.Path(__file__).parents[2] /
                                                      "src/evenkeel/norm/kinds.cpp").read_text()))
+
+# The commands of the program, in alphabetical order.
+VERBS = sorted(re.findall(r"^([a-z]+) ", (pathlib.Path(__file__).parents[2] /
+                                          "src/evenkeel/cli/verbs.txt").read_text(), re.MULTILINE))
 
 # Threads that wait for one another by spinning take seconds per step on a machine with other work.
 ENVIRONMENT = os.environ | {"OMP_WAIT_POLICY": "passive"}

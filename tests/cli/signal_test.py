@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a training does when it is told to stop, to save, or that its terminal is gone."""
+"""Training and the signals to stop, to save, and that the terminal is gone."""
 import json
 import signal
 

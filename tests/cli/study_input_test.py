@@ -23,7 +23,7 @@ class Begun(program.Case):
         self.succeed("study", "two.toml", "--override")
 
     def test_a_claim_that_changed(self):
-        """Whoever asks something else of runs that are there says so, and the report does, too."""
+        """A changed claim about existing runs needs --override, and the report names the change."""
         self.write("two.toml", study(steps=2).replace("[[claims]]", '[[claims]]\nis = "alike"\n'
                                                       'margin = 1'))
         self.refuse(78, "runs/studies/two: the study was begun with something else: [[claims]] had "

@@ -109,7 +109,7 @@ class TrainedModel(program.Case):
         result = json.loads(self.succeed("eval", "--run", "pro", "--json", "--quiet")[0])
         self.assertEqual(result["val_loss"], metrics(run)[-1]["val_loss"])
         sample = (run / "sample.txt").read_bytes()
-        self.succeed("train", "--quiet", "--run", "pro")  # finished: only looked at
+        self.succeed("train", "--quiet", "--run", "pro")  # finished: nothing is trained
         self.assertEqual((run / "sample.txt").read_bytes(), sample)
 
     def test_eval_of_another_text(self):

@@ -24,7 +24,7 @@ TEST(Lexicon, HasMoreThanFiveHundredWords) {
   EXPECT_GT(words, 500U);
 }
 
-// What makes the grammar unambiguous: a word tells its role.
+// The grammar is unambiguous because each word has one role.
 TEST(Lexicon, GivesEveryFormOneRole) {
   std::map<std::string, int> uses;
   for (const auto list : kPlain) {

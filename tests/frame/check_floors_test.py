@@ -139,6 +139,15 @@ class Floors(Checks):
             self.add_source("src/evenkeel/base/b.cpp", f"auto a = {call};\n")
             self.expect(f"src/evenkeel/base/b.cpp:2: {call[:call.index('(')]} is not allowed here; call {door}")
 
+    def test_a_source_without_a_header_is_refused(self):
+        names = {f"src/evenkeel/{floor}/a{end}" for floor in check_floors.FLOORS for end in (".h", ".cpp", "_cpu.cpp")}
+        names.add("src/evenkeel/cli/main.cpp")
+        self.assertEqual(list(check_floors.header_complaints(names)), [])
+        names |= {"src/evenkeel/nn/ab.cpp", "src/evenkeel/ops/x/a.cpp", "tests/nn/a_test.cpp"}
+        self.assertEqual(list(check_floors.header_complaints(names)), [
+            f"src/evenkeel/{each}.cpp: no header has its name or the first words of it"
+            for each in ("nn/ab", "ops/x/a")])
+
     def test_an_empty_tree_is_not_a_good_one(self):
         with tempfile.TemporaryDirectory() as folder:
             self.assertEqual(run("check_floors.py", folder),

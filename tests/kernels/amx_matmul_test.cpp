@@ -24,7 +24,7 @@ std::vector<Line> scratch_of(std::int64_t bytes) {
   return std::vector<Line>(static_cast<std::size_t>(bytes + 63) / 64);
 }
 
-/// A matrix whose rows have room behind them.
+/// A matrix with unused values after each row (leading dimension > columns).
 struct Matrix {
   Matrix(std::int64_t rows_, std::int64_t columns_, double phase, std::int64_t room = 5)
       : rows(rows_),

@@ -31,8 +31,8 @@ TEST(SumOfSquares, DoesNotOverflowForFloats) {
   EXPECT_NEAR(sum_of_squares(values.data(), 100) / 9e78, 1, 1e-7);
 }
 
-// ((0 + 1) + (2 + 3)) + 4: a 1 is lost beside 2^53, so the sum tells the order; from left to right
-// it were 0.5.
+// ((0 + 1) + (2 + 3)) + 4: adding 1 to 2^53 has no effect, so the sum shows the order of additions.
+// From left to right the sum is 0.5.
 TEST(TreeSum, AddsNeighboursFirst) {
   std::vector<double> sums{1, 0x1p53, 1, -0x1p53, 0.5};  // five blocks of width 1
   tree_sum(sums.data(), 5, 1, 0, 1);

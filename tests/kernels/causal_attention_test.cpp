@@ -217,7 +217,7 @@ TEST(CausalAttentionKernel, EqualsLoops) {
   });
 }
 
-/// y of one head, or of several that read the same keys, one behind the other.
+/// y of one head, or of several heads that read the same keys, concatenated.
 template <typename T>
 std::vector<T> forward_of(const Attention& in, const std::vector<T>& q, const std::vector<T>& k,
                           std::int64_t heads) {
@@ -270,7 +270,7 @@ TEST(CausalAttentionKernel, OfSeveralHeadsEqualsEachHead) {
 #endif
 }
 
-/// A key that is no number spoils the queries that see it, whatever its bits, and no others.
+/// A NaN key, whatever its bits, gives NaN for the queries that see it, and for no other query.
 template <typename T>
 void expect_nan_propagates() {
   constexpr std::int64_t kBad = 33, kWidth = 24;

@@ -17,7 +17,7 @@ float sum_in_order(const std::vector<float>& rows, const std::vector<std::int64_
   return sum;
 }
 
-// 2^24 + 1 is a tie, which goes to the even 2^24: the sum tells the order.
+// 2^24 + 1 is rounded to the even 2^24, so the sum shows the order of additions.
 TEST(GatherSum, AddsInTheOrderOfItsIndices) {
   const std::vector<float> rows = {1, 0x1p24F, -0x1p24F};
   EXPECT_EQ(sum_in_order(rows, {0, 1, 2}), 0);

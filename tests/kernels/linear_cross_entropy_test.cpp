@@ -75,7 +75,7 @@ TYPED_TEST(CrossEntropyRow, IsNanForNanOrInfiniteLogits) {
   }
 }
 
-// What lies far below the largest logit has no share, and the others keep theirs.
+// Logits far below the largest one get probability 0; the other probabilities do not change.
 TYPED_TEST(CrossEntropyRow, StaysFiniteForLogitsFarApart) {
   std::vector<TypeParam> logits(40);
   for (auto& each : logits) store(&each, -1e30);

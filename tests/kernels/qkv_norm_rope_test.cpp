@@ -73,8 +73,8 @@ TYPED_TEST(NormRope, IsItsFormula) {
   }
 }
 
-// Of a gradient along x_hat next to nothing is left, which float32 would not know; the head beside
-// it, of which much is left, is taken in float32.
+// The projection removes almost all of a gradient along x_hat, and float32 has too few digits for
+// the rest. The next head keeps most of its gradient and is computed in float32.
 TYPED_TEST(NormRope, KeepsDigitsUnderCancellation) {
   constexpr std::size_t kHeads = 2;
   for (const std::size_t width : {16, 30, 48, 64, 128}) {

@@ -119,8 +119,8 @@ TYPED_TEST(RmsNormRow, FollowsTheFormulaOfItsGradientAtEveryWidth) {
   }
 }
 
-// Of a gradient along x_hat next to nothing is left, which float32 would not know: of two rows
-// here, beside others with which they would be taken together.
+// The projection removes almost all of a gradient along x_hat, and float32 has too few digits for
+// the rest. Two rows have such gradients, among rows that the kernel processes with them.
 TYPED_TEST(RmsNormRow, KeepsDigitsUnderCancellation) {
   constexpr std::size_t kRows = 6, kWidth = 96;
   const auto x = wavy<TypeParam>(kRows * kWidth, 0.3);

@@ -19,7 +19,7 @@ class SwigluRow : public ::testing::Test {};
 using Types = ::testing::Types<double, float, Bf16>;
 TYPED_TEST_SUITE(SwigluRow, Types);
 
-constexpr double kReach = 12;  // gates on both sides of where e^z is much and little beside 1
+constexpr double kReach = 12;  // gates for which e^z is far above and far below 1
 constexpr double kSize = 20;   // of what cancels: nothing but the last bits of double
 
 double sigmoid(double z) {

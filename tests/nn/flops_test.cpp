@@ -31,7 +31,7 @@ TEST(Flops, OfNormsAreTwelveForEachValueThatIsNormed) {
   EXPECT_EQ(of("hybrid_norm"), 12 * (layers * (d + heads * width) + d));
 }
 
-// Two blocks of width 8 and inner width 12, 2 heads of 4, 1 of keys, 4 positions, 10 rows:
+// Two blocks of width 8 and FFN width 12, 2 heads of 4, 1 of keys, 4 positions, 10 rows:
 //   weights  2 * (8 * (8 + 2 * 4) + 8 * 8) + 10 * 8 + 2 * 3 * 8 * 12 = 1040, scores 2 * 4 * 8 = 64
 //   norms    of Pre-Norm 2 * 2 * 8 + 8 values, of HybridNorm 2 * (8 + 2 * 4 + 8) + 8
 TEST(Flops, OfAModelThatCanBeCountedByHand) {

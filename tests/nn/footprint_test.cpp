@@ -11,7 +11,7 @@
 namespace evenkeel {
 namespace {
 
-// HybridNorm* with 2 blocks of width 8, heads of 4 (2 query, 1 key), inner width 12:
+// HybridNorm* with 2 blocks of width 8, heads of 4 (2 query, 1 key), FFN width 12:
 //   embedding               10 * 8                               =   80
 //   matrices   2 * (16 * 8 + 8 * 8 + 24 * 8 + 8 * 12)            =  960
 //   gains      8 + 3 * 4 + 8, then 3 * 4 + 8, and 8 at the end   =   56

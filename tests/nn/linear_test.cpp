@@ -42,7 +42,7 @@ TEST(Linear, HasTheSameBitsWhetherItsInputIsSavedOrRecomputed) {
   }
 }
 
-// As the gradient buffers of a model take it: float32 beside bfloat16.
+// As in a model: the gradient buffer is float32, also if the weight is bfloat16.
 TEST(Linear, AddsTheWeightGradientToTheGivenBuffer) {
   for (const auto type : {at::kFloat, at::kDouble, at::kBFloat16}) {
     at::manual_seed(2);

@@ -10,8 +10,8 @@
 namespace evenkeel {
 namespace {
 
-/// Arguments of the right types that do not fit together: the first tensor is `first`, the others
-/// are [4, 8].
+/// Arguments of the right types that do not fit together: the first tensor is `first`, all
+/// other tensors are [4, 8].
 torch::jit::Stack arguments_of(const c10::FunctionSchema& schema, const at::Tensor& first) {
   torch::jit::Stack stack;
   bool is_first = true;

@@ -18,7 +18,7 @@ namespace evenkeel::testing {
 /// How an input follows the dtype under test.
 enum class Role {
   rows,      // has the dtype under test
-  vector,    // float64 beside float64 rows, else float32
+  vector,    // float64 if the rows are float64, else float32
   float64,   // always float64
   constant,  // as a vector, without gradient
   index      // integers, without gradient
@@ -42,7 +42,7 @@ struct Tolerance {
   double value_floor = 1e-13;     // float64: absolute
   double gradient = 1e-10;        // float64: relative
   double gradient_floor = 1e-12;  // float64: absolute
-  double float32 = 8 * 0x1p-24;   // of the largest value, beside one rounding of each result
+  double float32 = 8 * 0x1p-24;   // of the largest value, plus one rounding of each result
   double bfloat16 = 8 * 0x1p-24;  // the same; above it: results that are rounded on the way
   double strides = 0;             // of the largest value; 0: strides do not change a bit
 };

@@ -38,7 +38,7 @@ at::ScalarType dtype_of(const Input& input, at::ScalarType rows) {
   return input.value.scalar_type();
 }
 
-/// The inputs in the dtypes that they have beside rows of `rows`.
+/// The inputs in the dtypes that they have if the rows have dtype `rows`.
 Inputs in_dtype(const Inputs& inputs, at::ScalarType rows) {
   Inputs all;
   for (const auto& each : inputs) all.push_back({each.value.to(dtype_of(each, rows)), each.role});

@@ -13,7 +13,7 @@
 namespace evenkeel {
 namespace {
 
-/// Pre-Norm with 2 blocks of width 8 and inner width 12, 2 heads of 4, 1 of keys, 4 positions, and
+/// Pre-Norm with 2 blocks of width 8 and FFN width 12, 2 heads of 4, 1 of keys, 4 positions, and
 /// 257 tokens in an embedding of 320 rows.
 config::Config countable(std::vector<std::string> sets = {}) {
   std::vector<std::string> all = {"model.layers=2",   "model.width=8",  "model.heads=2",

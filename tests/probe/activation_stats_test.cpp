@@ -36,7 +36,7 @@ TEST(ActivationStats, MeasuresTheKurtosisOfATokensFeatures) {
   EXPECT_DOUBLE_EQ(kurtosis(sequence({5, 5, 5, 5, 1, -1, 1, -1}, 4)), 0.5);
 }
 
-// One entry of 100 stands out of its token: 10 rms of (1, 0, ..., 0) is sqrt(100) = 10 > 6.
+// One entry of 100 is an outlier of its token: 10 rms of (1, 0, ..., 0) is sqrt(100) = 10 > 6.
 TEST(ActivationStats, CountsOutliersOfTheirToken) {
   auto x = at::zeros({1, 2, 100}, at::kDouble);
   x[0][0][7] = 1;

@@ -79,14 +79,14 @@ def check_heads(dtype, wide):
         arguments = (products, turn, 2, 1, *gains)
         epsilon = [EPSILON] * 3
         q, k, v, rstd = ops.qkv_norm_rope_forward(*arguments, epsilon)
-        # rstd of a head without a norm is not written: only the others are compared
+        # rstd of a head without a norm is not written: only rstd of normed heads is compared
         if gains[1] is not None:
             check(ops.qkv_norm_rope_forward.default, (*arguments, epsilon))
         check(ops.qkv_norm_rope_backward.default, (q, k, v, *arguments, rstd))
 
 
 def check_attention(dtype):
-    """5 queries behind 3 other positions, two heads for each key head, with and without a cap, as one
+    """5 queries after 3 cached positions, two heads for each key head, with and without a cap, as one
     document and as two."""
     q, k, v = (tensor(2, *sizes, 8, dtype=dtype) for sizes in ((5, 4), (8, 2), (8, 2)))
     two = torch.tensor([[0, 0, 5, 5, 5], [2, 2, 2, 2, 7]], dtype=torch.int32)

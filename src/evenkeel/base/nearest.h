@@ -15,8 +15,8 @@ std::string nearest(std::string_view word, const std::vector<std::string>& known
 /// rms_norm`. Without a near word, the first part is missing.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& known);
 
-/// The same for a list that is too long to print: `; did you mean "pre_norm"? docs/schemes.md lists
-/// all`.
+/// As above, for a list that is too long to print: `; did you mean "pre_norm"? docs/schemes.md
+/// lists all`.
 /// \param where  the source of the list, as the end of the message
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& known,
                          std::string_view where);

@@ -54,7 +54,7 @@ bool is_plain(const norm::Residual& add) {
 void check_rules(const norm::Scheme& scheme) {
   for (const auto& block : scheme.blocks) {
     if (!is_plain(block.attention.add) || !is_plain(block.feed_forward.add)) {
-      refuse(scheme, "rules of a half other than a sum");
+      refuse(scheme, "a residual connection other than a plain sum");
     }
     if (block.attention.score_scale || block.attention.softcap || block.damp ||
         block.feed_forward.up_gate_scale) {
@@ -62,7 +62,8 @@ void check_rules(const norm::Scheme& scheme) {
     }
   }
   if (scheme.shape.is_mixture()) refuse(scheme, "a mixture of experts (model.experts.count)");
-  if (scheme.parallel || scheme.dual) refuse(scheme, "another layout than two halves in turn");
+  if (scheme.parallel || scheme.dual)
+    refuse(scheme, "a layout other than attention, then feed-forward");
   if (!is_one(scheme.embedding_scale) || !is_one(scheme.logits_scale) || scheme.logits_softcap) {
     refuse(scheme, "a scale on embedding or logits");
   }

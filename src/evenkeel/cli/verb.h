@@ -75,7 +75,7 @@ void print_json(const nlohmann::ordered_json& result, int indent = -1);
 ///   Verb add_NAME(const Command& program);
 std::vector<Verb> add_verbs(const Command& program);
 
-/// What a command does, as verbs.txt has it.
+/// The summary of a command in verbs.txt.
 std::string verb_summary(const std::string& name);
 
 }  // namespace evenkeel::cli

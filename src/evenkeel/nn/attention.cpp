@@ -120,7 +120,7 @@ Attention::Heads Attention::fused_heads(const at::Tensor& products, const Rotary
   const std::array<bool, kParts> is_after_rotation = {q_norm_after_rotation, k_norm_after_rotation,
                                                       false};
   std::array<ops::HeadNorm, kParts> fused_norms;
-  std::vector<at::Tensor> parts;  // q, k and v apart, once a norm wants one
+  std::vector<at::Tensor> parts;  // q, k and v separately, if a norm needs one of them
   for (std::size_t i = 0; i < kParts; ++i) {
     if (!*norms[i] || is_after_rotation[i]) continue;
     if (const auto norm = (*norms[i])->head_norm(products)) {

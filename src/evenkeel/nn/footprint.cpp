@@ -100,7 +100,7 @@ SavedActivations saved_by_mixture(const norm::FeedForward& feed_forward, const n
   return saved;
 }
 
-/// Sums what the parts of one block save, in the order of the forward pass.
+/// Sums the activations that the parts of one block save, in the order of the forward pass.
 class BlockSum {
  public:
   /// \param dual  the norm of the second stream, where sublayers read x + norm(y); may be null
@@ -116,7 +116,7 @@ class BlockSum {
     if (dual_ != nullptr) saved_.add_norm_input(*dual_, d, options_);
   }
 
-  /// From the products of q, k and v to the context.
+  /// The part of attention from the q, k, v projections to the context.
   void add_attention(const norm::Attention& rule) {
     const auto d = static_cast<double>(shape_.width);
     const auto keys = static_cast<double>(shape_.kv_heads * shape_.head_width());
@@ -135,7 +135,8 @@ class BlockSum {
     add_linear_input(rule.context, d);
   }
 
-  /// From the products of up and gate to the hidden values, in block i from 0.
+  /// The part of the feed-forward sublayer from the up and gate projections to the hidden values,
+  /// in block i from 0.
   void add_feed_forward(const norm::FeedForward& rule, std::int64_t i) {
     const auto f = static_cast<double>(shape_.inner);
     const bool has_router = shape_.has_router(i);
@@ -178,7 +179,7 @@ class BlockSum {
   SavedActivations saved_;
 };
 
-/// What block i, from 0, saves.
+/// The activations that block i, from 0, saves for the backward pass.
 SavedActivations saved_by(const norm::Scheme& scheme, std::int64_t i,
                           const FootprintOptions& options) {
   const auto& [a, f, damp] = scheme.blocks[static_cast<std::size_t>(i)];

@@ -56,7 +56,7 @@ std::optional<at::Tensor> in_double(const at::Tensor& tensor) {
   return tensor.defined() ? std::optional(tensor.to(at::kDouble)) : std::nullopt;
 }
 
-/// A gain or bias in the dtype that the fused operators take with such rows.
+/// A gain or bias in the dtype that the fused operators require for these rows.
 std::optional<at::Tensor> in_wide_dtype(const at::Tensor& rows, const at::Tensor& tensor) {
   return tensor.defined() ? std::optional(tensor.to(ops::opmath_dtype(rows.scalar_type())))
                           : std::nullopt;
@@ -101,7 +101,7 @@ at::Tensor NormLayer::operator()(const at::Tensor& x, Mode mode) const {
   return apply(path_for(rows, mode), rows, mode).reshape(x.sizes()).to(x.scalar_type());
 }
 
-/// The norm's path, where the operator has such rows, too.
+/// The operator of the norm, if it supports these rows; else the reference implementation.
 NormPath NormLayer::path_for(const at::Tensor& rows, Mode mode) const {
   const bool is_scaled_layer = path_ == NormPath::layer_norm && out_scale_ != 1;
   if (path_ == NormPath::rms_norm || (path_ == NormPath::layer_norm && !is_scaled_layer)) {
@@ -178,7 +178,7 @@ at::Tensor NormLayer::with_affine(const at::Tensor& rows) const {
   return gain || bias ? ops::affine(wide, gain, bias) : wide;
 }
 
-/// The whole norm in one operator: what is a norm of rows, or their gain alone.
+/// The whole norm in one operator, for norms over rows and for a gain alone.
 at::Tensor NormLayer::apply_row_operator(NormPath path, const at::Tensor& rows) const {
   const bool every_head = heads_ > 1 && !norm_.heads_share;
   const auto wide = every_head ? rows.flatten(-2) : rows;

@@ -151,8 +151,9 @@ Claims equality_claims() {
           equality("with the gain sqrt(D) is rms_norm", bare("scale_norm", Kind::scale_norm), z,
                    root, rms, z),
           equality("of one group is layer_norm", one_group, z, 1, layer, z),
-          equality("with closed clips is batch_norm", bare("batch_renorm", Kind::batch_renorm), z,
-                   1, bare("batch_norm", Kind::batch_norm), z)};
+          equality("with rate_max 1, shift_max 0 is batch_norm",
+                   bare("batch_renorm", Kind::batch_renorm), z, 1,
+                   bare("batch_norm", Kind::batch_norm), z)};
 }
 
 }  // namespace evenkeel::probe

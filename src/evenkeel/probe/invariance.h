@@ -33,7 +33,7 @@ Claims invariance_claims();
 ///   sqrt(D) L2                        = RMSNorm
 ///   ScaleNorm with gain sqrt(D)       = RMSNorm
 ///   GroupNorm with one group          = LayerNorm
-///   Batch Renorm with closed clips    = BatchNorm
+///   Batch Renorm, rate_max 1, shift_max 0 = BatchNorm
 Claims equality_claims();
 
 }  // namespace evenkeel::probe

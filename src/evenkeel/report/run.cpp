@@ -212,9 +212,7 @@ Run read_run(const Directory& folder) {
 std::vector<std::string> record_losses(const Run& run) {
   std::vector<std::string> out;
   for (const auto& event : run.events) {
-    if (event.name == "records_missing" || event.name == "records_damaged") {
-      out.push_back(event.detail);
-    }
+    if (event.name == "records_missing") out.push_back(event.detail);
   }
   for (const auto& [name, count] : run.damaged) {
     out.push_back(text(name, ": ", count, count == 1 ? " line is" : " lines are", " damaged"));

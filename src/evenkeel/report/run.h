@@ -47,7 +47,7 @@ struct Run {
   std::optional<double> cpu_contention;  // share of CPU time that other processes took
   std::optional<EntropyFloor> floor;
 
-  // Of a mixture of experts.
+  // Mixture of experts only.
   Series balance_loss, load, dead_experts, routing_entropy;
   LayerMap expert_load;  // [layer][expert] at the last logged step: tokens / mean
 
@@ -59,8 +59,8 @@ struct Run {
   std::map<std::string, std::string> missing;          // file name -> reason why it has no content
 };
 
-/// What the records of a run have lost, as sentences: damaged lines of the files, and the events
-/// records_missing and records_damaged of health.jsonl.
+/// Losses of the records of a run, one sentence each: damaged lines of the files, and the events
+/// records_missing of health.jsonl.
 std::vector<std::string> record_losses(const Run& run);
 
 /// Reads a run folder. Run::missing names missing and damaged files, and symbolic links, which are

@@ -51,7 +51,7 @@ bool is_intact(std::string_view content, const nlohmann::json& saved) {
          digest(content.data(), size) == saved["digest"].get<std::string>();
 }
 
-/// What a file has lost since the checkpoint.
+/// The losses of a file since the checkpoint, as a sentence; "" if there are none.
 std::string loss_text(const std::string& name, const SortedLines& lines, bool intact,
                       const nlohmann::json& saved) {
   if (intact && lines.damaged_count == 0) return "";

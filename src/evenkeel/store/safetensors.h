@@ -69,7 +69,7 @@ class Safetensors {
   ///         defect, if it is invalid
   static Safetensors read(const std::filesystem::path& path);
 
-  /// The same for the file `name` of a folder. A symbolic link is an error.
+  /// As above, for the file `name` of a folder. A symbolic link is an error.
   /// \throws Error (io), Error (data) as above
   static Safetensors read(const Directory& folder, const std::string& name);
 

@@ -4,8 +4,10 @@
 //   FAULT_FOLDER      absolute path; other calls are not counted
 //   FAULT_AT          number of the call, from 1; unset: none
 //   FAULT_KIND        EIO, ENOSPC, EINTR, EMFILE; "short": half of the bytes; "kill": SIGKILL
-//   before it FAULT_FOR_GOOD    if set, all later calls, too FAULT_TRACE       a file that gets one
-//   line for each call: NUMBER CALL PATH FAULT_THREAD      pthread_create fails from this call on
+//
+//   FAULT_FOR_GOOD    if set, all later calls fail, too
+//   FAULT_TRACE       a file that gets one line for each call: NUMBER CALL PATH
+//   FAULT_THREAD      pthread_create fails from this call on
 //   FAULT_LOCK_DELAY  milliseconds that each lock waits first
 #define _GNU_SOURCE
 #include <dirent.h>

@@ -8,9 +8,9 @@
 #include <cstdlib>
 #include <cstring>
 
-/// The vectors and masks of AVX-512 by their names in the compiler's header, and what the others of
-/// this folder share. Each function does what the processor's instruction of that name does to
-/// each lane.
+/// The vectors and masks of AVX-512 by their names in the compiler's header, and functions that all
+/// headers of this folder use. Each function does what the processor's instruction of that name
+/// does to each lane.
 /// \source Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2
 using __m256 [[gnu::vector_size(32), gnu::may_alias]] = float;
 using __m256d [[gnu::vector_size(32), gnu::may_alias]] = double;

@@ -45,14 +45,14 @@ const std::vector<Refusal> kAttentionRefusals = {
        const auto k = at::ones({1, 5, 2, 8});
        refused_attention(k, k, k, {}, at::zeros({1, 5}, at::kLong));
      }},
-    {"[causal_attention] begins must never fall and lie between 0 and the query's own position, "
-     "but that of query 2 at position 2 is -7 behind 0",
+    {"[causal_attention] begins must be non-decreasing, from 0 to the query's own position, "
+     "but that of query 2 at position 2 is -7 after 0",
      [] { refused_starts({0, 0, -7, 0, 0}); }},
-    {"[causal_attention] begins must never fall and lie between 0 and the query's own position, "
-     "but that of query 1 at position 1 is 2 behind 0",
+    {"[causal_attention] begins must be non-decreasing, from 0 to the query's own position, "
+     "but that of query 1 at position 1 is 2 after 0",
      [] { refused_starts({0, 2, 2, 2, 2}); }},
-    {"[causal_attention] begins must never fall and lie between 0 and the query's own position, "
-     "but that of query 3 at position 3 is 0 behind 1",
+    {"[causal_attention] begins must be non-decreasing, from 0 to the query's own position, "
+     "but that of query 3 at position 3 is 0 after 1",
      [] { refused_starts({0, 1, 1, 0, 0}); }}};
 
 /// CausalAttention.IsExactInFloat32 and -InBfloat16 have bounds for the results in fewer bits.

@@ -81,7 +81,7 @@ at::Tensor document_starts_of(const Case& each) {
   return ((positions + shift).floor_divide(kLength) * kLength - shift).clamp_min(0).to(at::kInt);
 }
 
-// As if each document were alone; one of queries behind earlier positions may have begun there.
+// As if each document were alone. A document may begin in the cached positions before the queries.
 TEST_P(CausalAttention, StaysWithinDocuments) {
   const auto& each = GetParam();
   const auto document_starts = document_starts_of(each);
@@ -111,7 +111,7 @@ TEST_P(CausalAttention, StaysWithinDocuments) {
 
 INSTANTIATE_TEST_SUITE_P(Shapes, CausalAttention, ::testing::ValuesIn(testing::kAttentionShapes));
 
-// One weight is 1 and the others are 0: nothing overflows, and gradients of scores vanish.
+// One weight is 1, all other weights are 0: nothing overflows, and gradients of scores vanish.
 TEST(CausalAttentionInputs, MayHaveScoresInTheMillions) {
   const Case each = {40, 40, 2, 1, 16, {}, 1e6};
   const auto in = inputs_of(each, at::kFloat);
@@ -122,8 +122,8 @@ TEST(CausalAttentionInputs, MayHaveScoresInTheMillions) {
   for (const auto& gradient : gradients) EXPECT_TRUE(gradient.isfinite().all().item<bool>());
 }
 
-// A key or value that is no number spoils every query that sees it; of those before, only such as
-// share a tile of 12 rows with one that does, since 0 times it is no number.
+// A NaN key or value gives NaN for every query that sees it. An earlier query gets NaN only if it
+// shares a tile of 12 rows with such a query, because 0 * NaN is NaN.
 TEST(CausalAttentionInputs, PropagateNanToTheQueriesThatSeeIt) {
   const Case each = {60, 60, 1, 1, 16, {}};
   for (const std::size_t spoilt : {1, 2}) {
@@ -135,7 +135,7 @@ TEST(CausalAttentionInputs, PropagateNanToTheQueriesThatSeeIt) {
   }
 }
 
-// dS = p (dp - sum dy y) with y as it was stored: an error of y's rounding, beside that of the
+// dS = p (dp - sum dy y) with y as it was stored: the rounding of y, plus that of the
 // result and, in the tiles of AMX, of weights and their gradients. Widest heads have the sharpest
 // softmax at this scale, and the largest error: 4.2e-3.
 TEST_P(CausalAttention, HasGradientsOfBfloat16Rows) {

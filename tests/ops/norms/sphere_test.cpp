@@ -72,7 +72,7 @@ TEST(GeodesicStep, IsItsFormulaWithAllGradients) {
     const auto got = gradients(fused, inputs, {upstream});
     const auto wanted = gradients(formula, inputs, {upstream});
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      // What is left of g[5] beside x[5] is rounding: its direction is anything.
+      // g[5] is parallel to x[5], so its projection is rounding noise of any direction.
       auto a = got[i].clone(), b = wanted[i].clone();
       if (i < 2) a[5].zero_(), b[5].zero_();
       EXPECT_TRUE(a.isfinite().all().item<bool>()) << i;

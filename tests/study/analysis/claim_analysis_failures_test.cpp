@@ -32,7 +32,8 @@ TEST(ClaimAnalysis, ALowerMeanDoesNotHideThatMoreRunsFailed) {
   EXPECT_EQ(verdict.outcome, Outcome::inconclusive);
 }
 
-// Six of eight fail: Fisher 0.007, which counts twice beside what the two that are left say.
+// Six of eight runs fail: Fisher's p is 0.007. Holm's correction doubles it, because the losses of
+// the two finished pairs are a second test.
 TEST(ClaimAnalysis, FailuresDecideEvenIfSomeRunsFinish) {
   const double x = kFailed;
   const auto verdict =

@@ -21,7 +21,7 @@ Arm arm(const std::string& axis, const std::string& label, const std::string& in
   return {.name = label, .labels = {{axis, label}}, .parameters = 100, .tokens = 512, .init = init};
 }
 
-/// Three arms along one axis, the first of which is the baseline of the others.
+/// Three arms along one axis; the first arm is the baseline.
 Results three(const Axis& axis, const Lines& inits) {
   Results results;
   results.study.axes = {axis};

@@ -209,7 +209,7 @@ TEST(ClopperPearson, GivesTheIntervalOfClopperAndPearson) {
 }
 
 // From here on simulated studies. A share of 5 % of 2,000 has a standard error of 0.5 points, one
-// of 50 % has 1.1. What is found in 20,000 studies stands in the comments.
+// of 50 % has 1.1. Comments quote the shares in 20,000 studies.
 
 constexpr std::uint64_t kStudies = 2000;
 

@@ -28,7 +28,7 @@ std::vector<Fields> read(const std::string& text) {
       rows.back().back() += letter;
     }
   }
-  rows.pop_back();  // behind the last line feed
+  rows.pop_back();  // after the last line feed
   return rows;
 }
 

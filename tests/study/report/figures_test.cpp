@@ -30,7 +30,7 @@ std::size_t count_of(const std::string& all, const std::string& piece) {
   return count;
 }
 
-/// The figures, which must be well-formed, without coordinates that are no numbers.
+/// The figures, which must be well-formed XML without NaN coordinates.
 std::string checked(const std::string& figures) {
   EXPECT_EQ(report::xml_error("<!DOCTYPE html>" + figures), "");
   for (const char* bad : {"nan", "inf", "–\""}) EXPECT_FALSE(has(figures, bad)) << bad;
@@ -140,7 +140,7 @@ TEST(AxisFigures, CrossOutWhereRunsFailed) {
   EXPECT_TRUE(has(drawn, "Crosses: post_norm failed at 0.004 (3 of 3)."));
 }
 
-// Its colour must be told in the legend even where it has no curve.
+// The legend must have its colour, also if the arm has no curve.
 TEST(AxisFigures, NameInTheLegendWhatFailedEverywhere) {
   const auto drawn = checked(axis_figures(sample_results({.peaks = {"0.004", "0.008"}})));
   EXPECT_TRUE(has(drawn, "</svg>post_norm</li>"));

@@ -29,7 +29,7 @@ TEST(Direction, IsTheSignOfOursAgainstThatOfThePaper) {
 TEST(Direction, IsInconclusiveWhereOursMayBeZero) {
   EXPECT_EQ(direction_of(published(-0.1), measured(Outcome::inconclusive, -0.03, {-0.07, 0.01})),
             Direction::inconclusive);
-  // Told apart alone, but not among all that was asked.
+  // Significant alone, but not after the correction for all claims.
   EXPECT_EQ(direction_of(published(-0.1), measured(Outcome::inconclusive, -0.03, {-0.06, -0.001})),
             Direction::inconclusive);
 }

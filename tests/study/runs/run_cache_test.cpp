@@ -67,7 +67,7 @@ TEST(RunCacheKeys, IgnoreWhatDoesNotChangeNumbers) {
   }
 }
 
-// What a step takes is no number of the configuration alone.
+// The time of a step does not depend on the configuration alone.
 TEST(RunCacheKeys, OfTimedRunsDependOnAllThatChangesTheirTime) {
   RunCacheKeys cache_keys;
   const auto timed = [&](const std::vector<std::string>& sets, const std::string& with) {
@@ -134,7 +134,7 @@ TEST(Shortened, IsTheWholeRecipeInAShareOfTheSteps) {
   EXPECT_EQ(tokens.train.tokens, 0);
 }
 
-// A rate is tried behind the warm-up that it will have, in whatever unit that is stated.
+// A trial has the warm-up of the whole run, in any unit.
 TEST(Shortened, KeepsTheWarmupOfTheWholeRun) {
   const auto percent = configuration({"schedule.warmup=\"5%\""});
   EXPECT_EQ(shortened(percent, 400, 0.25).schedule.warmup, (config::Length{20}));

@@ -9,7 +9,7 @@
 /// conventions as in rms_norm.cuh.
 namespace evenkeel::kernels::cuda {
 
-/// What the gradients of a gain and a bias are summed from.
+/// Inputs and outputs of the sums for the gradients of a gain and a bias.
 template <typename T>
 struct RowGradientArguments {
   const T* dy;         // [rows, width]

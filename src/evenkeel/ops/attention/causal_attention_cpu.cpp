@@ -25,7 +25,7 @@ using kernels::cpu::AttentionSizes;
 using kernels::cpu::HeadRows;
 using kernels::cpu::OpMathType;
 
-/// The values of a head side by side, whatever lies between heads and positions.
+/// A tensor whose last dimension (the values of a head) is contiguous; other strides are arbitrary.
 Tensor with_contiguous_rows(const Tensor& x) {
   return x.stride(-1) == 1 || x.size(-1) == 1 ? x : x.contiguous();
 }
@@ -52,7 +52,7 @@ AttentionSizes sizes_of(const Tensor& q, const Tensor& k, double scale,
 /// Calls work(task, scratch) for every task, in parallel; each thread has its own scratch.
 template <typename F, typename Work>
 void for_each_task(std::int64_t tasks, std::int64_t scratch, const Tensor& like, const Work& work) {
-  // Whole cache lines: they begin where kernels want it, and threads do not write into the same.
+  // Whole cache lines: aligned for the kernels, and without false sharing between threads.
   constexpr std::int64_t kLine = 64 / static_cast<std::int64_t>(sizeof(F));
   const auto each = (scratch + kLine - 1) / kLine * kLine + kLine;
   const auto all = at::empty({cpu::thread_count(), each},
@@ -64,11 +64,11 @@ void for_each_task(std::int64_t tasks, std::int64_t scratch, const Tensor& like,
   });
 }
 
-/// Where the documents of one sequence begin; null without such.
+/// The document starts of one sequence; null without a document mask.
 class Documents {
  public:
   /// \param earlier  positions before the first query
-  /// \throws c10::Error if a query sees nothing, or more than the one before it
+  /// \throws c10::Error if a query sees no key, or if a start is before that of the previous query
   Documents(const std::optional<Tensor>& document_starts, std::int64_t past_length) {
     if (!document_starts) return;
     document_starts_ = document_starts->contiguous();
@@ -85,9 +85,9 @@ class Documents {
     std::int64_t least = 0;
     for (std::int64_t i = 0; i < document_starts_.size(1); ++i) {
       TORCH_CHECK(document_starts[i] >= least && document_starts[i] <= past_length + i,
-                  "[causal_attention] begins must never fall and lie between 0 and the query's own "
+                  "[causal_attention] begins must be non-decreasing, from 0 to the query's own "
                   "position, but that of query ",
-                  i, " at position ", past_length + i, " is ", document_starts[i], " behind ",
+                  i, " at position ", past_length + i, " is ", document_starts[i], " after ",
                   least);
       least = document_starts[i];
     }
@@ -109,7 +109,7 @@ std::int64_t query_head_splits(std::int64_t group, std::int64_t others) {
   return group;
 }
 
-/// What the forward pass writes.
+/// The outputs of the forward pass.
 struct AttentionOutput {
   explicit AttentionOutput(const Tensor& q)
       : y(at::empty(q.sizes(), q.options())),
@@ -118,7 +118,7 @@ struct AttentionOutput {
     return q.options().dtype(opmath_dtype(q.scalar_type()));
   }
   Tensor y, lse;
-  Tensor largest;  // [B, heads], of the dtype of lse: raised; undefined: nobody asks
+  Tensor largest;  // [B, heads], dtype of lse, updated to the maximum; undefined: not computed
 };
 
 void attend(const Tensor& q_any, const Tensor& k_any, const Tensor& v_any, double scale,
@@ -168,14 +168,14 @@ std::tuple<Tensor, Tensor> causal_attention_forward_cpu(
   return {output.y, output.lse};
 }
 
-/// What the backward pass reads: y, q and so on with the values of a head side by side.
+/// The inputs of the backward pass; the values of a head are contiguous in dy, q, k, v and y.
 struct AttentionBackward {
   Tensor dy, q, k, v, y;
   Tensor lse;  // [B, heads, T], contiguous, float32 for bfloat16
   AttentionSizes sizes;
 };
 
-/// What the backward pass writes.
+/// The outputs of the backward pass.
 struct AttentionGradients {
   Tensor dq, dk, dv;
 };
@@ -238,7 +238,7 @@ std::tuple<Tensor, Tensor, Tensor> causal_attention_backward_cpu(
   return {out.dq, out.dk, out.dv};
 }
 
-/// A forward pass whose keys are its values, too, for what it finds on the way.
+/// A forward pass with the keys as values; only its largest scores are used.
 Tensor largest_scores_cpu(const Tensor& q, const Tensor& k, double scale,
                           const std::optional<Tensor>& document_starts) {
   AttentionOutput output(q);

@@ -24,7 +24,7 @@ using cpu::mutable_data;
 using kernels::cpu::OpMathType;
 using Tensor4 = std::tuple<Tensor, Tensor, Tensor, Tensor>;
 
-/// The gains of q, k and v; null where there is none.
+/// The gains of q, k and v; null without a norm.
 template <typename scalar_t>
 auto gains_of(const std::array<QkvPart, 3>& parts, std::int64_t width) {
   std::array<const OpMathType<KernelType<scalar_t>>*, 3> gains = {};
@@ -102,7 +102,7 @@ Tensor4 qkv_norm_rope_forward_cpu(const Tensor& qkv, const Tensor& cos_sin, std:
   return {results[0], results[1], results[2], rstd};
 }
 
-/// What the backward pass reads: all contiguous.
+/// The inputs of the backward pass; all tensors are contiguous.
 struct QkvBackward {
   std::array<Tensor, 3> upstream;  // dq, dk and dv
   Tensor rows;                     // [B * T, all * width]

@@ -24,7 +24,7 @@ using kernels::cuda::Heads;
 using kernels::cuda::OpMathType;
 using Tensor4 = std::tuple<Tensor, Tensor, Tensor, Tensor>;
 
-/// One part of all tokens, as the kernels want it. All tensors are contiguous.
+/// q, k or v of all tokens, as arguments of the CUDA kernels. All tensors are contiguous.
 template <typename scalar_t>
 Heads<KernelType<scalar_t>> heads_part(const QkvPart& part, const Tensor& qkv,
                                        const Tensor& cos_sin, const Tensor& rstd,

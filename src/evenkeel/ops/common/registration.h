@@ -8,13 +8,13 @@
 
 #include <optional>
 
-/// Helpers for registration. An operator with a gradient has four source files:
+/// Helpers for registration. An operator with a gradient has up to three source files:
 ///
-///   X.cpp        schemas; evenkeel::X, one body for all keys around an autograd::Function, which
-///                calls evenkeel::X_forward and evenkeel::X_backward; the C++ entry ops::X()
-///   X_cpu.cpp    kernels of X_forward and X_backward, over raw pointers
-///   X_cuda.cpp   CUDA kernels of both, if CUDA is built in
-///   X_meta.cpp   Meta kernels of both: shapes only
+///   X.cpp        schemas; evenkeel::X, one implementation for all dispatch keys: an
+///                autograd::Function that calls evenkeel::X_forward and evenkeel::X_backward; Meta
+///                kernels of both (shapes only); the C++ function ops::X()
+///   X_cpu.cpp    CPU kernels of X_forward and X_backward, over raw pointers
+///   X_cuda.cpp   CUDA kernels of both; no build contains them yet (tools/check_cuda.sh compiles)
 namespace evenkeel::ops {
 
 /// Looks up an operator by name. Store the handle in a static variable.

@@ -5,8 +5,8 @@
 #include <omp.h>
 
 #if defined(__x86_64__)
-/// Of the MKL inside LibTorch: sets the number of threads of the calling thread.
-/// \return the number before; 0: the default of the process
+/// A function of the MKL inside LibTorch: sets the number of threads for calls of this thread.
+/// \return the previous number; 0: the default of the process
 extern "C" int MKL_Set_Num_Threads_Local(int threads) __attribute__((weak));  // NOLINT: MKL's name
 #endif
 
@@ -28,7 +28,7 @@ int set_mkl_threads([[maybe_unused]] int threads) {
 
 SerialLibraries::SerialLibraries(bool needed) : is_active_(needed) {
   if (!is_active_) return;
-  // The first call in a thread sets both numbers to those of the process, so it comes first.
+  // Its first call in a thread sets the OpenMP number, so it precedes omp_set_num_threads().
   const int threads = at::get_num_threads();
   openmp_threads_ = omp_get_max_threads();
   operator_threads_ = operator_threads;

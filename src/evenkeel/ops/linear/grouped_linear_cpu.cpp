@@ -103,7 +103,7 @@ Tensor grouped_linear_forward_cpu(const Tensor& x_any, const Tensor& weight,
   return y;
 }
 
-/// Of each group, dy^T x over its rows.
+/// sum[e] (+)= dy^T x over the rows of each group e.
 void add_grouped_gradients(const Tensor& sum, const Tensor& dy, const Tensor& x,
                            const Tensor& offsets, bool is_first) {
   const auto* const start = offsets.const_data_ptr<std::int64_t>();

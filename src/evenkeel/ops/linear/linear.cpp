@@ -15,10 +15,10 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::tensor_list;
 
-/// What the backward pass needs besides tensors.
+/// The values besides tensors that the backward pass needs.
 struct LinearContext {
   Activation::Recomputation recompute;  // empty: the saved tensor is the input
-  GradientBuffer gradient_buffer;       // of the gradients of w; none: autograd's
+  GradientBuffer gradient_buffer;       // accumulates dw; empty: autograd returns dw
 };
 
 /// Whether this is the only reference to the gradient, so that it may be overwritten.

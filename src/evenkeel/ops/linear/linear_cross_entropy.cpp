@@ -135,7 +135,7 @@ Tensor cross_entropy_rows_meta(const Tensor& logits, const Tensor& targets, doub
   return at::empty_symint({logits.sym_size(0)}, logits.options().dtype(at::kDouble));
 }
 
-/// What the backward pass needs of a weight with a gradient buffer.
+/// The state for the backward pass, if the weight has a gradient buffer.
 struct WeightGradientState {
   GradientBuffer buffer;
   GradientBuffer::PendingGradient pending;

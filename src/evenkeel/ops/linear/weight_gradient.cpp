@@ -21,7 +21,7 @@ namespace {
 
 using at::Tensor;
 
-/// Rows one after another, as a leading dimension tells: no expanded ones.
+/// The tensor with rows that one leading dimension (stride) describes; expanded rows are copied.
 Tensor as_row_major(const Tensor& x) {
   return is_row_major(x) ? x : x.contiguous();
 }
@@ -63,7 +63,7 @@ std::int64_t tile_multiple(std::int64_t size, std::int64_t parts) {
                   kernels::blocks_of(kernels::blocks_of(size, parts), kMultiple) * kMultiple);
 }
 
-/// In parts, each by one thread. What a value of the sum is does not depend on them.
+/// Computes the gradient in parts, one thread each. The values do not depend on the parts.
 void add_in_amx_tiles(const WeightGradient& whole) {
   const std::int64_t threads = cpu::thread_count();
   const auto blocks = [](std::int64_t size) {
@@ -73,7 +73,7 @@ void add_in_amx_tiles(const WeightGradient& whole) {
   const auto column_parts = kernels::blocks_of(whole.columns, columns);
   auto row_parts = blocks(whole.rows);
   while (row_parts * column_parts % threads != 0)
-    ++row_parts;  // as many for one thread as for another
+    ++row_parts;  // a multiple of the number of threads
   const auto rows = tile_multiple(whole.rows, row_parts);
   const auto parts = kernels::blocks_of(whole.rows, rows) * column_parts;
   cpu::parallel_for(0, parts, /*grain=*/1, [&](std::int64_t begin, std::int64_t end) {

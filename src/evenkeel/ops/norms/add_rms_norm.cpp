@@ -34,7 +34,7 @@ class AddRmsNormFunction : public torch::autograd::Function<AddRmsNormFunction> 
         registered_operator<AddRmsNormForwardSignature>("evenkeel::add_rms_norm_forward");
     const auto [sum, y, rstd] = op.call(residual, branch, gain, epsilon);
     ctx->save_for_backward({sum, gain.value_or(Tensor()), rstd});
-    ctx->set_materialize_grads(false);  // a result that nothing reads costs no pass over zeros
+    ctx->set_materialize_grads(false);  // no pass over zeros for an unused result
     return {sum, y};
   }
 

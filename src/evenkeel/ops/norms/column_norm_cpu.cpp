@@ -32,7 +32,8 @@ Tensor sum_of_columns(std::int64_t rows, std::int64_t width, const Add& add) {
   return cpu::tree_sum(sums);
 }
 
-/// Of one sequence [n, D], as rows of double from its first.
+/// Mean and variance of the columns of one sequence [n, D], in double; sums are relative to its
+/// first row.
 template <typename T>
 std::tuple<Tensor, Tensor> moments_of(const T* x, const Tensor& first, std::int64_t rows,
                                       std::int64_t width) {

@@ -9,7 +9,7 @@ namespace evenkeel::ops {
 
 namespace {
 
-/// Values that one task updates and then rounds, while they still lie in the cache.
+/// Values that one task updates and then rounds, while they are still in the cache.
 constexpr std::int64_t kChunk = 4096;
 
 template <typename W, typename G>

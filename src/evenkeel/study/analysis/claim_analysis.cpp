@@ -42,7 +42,7 @@ std::vector<ArmPair> arm_pairs(const Results& results, const Claim& claim) {
   return pairs;
 }
 
-/// Do more than half of such runs fail, or fewer? By the sign test; the outcome still ignores p.
+/// Sign test: do more than half of the runs fail, or fewer? The outcome does not consider p yet.
 Verdict failure_rate_verdict(const Claim& claim, const Arm& arm) {
   Verdict verdict{.arm = arm.name};
   if (!is_complete(arm)) return verdict;
@@ -101,7 +101,7 @@ void compare_with_baselines(Results& results) {
   }
 }
 
-/// The outcome of a claim that a sign test decides; `outcome` holds what p has to confirm.
+/// The outcome of a claim that a sign test decides: `outcome` if p is significant.
 void confirm_by_sign_test(Verdict& verdict) {
   if (verdict.outcome == Outcome::not_measured) return;
   if (verdict.p >= kSignificanceLevel) verdict.outcome = Outcome::inconclusive;

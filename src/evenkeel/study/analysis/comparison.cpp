@@ -31,7 +31,7 @@ std::vector<double> paired_differences(const Arm& arm, const Arm& reference,
   return out;
 }
 
-/// Whether times of these arms cannot be compared: other processes took too much CPU time.
+/// True if times of these arms cannot be compared, because other processes took too much CPU time.
 std::optional<NotTested> contention_of(const Arm& arm, const Arm& reference) {
   NotTested out{.kind = NotTested::Kind::cpu_contention};
   for (const auto* const each : {&arm, &reference}) {
@@ -46,7 +46,7 @@ std::optional<NotTested> contention_of(const Arm& arm, const Arm& reference) {
   return out.contended == 0 ? std::nullopt : std::optional(out);
 }
 
-/// Whether an arm came to one and the same value under all seeds.
+/// True if an arm has an equal value under all seeds.
 bool is_constant(const Arm& arm, const Measure& measure) {
   std::set<double> values;
   for (const auto& seed_run : arm.seed_runs) {
@@ -55,7 +55,7 @@ bool is_constant(const Arm& arm, const Measure& measure) {
   return values.size() == 1;
 }
 
-/// Whether runs of these arms are missing, so that their difference can still change.
+/// True if runs of these arms are missing, so that their difference can still change.
 std::optional<NotTested> missing_runs_of(const Arm& arm, const Arm& reference) {
   NotTested out{.kind = NotTested::Kind::missing_runs};
   for (const auto* const each : {&arm, &reference}) {
@@ -78,9 +78,9 @@ void combine_with_failures(Verdict& verdict, double& p, const Arm& arm, const Ar
   if (verdict.difference) p = std::min(1.0, 2 * p);
 }
 
-/// Of the claim that the measure is lower in `arm`. If the test of failures is significant, the arm
-/// that fails less often is better. Else the sign of the difference decides, unless the better arm
-/// has more failed runs.
+/// The outcome of the claim that the measure is lower in `arm`. If the test of failures is
+/// significant, the arm that fails less often is better. Else the sign of the difference decides,
+/// unless the better arm has more failed runs.
 Outcome difference_outcome(const Verdict& verdict, const Arm& arm, const Arm& reference) {
   const auto failed = run_count(arm, State::failed),
              reference_failed = run_count(reference, State::failed);

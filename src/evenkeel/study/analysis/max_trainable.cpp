@@ -42,8 +42,8 @@ std::vector<double> max_trainable_by_seed(const Results& results, const Claim& c
   return max_trainable;
 }
 
-/// p and the outcome that holds if p is significant: the sign test over the seeds of which arm
-/// trains up to a larger value. Nothing is set if a seed is not known.
+/// Sets p, and the outcome if p is significant, by a sign test over seeds: which arm trains up to a
+/// larger value? Sets nothing if the value of a seed is unknown.
 void set_sign_test(Verdict& verdict) {
   std::int64_t further = 0, shorter = 0;
   for (std::size_t i = 0; i < verdict.arm_max.size(); ++i) {

@@ -17,7 +17,7 @@ namespace {
 
 using Outcome = Verdict::Outcome;
 
-/// The same for A against B and B against A.
+/// The name of a hypothesis; A against B and B against A have an equal name.
 std::string hypothesis_name(const Verdict& verdict, const Measure& measure) {
   const auto& [first, second] = std::minmax(verdict.arm, verdict.reference);
   return text(measure.name(), '\n', first, '\n', second, '\n');

@@ -20,7 +20,7 @@ std::vector<double> logarithms(const std::vector<double>& values) {
 }
 
 double mean(const std::vector<double>& values) {
-  const double first = values.front();  // measured from it, equal values have exactly their mean
+  const double first = values.front();  // relative to it, equal values have exactly their mean
   double sum = 0;
   for (const double value : values) sum += value - first;
   return first + sum / static_cast<double>(values.size());
@@ -50,7 +50,7 @@ PowerLaw power_law(const std::vector<double>& sizes, const std::vector<double>& 
     residual += off * off;
   }
   constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-  const double degrees = static_cast<double>(x.size()) - 2;  // two are spent on the line
+  const double degrees = static_cast<double>(x.size()) - 2;  // the line has two parameters
   const double half_width =
       degrees > 0 ? t_critical_value(degrees) * std::sqrt(residual / degrees / xx) : kNaN;
   return {.factor = std::exp(y_mean - slope * x_mean),

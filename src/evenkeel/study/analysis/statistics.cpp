@@ -18,7 +18,7 @@ namespace evenkeel::study {
 
 namespace {
 
-// In long double the same digits would cost twice the time to compile and to run.
+// long double would double the time to compile and to run, for equal digits.
 using Policy = boost::math::policies::policy<boost::math::policies::promote_double<false>>;
 using Student = boost::math::students_t_distribution<double, Policy>;
 using NoncentralStudent = boost::math::non_central_t_distribution<double, Policy>;
@@ -35,7 +35,7 @@ struct Moments {
 
 Moments moments_of(const std::vector<double>& values) {
   const auto count = static_cast<double>(values.size());
-  const double first = values.front();  // measured from it, equal values have exactly their mean
+  const double first = values.front();  // relative to it, equal values have exactly their mean
   double sum = 0;
   for (const double value : values) sum += value - first;
   const double mean = first + sum / count;
@@ -44,9 +44,9 @@ Moments moments_of(const std::vector<double>& values) {
   return {.mean = mean, .standard_deviation = std::sqrt(squares / (count - 1))};
 }
 
-/// What a distribution of t says of the t that was seen.
+/// The result of a test of an observed t.
 struct TestResult {
-  double critical_value = 0;  // half the 95 % interval, in standard errors of the mean
+  double critical_value = 0;  // half width of the 95 % interval, in standard errors of the mean
   double p = 1;
 };
 
@@ -56,9 +56,10 @@ TestResult student_t_test(double t, std::size_t pairs) {
           .p = 2 * cdf(complement(Student(degrees), std::abs(t)))};
 }
 
-/// |t| of the resample `index`: as many values drawn with replacement, four for one call of Philox.
-/// \param standard  the differences with their mean at 0, in deviations
-/// \return infinity where all the values drawn are the same: such a resample never speaks for a
+/// |t| of the bootstrap resample `index`: an equal number of values, drawn with replacement; one
+/// call of Philox draws four.
+/// \param standard  the differences minus their mean, in standard deviations
+/// \return infinity if all drawn values are equal, so that the resample is no evidence for a
 ///         difference
 double resampled_t(const std::vector<double>& standard, const Philox& random, std::uint64_t index) {
   constexpr int kWordBits = 32;
@@ -80,9 +81,8 @@ double resampled_t(const std::vector<double>& standard, const Philox& random, st
               : std::abs(sum) / std::sqrt(spread * count / (count - 1));
 }
 
-/// The critical value is the |t| at a rank such that p < 5 % and an interval without 0 are the same
-/// event: p < 5 % where at most kRank of the resamples reach t, so where that of rank kRank does
-/// not.
+/// p < 5 % if at most kRank resamples reach |t|. The critical value is the next largest |t| of the
+/// resamples, so p < 5 % if and only if the interval excludes 0.
 TestResult bootstrap_t_test(double t, const std::vector<double>& differences, Moments moments) {
   constexpr std::uint64_t kSeed = 1;
   static_assert((kResamples + 1) % kOneIn == 0, "else no rank is exactly 5 %");
@@ -183,7 +183,7 @@ std::vector<double> holm(const std::vector<double>& p) {
 double t_test_power(double effect_size, std::int64_t pairs, double level) {
   EK_ASSERT(!std::isnan(effect_size));
   EK_ASSERT(pairs >= 2);
-  // Beyond it the chance is 1 in double, and the series of the noncentral t would take long.
+  // Beyond it the power is 1 in double, and the series of the noncentral t converges slowly.
   constexpr double kCertain = 40;
   const auto degrees = static_cast<double>(pairs - 1);
   EK_ASSERT(0 < level && level < 1);
@@ -207,7 +207,7 @@ double minimum_detectable_effect(std::int64_t pairs, double level) {
 
 std::optional<std::int64_t> required_pairs(double effect_size, double level) {
   if (t_test_power(effect_size, kMaxPairs, level) < kPower) return std::nullopt;
-  std::int64_t low = 2, high = kMaxPairs;  // the power grows with the pairs: halve what is left
+  std::int64_t low = 2, high = kMaxPairs;  // bisection: the power grows with the number of pairs
   while (low < high) {
     const std::int64_t middle = std::midpoint(low, high);
     if (t_test_power(effect_size, middle, level) < kPower) {

@@ -150,7 +150,7 @@ bool is_difference(Claim::Kind kind) {
   return kind == Claim::Kind::lower || kind == Claim::Kind::equivalent;
 }
 
-/// What its kind needs is there, and nothing that it does not read.
+/// Checks that a claim has all fields of its kind, and no field that its kind ignores.
 void check_claim(const Study& study, const Claim& claim, const std::string& where) {
   const auto must = [&](bool condition, const auto&... parts) {
     if (!condition) throw Error(Exit::usage, text(where, parts...));

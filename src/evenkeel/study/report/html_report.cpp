@@ -23,7 +23,7 @@ std::string html_paragraph(const std::string& content, const char* name = "") {
   return content.empty() ? "" : element("p", escaped(content), name) + "\n";
 }
 
-/// Closed on the screen, open on paper.
+/// A section that is closed on the screen and open in print.
 std::string collapsible(const char* summary, const std::string& content) {
   return element("details", element("summary", summary) + content) + "\n";
 }
@@ -46,7 +46,7 @@ std::string html_outcome(const OutcomeLine& line) {
   return element("div", chip + element("span", where + escaped(line.sentence)), "outcome") + "\n";
 }
 
-/// Each claim with what became of it, place by place.
+/// Each claim with its verdicts.
 std::string claims_section(const Results& results) {
   std::string items;
   for (std::size_t i = 0; i < results.study.claims.size(); ++i) {

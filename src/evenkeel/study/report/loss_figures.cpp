@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMinPoints = 3;
 
-/// What is drawn of every run.
+/// The loss that the figure draws for every run.
 struct Quantity {
   bool is_validation = true;
 
@@ -73,7 +73,7 @@ report::Chart chart_of(const Results& results, const Panel& panel, const Quantit
   return chart;
 }
 
-/// The part of the line behind `from`.
+/// The part of the line after `from`.
 report::Line since(const report::Line& line, double from) {
   auto out = line;
   out.points = report::from_x(line.points, from);
@@ -84,7 +84,7 @@ report::Line since(const report::Line& line, double from) {
   return out;
 }
 
-/// Where runs that started alike have parted; "" if little is left.
+/// The second half of the curves, with an axis of its own; "" if no curve has two points there.
 std::string second_half_figure(report::Chart chart) {
   double furthest = 0;
   std::size_t most = 0;

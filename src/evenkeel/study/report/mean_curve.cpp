@@ -11,7 +11,7 @@ namespace evenkeel::study {
 
 namespace {
 
-/// Of one x the y of all curves.
+/// The mean of the y values of all curves at one x.
 double mean_over(const std::vector<double>& values, Averaging kind) {
   double sum = 0;
   for (const double value : values) sum += kind == Averaging::geometric ? std::log(value) : value;

@@ -19,7 +19,7 @@ bool is_time(const Measure& measure) {
   return measure.kind == Measure::Kind::step_time;
 }
 
-/// Of what is shown.
+/// A value with the decimals of its measure.
 std::string digits(double value, const Measure& measure) {
   if (!std::isfinite(value)) return kNoValue;
   const bool has_places = measure.kind != Measure::Kind::probe && !is_time(measure);

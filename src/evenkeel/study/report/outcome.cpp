@@ -106,8 +106,8 @@ std::string outcome_summary(const Results& results) {
   return out + ".";
 }
 
-/// Where both sides have a number, its sign: a difference that is not significant has none. What
-/// a paper says without a number, or says to be alike, is the claim itself.
+/// Compares signs if the paper has a number; a difference that is not significant has no sign. If
+/// the paper has no number, or claims equivalence, the outcome of the claim decides.
 Direction direction_of(const Claim& claim, const Verdict& verdict) {
   if (css_class(verdict.outcome) == "unmeasured" || !is_published(claim)) return Direction::unknown;
   const bool has_sign =

@@ -14,7 +14,7 @@ namespace evenkeel::study {
 
 namespace {
 
-/// What the finished runs of an arm took.
+/// Times of the finished runs of an arm.
 struct Times {
   std::vector<double> milliseconds, tokens_per_second, cpu_contention;
 };

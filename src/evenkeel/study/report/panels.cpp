@@ -43,7 +43,8 @@ std::vector<Group> groups_of(const Results& results, const std::vector<std::size
   return groups;
 }
 
-/// The axes with several values but `along`; one whose labels are words first: it gets colours.
+/// The axes with several values, except `along`. An axis whose labels are words comes first: it
+/// gets the colours.
 std::vector<std::string> varied_axes(const Study& study, const std::string& along) {
   std::vector<std::string> text_axes, numeric_axes;
   for (const auto& axis : study.axes) {
@@ -72,7 +73,7 @@ bool contains_baseline(const Results& results, const CurveSpec& spec) {
                      [&](std::size_t at) { return is_baseline(results.study, results.arms[at]); });
 }
 
-/// Keeps the best, the baseline and the worst of too many.
+/// If there are too many arms: keeps the best, the baseline and the worst.
 void keep_extremes(const Results& results, Panel& panel) {
   const auto all = panel.curve_specs.size();
   if (all <= kMaxCurves) return;
@@ -100,7 +101,8 @@ void keep_extremes(const Results& results, Panel& panel) {
            "and the ", kWorst, " highest of ", all, " curves.");
 }
 
-/// The colour tells the first varied axis, over all charts; the pattern the rest, within this one.
+/// The colour is the value of the first varied axis, in all charts. The pattern distinguishes the
+/// other axes in this chart.
 void colour(const Study& study, const std::vector<std::string>& varied, const Results& results,
             Panel& panel) {
   if (varied.empty()) return;

@@ -21,7 +21,7 @@ namespace {
 using Kind = Column::Kind;
 using State = SeedRun::State;
 
-/// How the arms' curves look on the figures; empty of those that are not drawn.
+/// The line style of each arm in the figures; empty for arms that are not drawn.
 std::vector<std::optional<report::LineStyle>> curve_styles_of(const Results& results) {
   std::vector<std::optional<report::LineStyle>> out(results.arms.size());
   for (const auto& panel : panels(results, "", kMaxLossPanels)) {
@@ -41,7 +41,7 @@ std::vector<Cell> difference_cells(const Results& results, const Arm& arm) {
   const auto* const verdict = baseline_verdict(results, arm);
   if (is_baseline(results.study, arm)) return {{"baseline"}, {kNoValue}, {kNoValue}, {kNoValue}};
   if (verdict == nullptr) return {{kNoValue}, {kNoValue}, {kNoValue}, {kNoValue}};
-  if (!verdict->difference) {  // p is then of the shares that failed
+  if (!verdict->difference) {  // then p compares the shares of failed runs
     const auto p = verdict->p < 1 ? p_text(verdict->p) : kNoValue;
     return {{kNoValue}, {kNoValue}, {p}, {kNoValue}};
   }

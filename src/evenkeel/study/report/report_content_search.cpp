@@ -13,7 +13,7 @@ namespace evenkeel::study {
 
 namespace {
 
-constexpr double kTie = 0.01;  // nats: seeds scatter by more
+constexpr double kTie = 0.01;  // nats; differences between seeds are larger
 
 using Kind = Column::Kind;
 
@@ -52,8 +52,7 @@ std::vector<Cell> trial_cells(const Results& results, const SearchResult& search
   return cells;
 }
 
-/// Whether the two best values of the last share are so near that one seed does not tell them
-/// apart.
+/// True if the two best values of the last rung are too near to be distinguished with one seed.
 bool is_tie(const SearchResult& search_result) {
   std::vector<double> losses;
   for (const auto& each : search_result.trials) {

@@ -55,7 +55,7 @@ std::string fisher_text(double p, const Arm& arm, const Arm& reference) {
               " (Fisher)");
 }
 
-/// Why there is nothing to compare.
+/// The reason why no difference was measured.
 std::string no_difference_text(const Verdict& verdict, const Arm& arm, const Arm& reference,
                                const Measure& measure) {
   std::int64_t pairs = 0;
@@ -103,7 +103,7 @@ std::string joined(const std::vector<double>& max_trainable) {
   return out;
 }
 
-/// Which arm is lower and by how much, or that the seeds do not show which.
+/// The arm with the lower measure and the difference, or that the seeds are inconclusive.
 std::string difference_sentence(const Verdict& verdict, const Arm& arm, const Arm& reference,
                                 const Measure& measure) {
   const auto failed = failures(arm) + failures(reference);
@@ -125,7 +125,7 @@ std::string difference_sentence(const Verdict& verdict, const Arm& arm, const Ar
               "p ", p_text(verdict.p), ")", required_seeds_note(verdict), failed);
 }
 
-/// Of a claim of the kind `equivalent`: the difference, and p of "it is within the margin".
+/// The sentence of a claim of kind `equivalent`: the difference, and p of "within the margin".
 std::string equivalence_sentence(const Verdict& verdict, const Arm& arm, const Arm& reference,
                                  const Claim& claim) {
   const auto failed = failures(arm) + failures(reference);
@@ -206,7 +206,7 @@ std::string sign_test_text(const Verdict& verdict) {
   return out + text(", ", *verdict.required_seeds, " seeds that all agree would be significant");
 }
 
-/// Of the kinds `trains`, `fails` and `further`.
+/// The sentence of claims of the kinds `trains`, `fails` and `further`.
 std::string sign_test_sentence(const Results& results, const Verdict& verdict, const Claim& claim) {
   auto out = claim.kind == Claim::Kind::further
                  ? max_trainable_sentence(verdict, claim)

@@ -20,14 +20,14 @@ namespace evenkeel::study {
 
 namespace {
 
-constexpr int kSignalExitBase = 128;  // as shells say it
+constexpr int kSignalExitBase = 128;  // exit code of a signal, as in shells
 
 int exit_code_of(int status) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : kSignalExitBase + WTERMSIG(status);
 }
 
-/// In the new process: nothing but calls that are allowed between fork and exec. Signals are
-/// blocked until our handlers, which only note them, are gone.
+/// Runs in the new process: only async-signal-safe calls are allowed between fork and exec. Signals
+/// are blocked until our handlers are removed.
 [[noreturn]] void exec_child(char* const* arguments, int log, pid_t parent,
                              const sigset_t& signals) {
   ::setpgid(0, 0);

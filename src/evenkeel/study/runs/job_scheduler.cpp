@@ -89,7 +89,7 @@ struct JobScheduler::Execution {
   void draw();
 };
 
-/// Ends it if the run cache has it; what lies there damaged is moved out of the way.
+/// Ends the job if the run cache has its result; moves a damaged run folder away.
 bool JobScheduler::Execution::finish_if_cached(const Job& job) {
   const auto run = resources.run_cache / job.key;
   const auto state = run_status(run).state;
@@ -105,7 +105,8 @@ bool JobScheduler::Execution::finish_if_cached(const Job& job) {
   return true;
 }
 
-/// Those that are there are done; two jobs of one key are one.
+/// Adds jobs to the queue. Finished runs of the cache are done at once; jobs with equal keys are
+/// one job.
 void JobScheduler::Execution::enqueue(const std::vector<Job>& jobs) {
   for (const auto& job : jobs) {
     if (scheduler.expected_runs_ > 0) {
@@ -137,8 +138,8 @@ bool JobScheduler::Execution::fits_memory(const Job& job) const {
   return needed_bytes <= kMemoryFraction * resources.memory_bytes;
 }
 
-/// One each while there are more runs than cores, or than the memory holds; the last ones share
-/// them. If exclusive, as many as its configuration says, or all.
+/// The threads of the next run: one while there are more runs than cores, or than the memory holds;
+/// the last runs share the cores. If exclusive: the configured number, or all cores.
 int JobScheduler::Execution::threads_for(const Job& job) const {
   if (resources.exclusive) {
     const auto own = static_cast<int>(job.config.train.threads);
@@ -153,7 +154,7 @@ int JobScheduler::Execution::threads_for(const Job& job) const {
   return std::min(free, std::max(1, share));
 }
 
-/// Whether there is nothing to start: another process has ended it, or has it in work.
+/// True if the job needs no start: another process has finished the run, or is working on it.
 bool JobScheduler::Execution::has_nothing_to_start(QueuedJob& queued) {
   if (store::is_locked(resources.run_cache / queued.job->key)) {
     queued.retry_at = seconds_now() + kRetrySeconds;
@@ -201,7 +202,7 @@ void JobScheduler::Execution::start_ready() {
   }
 }
 
-/// What the exit code of a run means for it.
+/// Sets the state of a run by the exit code of its process.
 void JobScheduler::Execution::handle_exit(RunningJob& ended, int code) {
   auto queued = ended.queued;
   const auto& job = *queued.job;
@@ -221,10 +222,10 @@ void JobScheduler::Execution::handle_exit(RunningJob& ended, int code) {
     if (!disk_error) disk_error = line.empty() ? text(run.string(), ": cannot be written") : line;
   }
   if (resources.stop_requested() || disk_error)
-    return;  // it has saved, or will go on from where it had
+    return;  // a later call resumes the run from its last checkpoint
   const bool is_out_of_memory = last_log_line(log).starts_with("out of memory");
   if (code == static_cast<int>(Exit::busy) && !is_out_of_memory) {
-    queued.retry_at = seconds_now() + kRetrySeconds;  // another process was faster
+    queued.retry_at = seconds_now() + kRetrySeconds;  // another process has locked the run
     return queue.push_back(queued);
   }
   const bool is_permanent = code == static_cast<int>(Exit::usage) ||
@@ -240,7 +241,7 @@ void JobScheduler::Execution::handle_exit(RunningJob& ended, int code) {
   finish(job, {JobResult::State::crashed, reason});
 }
 
-/// \return whether any ended
+/// \return true if a job ended
 bool JobScheduler::Execution::reap() {
   bool any = false;
   for (std::size_t i = 0; i < running.size();) {
@@ -276,7 +277,7 @@ void JobScheduler::Execution::draw() {
   last_draw = seconds_now();
   say_if_disk_is_full();
   std::vector<ProgressRow> rows;
-  double work = 0;  // of those that are in work
+  double work = 0;  // of the running jobs
   for (auto& each : running) {
     auto row = progress_row(each, resources.run_cache / each.queued.job->key);
     if (each.first_step < 0) each.first_step = row.step;
@@ -289,7 +290,7 @@ void JobScheduler::Execution::draw() {
     work += each.queued.job->work * here / steps;
     rows.push_back(std::move(row));
   }
-  // work_left_ is that of all runs that had not ended when they were handed over
+  // work_left_ includes all runs that had not ended when run() got them
   const double done = scheduler.work_done_ + work;
   scheduler.progress_.running = rows.size();
   scheduler.progress_.seconds_left =

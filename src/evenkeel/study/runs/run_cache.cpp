@@ -18,7 +18,7 @@ namespace evenkeel::study {
 
 namespace {
 
-/// What decides which text is read: [data], and the context that it must be enough for.
+/// The settings that determine the text: [data], and the context, which needs enough text.
 std::string data_section(const config::Config& config) {
   auto out = text(config.model.context);
   for (const auto& section : config::sections()) {
@@ -28,20 +28,21 @@ std::string data_section(const config::Config& config) {
   return out;
 }
 
-/// The configuration without what changes neither numbers nor, for a timed run, its time; without
-/// the name of its preset; with the released titles in a scheme outside of the catalogue.
+/// The configuration without the keys that change no number (in a timed run: nor its time), and
+/// without the name of the preset. A scheme outside the catalogue has its released titles.
 config::Config canonical_config(config::Config config, bool is_timed) {
   config.preset = "any";
-  config.train.precision = "auto";  // what it comes to is named by itself
+  config.train.precision = "auto";  // the key contains the resolved precision separately
   if (!is_timed) {
     config.train.threads = 0;
     config.model.recompute = "none";
     config.checkpoint = {};
   }
-  config.data.train = config.data.validation = {"the text"};  // its digest is named by itself
+  config.data.train =
+      config.data.validation = {"the text"};  // the key contains its digest separately
   config.data.weights.clear();
-  config.data.ood.clear();                                    // so is its own
-  // A scheme of the catalogue is a name here, which needs the table as it is.
+  config.data.ood.clear();                    // likewise
+  // A scheme of the catalogue is a name here; its table must not change.
   if (!is_of_catalogue(config.scheme)) config.scheme = with_released_titles(config.scheme);
   return config;
 }
@@ -58,7 +59,7 @@ std::string canonical_text(const config::Config& config, bool is_timed) {
   return out;
 }
 
-/// Whether the loss of this step's evaluation is on record: a number, or null if it is not finite.
+/// True if the records have the evaluation of this step: a loss, or null if it is not finite.
 bool was_evaluated(const store::Directory& run, std::int64_t step) {
   const auto records = store::read_records(run, "metrics.jsonl").records;
   return std::any_of(records.rbegin(), records.rend(), [step](const nlohmann::json& record) {

@@ -32,7 +32,7 @@ double tokens_of(const config::Config& config, const RunCost& cost) {
   return static_cast<double>(cost.steps * config.train.batch * config.model.context);
 }
 
-/// What model.init comes to: "scheme: trunc_normal(0.02), attention.output x 1/sqrt(2*N)".
+/// The resolved model.init: "scheme: trunc_normal(0.02), attention.output x 1/sqrt(2*N)".
 std::string init_of(const config::Config& config) {
   if (config.model.init != "scheme") return config.model.init;
   const auto scheme = config::bind(config.scheme, config::shape_of(config, data::vocabulary_of(config.data)));
@@ -87,7 +87,7 @@ config::Config StudyRunner::config_of_arm(std::size_t arm, std::int64_t seed) co
   return config_of(study_, arms_[arm], seed, overrides);
 }
 
-/// Slow is not failed: in a share of the steps no threshold of the whole run counts.
+/// A trial has fewer steps than the run, so `fails_above` of the whole run does not apply to it.
 double StudyRunner::loss_of(const std::string& key) const {
   const auto folder = resources_.run_cache / key;
   if (run_status(folder).state != RunStatus::State::finished) return std::nan("");
@@ -155,7 +155,7 @@ void StudyRunner::sum_training_time(Results& results) const {
   results.search_share = results.seconds > 0 ? search_seconds / results.seconds : 0;
 }
 
-/// What is left to do is that of all runs, searches included.
+/// Announces the work of all runs, searches included.
 void StudyRunner::expect_all_runs() {
   const auto seeds = study_.seeds.size();
   const auto effort = study_.tune ? search_cost(*study_.tune) : SearchCost{};
@@ -185,10 +185,10 @@ Results StudyRunner::run() {
     if (search_results_.empty()) return results;
   }
   std::vector<Job> jobs;
-  for (std::size_t round = 0; round < study_.seeds.size(); ++round) {  // pairs are there early
+  for (std::size_t round = 0; round < study_.seeds.size(); ++round) {  // pairs first
     const auto seed = study_.seeds[round];
     for (std::size_t place = 0; place < arms_.size(); ++place) {
-      // There and back again: so a machine that slows down is fair to all arms.
+      // Every second round reverses the order (ABBA), so that a slower machine affects all arms.
       const auto arm = round % 2 == 0 ? place : arms_.size() - 1 - place;
       jobs.push_back(make(text(arms_[arm].name, ", seed ", seed), config_of_arm(arm, seed)));
     }
@@ -206,7 +206,7 @@ Results StudyRunner::run() {
   return results;
 }
 
-/// A study must be able to measure what it asks for, and start from its own weights.
+/// Checks that the runs record the measures of the study, and that train.from is not set.
 void check_runs(const Study& study, const std::vector<GridPoint>& arms) {
   std::vector<std::string> overrides;
   if (study.tune) overrides.push_back(text(study.tune->key, '=', study.tune->values.front()));
@@ -273,7 +273,7 @@ DryRun dry_run(const StudyRequest& request, const Resources& resources) {
         out.max_bytes = cost.memory_bytes;
         out.largest_run = arm.name;
       }
-      if (request.study.tune) continue;  // its rate is not known yet
+      if (request.study.tune) continue;  // its learning rate is not known yet
       const auto key = run_cache_key(cache_keys, request, resources, config, cost);
       const auto state = run_status(resources.run_cache / key).state;
       if (state == RunStatus::State::finished || state == RunStatus::State::diverged) ++out.cached;

@@ -16,7 +16,7 @@ bool is_better(const SearchResult::Trial& left, const SearchResult::Trial& right
   return std::isfinite(left.loss) && (!std::isfinite(right.loss) || left.loss < right.loss);
 }
 
-/// The trials of one arm at one share, and a job for each.
+/// The trials of one arm in one rung, and a job for each.
 std::vector<SearchResult::Trial> make_trials(const Study& study, const GridPoint& arm,
                                              const std::vector<std::string>& values, double share,
                                              const SearchCallbacks& search,
@@ -32,7 +32,7 @@ std::vector<SearchResult::Trial> make_trials(const Study& study, const GridPoint
   return trials;
 }
 
-/// The first or the last of the range, by size where all are numbers.
+/// True for the first or last value of the range, sorted if all values are numbers.
 bool is_at_edge(const std::string& chosen, std::vector<std::string> values) {
   const bool are_numbers = std::all_of(values.begin(), values.end(), [](const std::string& value) {
     return number_of(value).has_value();
@@ -68,7 +68,7 @@ config::Config shortened(config::Config config, std::int64_t steps, double share
 }
 
 std::size_t promoted_count(std::size_t candidates) {
-  constexpr std::size_t kLeast = 2;  // one alone would have nothing to be compared with
+  constexpr std::size_t kLeast = 2;  // a single candidate needs no comparison
   return std::min(candidates, std::max(kLeast, (candidates + 1) / 2));
 }
 

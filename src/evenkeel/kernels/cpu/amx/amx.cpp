@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/kernels/cpu/amx/amx.h"
 
-#if defined(__x86_64__)
 #include <sys/syscall.h>
 #include <unistd.h>
-#endif
 
 #include "evenkeel/base/cpu_features.h"
 
@@ -12,17 +10,11 @@ namespace evenkeel::kernels::cpu {
 
 namespace {
 
-#if defined(__x86_64__)
 /// arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) of Linux 5.16 and later.
 bool may_use_tiles() {
   constexpr long kRequest = 0x1023, kTileData = 18;
   return ::syscall(SYS_arch_prctl, kRequest, kTileData) == 0;
 }
-#else
-bool may_use_tiles() {
-  return false;
-}
-#endif
 
 }  // namespace
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Compiles a function for processors with AMX bfloat16; only such may call it. The attribute does
-/// not extend to lambdas in the function. With EK_EMULATED (tests) any processor can run it.
+/// Attribute of functions that are compiled for AMX bfloat16; check has_amx() before the call. It
+/// does not extend to lambdas in the function. With EK_EMULATED (tests) any processor can run it.
 #if defined(__x86_64__) && !defined(EK_EMULATED)
 #define EK_AMX \
   __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,fma,amx-tile,amx-bf16")))
 #else
 #define EK_AMX
 #endif
-/// The same for a lambda or helper that must be inlined into such a function.
+/// The attribute of a lambda or helper that must be inlined into such a function.
 #define EK_AMX_INLINE EK_AMX __attribute__((always_inline)) inline
 
 namespace evenkeel::kernels::cpu {

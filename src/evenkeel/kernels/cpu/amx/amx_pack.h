@@ -59,7 +59,7 @@ EK_AMX_INLINE __m512i eights_of(const Bf16* from, std::int64_t stride) {
   const auto eight = [&](std::int64_t row) {
     return reinterpret_cast<const __m128i*>(from + row * stride);
   };
-  // Four loads; no permutation of a whole vector is needed.
+  // Four loads, without a permutation across the lanes of a vector.
   __m512i all = _mm512_castsi128_si512(_mm_loadu_si128(eight(0)));
   all = _mm512_inserti32x4(all, _mm_loadu_si128(eight(1)), 1);
   all = _mm512_inserti32x4(all, _mm_loadu_si128(eight(2)), 2);

@@ -24,11 +24,11 @@ struct AmxLeft {
 /// column n are at pairs + n / kTile * panel + k * kTile + n % kTile.
 struct AmxRight {
   const std::uint32_t* pairs = nullptr;
-  std::int64_t panel = 0;  // from one to the next
+  std::int64_t panel = 0;  // stride between panels, in pairs
 };
 
-/// All eight tiles of this thread are kTile rows of 64 bytes as long as this lives. Library calls
-/// that use tiles themselves have no place inside.
+/// Configures all eight tiles of this thread as kTile rows of 64 bytes, until the destructor. The
+/// scope must not contain library calls that use tiles.
 class AmxTiles {
  public:
   EK_AMX AmxTiles() { _tile_loadconfig(&kShapes); }
@@ -42,7 +42,8 @@ class AmxTiles {
     std::uint16_t row_bytes[16];
     std::uint8_t rows[16];
   };
-  // Not a local: the compiler does not see that the instruction reads it, and drops its stores.
+  // A member, because the compiler does not see that the instruction reads it: it would drop the
+  // stores to a local variable.
   static constexpr Shapes kShapes = {
       1, 0, {}, {64, 64, 64, 64, 64, 64, 64, 64}, {16, 16, 16, 16, 16, 16, 16, 16}};
 };
@@ -110,7 +111,7 @@ template <bool kAdd>
 EK_AMX [[gnu::always_inline]] inline void multiply(const AmxLeft& a, const AmxRight& b, float* c,
                                                    std::int64_t c_stride, std::int64_t high,
                                                    std::int64_t wide, std::int64_t depth) {
-  // The instructions read memory that the compiler does not know of.
+  // Tile instructions access memory that the compiler does not see.
   asm volatile("" ::: "memory");
   for (std::int64_t n = 0; n < wide; n += 2 * kTile) {
     const AmxRight right = {b.pairs + n / kTile * b.panel, b.panel};

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/kernels/cpu/amx/causal_attention_amx.h"
 
-#if defined(__x86_64__)
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -11,18 +9,19 @@
 #include "evenkeel/kernels/cpu/amx/causal_attention_amx_softmax.h"
 #include "evenkeel/kernels/cpu/common/causal_attention_mask.h"
 
-/// A block is kTwoTiles queries by kKeys keys. Tiles multiply beside the other units of the
-/// processor if their instructions come at the same time: so between the rows of a block's softmax
-/// stand pieces of two products, the last block's with the values and the next one's scores.
+/// A block is kTwoTiles queries by kKeys keys. The AMX unit and the vector units work at the same
+/// time if their instructions are interleaved. So the code computes a row of this block's softmax,
+/// then a piece of a product, then the next row. The pieces belong to two products: the previous
+/// block's weights with the values, and the scores of the next block.
 namespace evenkeel::kernels::cpu {
 
 namespace {
 
 constexpr std::int64_t kKeys = 512;
-constexpr std::int64_t kScores = kKeys + 16;    // from row to row: no power of two
-constexpr std::int64_t kPiece = 2 * kTwoTiles;  // of a sum: keys of one piece
+constexpr std::int64_t kScores = kKeys + 16;  // row stride; a power of two would conflict in caches
+constexpr std::int64_t kPiece = 2 * kTwoTiles;  // keys that one piece of a sum covers
 
-/// Where the parts of scratch begin, in floats; `end` is its size.
+/// Offsets of the buffers in scratch, in floats; `end` is the size of scratch.
 struct ScratchLayout {
   explicit ScratchLayout(const AttentionSizes& sizes)
       : depth(up_to(kTwoTiles, sizes.width)),
@@ -37,7 +36,7 @@ struct ScratchLayout {
   std::int64_t keys, values, queries, scores, sums, end;
 };
 
-/// The parts of scratch. Of scores there are two: this block's and the next one's.
+/// The buffers in scratch. There are two buffers of scores: of this block and of the next one.
 struct Buffers {
   ScratchLayout layout;
   std::uint32_t *keys, *values;
@@ -52,21 +51,21 @@ struct Buffers {
         sums(scratch + layout.sums) {}
 };
 
-/// A block: all queries of one have the same keys computed, `whole` of them.
+/// A block. Each query of a block is multiplied with the same `whole` keys, masked or not.
 struct Block {
   std::int64_t head = 0, q0 = 0, rows = 0;    // queries [q0, q0 + rows)
   std::int64_t k0 = 0, count = 0, whole = 0;  // keys [k0, k0 + count)
-  bool is_first = false, is_last = false;     // of these queries
-  float* scores = nullptr;                    // and, in the first half of each row, their weights
+  bool is_first = false, is_last = false;     // first, last block of these queries
+  float* scores = nullptr;  // later also the weights, in the first half of each row
 };
 
-/// Goes through the blocks of a key head.
+/// Iterates over the blocks of a key head.
 class Blocks {
  public:
   Blocks(const AttentionSizes& sizes, const AttentionHead<Bf16>& head, const Buffers& buffers)
       : sizes_(sizes), head_(head), buffers_(buffers) {}
 
-  /// \return false behind the last one
+  /// \return false after the last block
   bool next(Block& block) {
     if (is_last_) {
       if (h_ == head_.heads) return false;
@@ -113,7 +112,7 @@ struct ScoresProduct {
   }
 };
 
-/// sums += weights v, two tiles of columns after two; each in pieces of kPiece keys.
+/// sums += weights v: two tiles of columns at a time, in pieces of kPiece keys.
 struct ValuesProduct {
   const Buffers& buffers;
   const Block& block;
@@ -140,7 +139,7 @@ struct ValuesProduct {
   }
 };
 
-/// Pieces of two products, one after the other, spread over the rows of a softmax.
+/// The pieces of two products, distributed evenly over the rows of a softmax.
 struct InterleavedProducts {
   ValuesProduct values;
   ScoresProduct scores;
@@ -148,7 +147,7 @@ struct InterleavedProducts {
 
   EK_AMX_INLINE void advance(std::int64_t row) {
     for (; done * kTwoTiles < all * (row + 1); ++done) {
-      // The instructions read and write memory that the compiler does not know of.
+      // Tile instructions access memory that the compiler does not see.
       asm volatile("" ::: "memory");
       done < value_pieces ? values.run_piece() : scores.run_piece();
     }
@@ -156,19 +155,20 @@ struct InterleavedProducts {
   EK_AMX_INLINE void finish() { advance(kTwoTiles - 1); }
 };
 
-/// The softmax of one block's rows: what they see, and what it finds.
+/// The softmax of one block, per query: visible keys, maximum, sum of weights, and the factor that
+/// rescales earlier sums.
 struct alignas(64) BlockSoftmax {
   float largest[kTwoTiles], rescale[kTwoTiles], sum[kTwoTiles];
   Range visible[kTwoTiles];
 };
 
-/// Caps and hides scores, and finds the largest of each row, times what exp2_row() multiplies by.
-/// \return that factor
+/// Applies soft cap and mask to the scores, and computes the maximum of each row times `factor`.
+/// \return factor  the argument of exp2_row()
 EK_AMX_INLINE float find_largest(const AttentionSizes& sizes, const AttentionHead<Bf16>& head,
                                  const Block& block, BlockSoftmax& rows) {
   const bool has_cap = sizes.softcap > 0;
   const auto scale = static_cast<float>(sizes.scale * kLog2OfE);
-  // Without a factor that is positive what is hidden would not stay below.
+  // Only a positive factor keeps masked scores below all other scores.
   const float factor = !has_cap && scale > 0 ? scale : 1;
   for (std::int64_t r = 0; r < kTwoTiles; ++r) {
     float* const row = block.scores + r * kScores;
@@ -187,7 +187,7 @@ EK_AMX_INLINE float find_largest(const AttentionSizes& sizes, const AttentionHea
   return factor;
 }
 
-/// \return whether any sum shrinks
+/// \return true if an earlier sum must be rescaled
 EK_AMX_INLINE bool update_running_max(OnlineSoftmaxBlock& running, BlockSoftmax& rows) {
   __mmask16 needs_rescale = 0;
   for (std::int64_t r = 0; r < kTwoTiles; r += 16) {
@@ -230,7 +230,7 @@ EK_AMX_INLINE void softmax_block(const AttentionSizes& sizes, const AttentionHea
   }
 }
 
-/// The queries of a block, before its scores are made.
+/// Copies the queries of a block, before its scores are computed.
 EK_AMX_INLINE void load_queries(const AttentionSizes& sizes, const AttentionHead<Bf16>& head,
                                 const Buffers& buffers, const Block& block) {
   if (!block.is_first) return;
@@ -239,7 +239,7 @@ EK_AMX_INLINE void load_queries(const AttentionSizes& sizes, const AttentionHead
             buffers.queries);
 }
 
-/// y and lse of a block's queries, after their last sums.
+/// Stores y and lse of a block's queries, after their last block of keys.
 EK_AMX_INLINE void store_output(const AttentionSizes& sizes, const AttentionHead<Bf16>& head,
                                 const Buffers& buffers, const Block& block,
                                 const OnlineSoftmaxBlock& running) {
@@ -276,7 +276,7 @@ EK_AMX void causal_attention_amx(const AttentionSizes& sizes, const AttentionHea
                positions / 2 * kTile);
   Blocks blocks(sizes, head, buffers);
   Block last, now, next;
-  OnlineSoftmaxBlock running[2];  // of the last block, and of this one
+  OnlineSoftmaxBlock running[2];  // of the previous block, and of this one
   bool has_last = false, has_now = blocks.next(now);
   if (!has_now) return;
   running[0].clear();
@@ -305,5 +305,3 @@ EK_AMX void causal_attention_amx(const AttentionSizes& sizes, const AttentionHea
 }
 
 }  // namespace evenkeel::kernels::cpu
-
-#endif

@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/kernels/cpu/amx/causal_attention_amx.h"
-
-#if defined(__x86_64__)
-
 #include <algorithm>
 
 #include "evenkeel/kernels/cpu/amx/amx_pack.h"
+#include "evenkeel/kernels/cpu/amx/causal_attention_amx.h"
 #include "evenkeel/kernels/cpu/common/causal_attention_mask.h"
 
-/// The backward pass of causal attention with AMX. Scores have one row for each key: weights and
-/// their gradients are then left factors of dv and dk as they are. Only dq needs ds^T once more, in
-/// pairs of keys. With p = exp(s - lse) and d_i = dy_i . y_i, all of one block:
+/// The backward pass of causal attention with AMX. Scores are stored transposed, one row per key,
+/// so p^T and ds^T are left operands of the GEMMs for dv and dk without a copy. Only dq needs a
+/// second copy of ds^T, packed in pairs of keys. With p = exp(s - lse) and d_i = dy_i . y_i, in one
+/// block:
 ///
 ///   dv += p^T dy        ds^T = p^T (v dy^T - d)        dk += ds^T q        dq^T += k^T ds^T
 namespace evenkeel::kernels::cpu {
 
 namespace {
 
-constexpr std::int64_t kQueries = 128, kKeys = 128;                        // of a block
-constexpr std::int64_t kScores = kQueries + 16, kWeights = kQueries + 32;  // no power of two apart
+constexpr std::int64_t kQueries = 128, kKeys = 128;                        // block size
+constexpr std::int64_t kScores = kQueries + 16, kWeights = kQueries + 32;  // row strides
 
 /// Offsets of the buffers in scratch, in floats; `end` is the size of scratch.
 struct ScratchLayout {
@@ -47,7 +45,7 @@ struct ScratchLayout {
       upstream_rows, scores, slopes, weights, gradients, pairs, dq, end;
 };
 
-/// The parts of scratch.
+/// The buffers in scratch.
 struct Buffers {
   ScratchLayout layout;
   Bf16 *key_rows, *value_rows;                // left factors [keys, width]
@@ -77,7 +75,7 @@ struct Buffers {
   }
 };
 
-/// The factors that turn a product into a score.
+/// The factors that convert a dot product to a score.
 struct Factors {
   __m512 scale;  // of scores, in units of log 2; with a cap: of the argument of tanh
   __m512 cap;    // softcap in units of log 2
@@ -94,7 +92,7 @@ EK_AMX_INLINE void softmax_backward_16(const float* scores, const float* slopes,
     rest = _mm512_fnmadd_ps(score, score, rest);
     scale = factors.cap;
   }
-  // Above 0 by rounding only; in this order a NaN stays.
+  // A positive value is a rounding error. The order of the operands keeps NaN.
   const __m512 below =
       _mm512_min_ps(_mm512_setzero_ps(), _mm512_fmsub_ps(score, scale, _mm512_loadu_ps(lse)));
   weight = _mm512_maskz_mov_ps(visible, avx512::exp2_ps(below));
@@ -104,7 +102,7 @@ EK_AMX_INLINE void softmax_backward_16(const float* scores, const float* slopes,
 }
 
 /// Two rows of weights and gradients, queries [from, to).
-/// \param visible  by the queries of this block: the first key, and the second
+/// \param visible  the visible queries of the first key, and of the second
 EK_AMX_INLINE void softmax_backward_pair(const Buffers& buffers, std::int64_t j, std::int64_t from,
                                          std::int64_t to, const Range (&visible)[2],
                                          const Factors& factors) {
@@ -132,7 +130,7 @@ EK_AMX_INLINE void softmax_backward_pair(const Buffers& buffers, std::int64_t j,
   }
 }
 
-/// Packs queries [q0, q0 + rows) of a head and what comes from above, with lse and d.
+/// Packs queries [q0, q0 + rows) of a head and their dy, lse and d.
 EK_AMX_INLINE void pack_queries(const AttentionSizes& sizes, const AttentionGradient<Bf16>& head,
                                 std::int64_t h, std::int64_t q0, std::int64_t rows,
                                 Buffers& buffers) {
@@ -180,8 +178,8 @@ EK_AMX_INLINE void store_dq(const float* dq, std::int64_t rows, std::int64_t wid
   }
 }
 
-/// A block of queries and a block of keys, which share one block of scores. Rows of keys and of
-/// queries are counted from the first of their block.
+/// A block of scores: a block of queries and a block of keys. Indices of keys and queries are
+/// relative to the first of their block.
 struct ScoreBlock {
   std::int64_t q0, rows, all;  // queries [q0, q0 + rows), rounded up to whole tiles: all
   std::int64_t k0, high;       // keys from k0 on, whole tiles
@@ -316,5 +314,3 @@ EK_AMX void causal_attention_amx_backward(const AttentionSizes& sizes,
 }
 
 }  // namespace evenkeel::kernels::cpu
-
-#endif

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/kernels/cpu/amx/gemm_amx.h"
 
-#if defined(__x86_64__)
-
 #include <algorithm>
 
 #include "evenkeel/kernels/cpu/amx/amx_pack.h"
 
-/// The right factor is packed and stays in the second-level cache; rows come by two tiles.
+/// The right operand is packed and stays in the level-2 cache. Rows are processed two tiles at a
+/// time.
 namespace evenkeel::kernels::cpu {
 
 namespace {
 
-constexpr std::int64_t kSide = kTwoTiles;          // of a square of sums
+constexpr std::int64_t kSide = kTwoTiles;          // side of a square of sums: two tiles
 constexpr std::int64_t kPackedValues = 256 << 10;  // values that are packed at once
 
-/// Of a product, as it is packed.
+/// The sizes of a product after packing.
 struct PackedShape {
   explicit PackedShape(const GemmArguments& args)
       : depth(up_to(kSide, args.depth)),
@@ -23,10 +22,10 @@ struct PackedShape {
         columns(std::min(up_to(kSide, args.width),
                          std::max(kSide, kPackedValues / depth / kSide * kSide))) {}
   std::int64_t depth, panel;
-  std::int64_t columns;  // at once
+  std::int64_t columns;  // packed at once
 };
 
-/// Sums of a square on their way to where they belong.
+/// A computed square of sums that is not stored yet.
 struct OutputTile {
   const float* sums = nullptr;  // [kSide, kSide]
   Bf16* to = nullptr;
@@ -51,8 +50,8 @@ EK_AMX_INLINE void store_output_tile(const OutputTile& tile) {
   }
 }
 
-/// Columns [first, first + wide) of y. A square is rounded while the next one is made: the tile
-/// unit works by itself once it has its instructions.
+/// Computes columns [first, first + wide) of y. A square is rounded while the next one is computed:
+/// the AMX unit works in parallel to the vector unit.
 EK_AMX_INLINE void gemm_columns(const GemmArguments& args, const PackedShape& shape,
                                 const std::uint32_t* pairs, std::int64_t first, std::int64_t wide,
                                 Bf16* copied) {
@@ -67,7 +66,8 @@ EK_AMX_INLINE void gemm_columns(const GemmArguments& args, const PackedShape& sh
       left = {copied, shape.depth};
     }
     for (std::int64_t n = 0; n < wide; n += kSide) {
-      asm volatile("" ::: "memory");  // the compiler does not know what tiles read and write
+      // Tile instructions access memory that the compiler does not see.
+      asm volatile("" ::: "memory");
       multiply_tiles<false, 2, 2>(left, {pairs + n / kTile * shape.panel, shape.panel},
                                   sums[buffer], kSide, shape.depth);
       store_output_tile(pending);
@@ -107,9 +107,7 @@ EK_AMX void gemm_amx(const GemmArguments& args, void* scratch) {
     }
     gemm_columns(args, shape, pairs, n, wide, copied);
   }
-  _mm_sfence();  // what went past the caches comes before whatever this thread says next
+  _mm_sfence();  // orders the non-temporal stores before later stores of this thread
 }
 
 }  // namespace evenkeel::kernels::cpu
-
-#endif

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/kernels/cpu/amx/weight_gradient_amx.h"
 
-#if defined(__x86_64__)
-
 #include <algorithm>
 
 #include "evenkeel/kernels/cpu/amx/amx_pack.h"
 
-/// A block of sums stays in the second-level cache while the rows of both factors go through it,
-/// packed some at a time. Sums are in squares of two tiles by two.
+/// A block of sums stays in the level-2 cache, while the rows of both operands are packed and
+/// multiplied kDepth at a time. Sums are stored in squares of 2 x 2 tiles.
 namespace evenkeel::kernels::cpu {
 
 namespace {
 
-constexpr std::int64_t kSide = kTwoTiles;  // of a square
+constexpr std::int64_t kSide = kTwoTiles;  // side of a square of sums: two tiles
 constexpr std::int64_t kBlock = WeightGradient::kBlock;
-constexpr std::int64_t kDepth = 256;                 // rows that are packed at once
-constexpr std::int64_t kLeftStride = kDepth + 32;    // from row to row: no power of two
-constexpr std::int64_t kPanel = kDepth / 2 * kTile;  // of the right factor, in pairs
+constexpr std::int64_t kDepth = 256;               // rows that are packed at once
+constexpr std::int64_t kLeftStride = kDepth + 32;  // row stride; no power of two
+constexpr std::int64_t kPanel =
+    kDepth / 2 * kTile;  // size of a panel of the right operand, in pairs
 
 struct Scratch {
   alignas(64) float sums[kBlock * kBlock];
@@ -25,7 +24,7 @@ struct Scratch {
   alignas(64) std::uint32_t right[kBlock / kTile * kPanel];
 };
 
-/// Sums of a square on their way to where they belong.
+/// A computed square of sums that is not stored yet.
 struct OutputTile {
   const float* sums = nullptr;  // [kSide, kSide]
   float* to = nullptr;
@@ -46,7 +45,7 @@ EK_AMX_INLINE void store_output_tile(const OutputTile& tile) {
       _mm512_mask_storeu_ps(to, low, _mm512_add_ps(_mm512_maskz_loadu_ps(low, to), left));
       _mm512_mask_storeu_ps(to + kTile, high,
                             _mm512_add_ps(_mm512_maskz_loadu_ps(high, to + kTile), right));
-    } else if (is_line) {  // past the caches: it is read when all gradients are there
+    } else if (is_line) {  // non-temporal: the next reader is the optimizer, after all gradients
       _mm512_stream_ps(to, left);
       _mm512_stream_ps(to + kTile, right);
     } else {
@@ -56,13 +55,14 @@ EK_AMX_INLINE void store_output_tile(const OutputTile& tile) {
   }
 }
 
-/// Of rows [first, first + count) of a factor, `width` columns from `column` on.
+/// Rows [first, first + count) of an operand, columns [column, column + width).
 RowBlock row_block(const Bf16* factor, std::int64_t stride, std::int64_t first, std::int64_t count,
                    std::int64_t column, std::int64_t width) {
   return {{factor + column, stride}, first, count, up_to(kSide, count), width};
 }
 
-/// A gradient of at most kBlock x kBlock. A square is written while the next one is made.
+/// Computes a gradient of at most kBlock x kBlock. A square is stored while the next one is
+/// computed.
 EK_AMX_INLINE void add_block(const WeightGradient& args, Scratch& scratch) {
   OutputTile pending;
   for (std::int64_t k = 0; k < args.count; k += kDepth) {
@@ -77,7 +77,8 @@ EK_AMX_INLINE void add_block(const WeightGradient& args, Scratch& scratch) {
       const AmxRight right = {scratch.right + n / kTile * kPanel, kPanel};
       for (std::int64_t m = 0; m < args.rows; m += kSide, sums += kSide * kSide) {
         const AmxLeft left = {scratch.left + m * kLeftStride, kLeftStride};
-        asm volatile("" ::: "memory");  // the compiler does not know what tiles read and write
+        // Tile instructions access memory that the compiler does not see.
+        asm volatile("" ::: "memory");
         if (k == 0) {
           multiply_tiles<false, 2, 2>(left, right, sums, kSide, depth);
         } else {
@@ -101,7 +102,7 @@ EK_AMX_INLINE void add_block(const WeightGradient& args, Scratch& scratch) {
 }  // namespace
 
 std::int64_t WeightGradient::scratch() {
-  constexpr std::int64_t kHugePage = 2 << 20;  // whose parts do not push each other out
+  constexpr std::int64_t kHugePage = 2 << 20;  // contiguous memory: no cache conflicts inside
   static_assert(sizeof(Scratch) <= kHugePage);
   return kHugePage;
 }
@@ -117,9 +118,7 @@ EK_AMX void add_weight_gradient_amx(const WeightGradient& args, void* scratch) {
       add_block(block, *static_cast<Scratch*>(scratch));
     }
   }
-  _mm_sfence();  // what went past the caches comes before whatever this thread says next
+  _mm_sfence();  // orders the non-temporal stores before later stores of this thread
 }
 
 }  // namespace evenkeel::kernels::cpu
-
-#endif

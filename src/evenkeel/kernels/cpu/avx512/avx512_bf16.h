@@ -13,7 +13,7 @@
 /// of which have AVX-512 with bfloat16.
 namespace evenkeel::kernels::cpu::avx512 {
 
-/// The first `count` of 16 or 32 lanes; none below 0.
+/// The mask of the first `count` of 16 or 32 lanes; no lane if count < 0.
 inline __mmask16 tail_mask_16(std::int64_t count) {
   const unsigned mask = count >= 16 ? 0xffffU : count <= 0 ? 0U : (1U << count) - 1;
   return static_cast<__mmask16>(mask);
@@ -25,12 +25,12 @@ inline __mmask32 tail_mask_32(std::int64_t count) {
 /// The mask of all lanes, as a type of its own: an unmasked load is cheaper than one with a mask.
 struct AllLanes {};
 
-/// 2^x for x below 128, to 2.2 units in the last place; 2^0 is exactly 1. Results below the normal
-/// numbers become 0: a subnormal number costs the processor a hundred cycles. NaN gives NaN.
+/// 2^x for x below 128, to 2.2 units in the last place; 2^0 is exactly 1. Subnormal results become
+/// 0, because arithmetic with subnormal numbers takes a hundred cycles. NaN gives NaN.
 EK_AMX_INLINE __m512 exp2_ps(__m512 x) {
   const __mmask16 normal = _mm512_cmp_ps_mask(x, _mm512_set1_ps(-126), _CMP_NLT_UQ);
   constexpr int kBelow = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
-  const __m512 f = _mm512_reduce_ps(x, kBelow);  // x less the whole number below
+  const __m512 f = _mm512_reduce_ps(x, kBelow);  // x - floor(x)
   // Minimax polynomial of degree 5 for 0 <= f < 1, equal to 1 at 0; relative error 8.8e-8.
   __m512 p = _mm512_set1_ps(0x1.e9749ap-10F);
   p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(0x1.27786ep-7F));
@@ -38,7 +38,7 @@ EK_AMX_INLINE __m512 exp2_ps(__m512 x) {
   p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(0x1.ebdb58p-3F));
   p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(0x1.62e4bap-1F));
   p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(1));
-  return _mm512_maskz_scalef_ps(normal, p, x);  // times 2 to that number
+  return _mm512_maskz_scalef_ps(normal, p, x);  // p * 2^floor(x)
 }
 
 /// tanh(x): no cancellation near 0.
@@ -76,7 +76,7 @@ EK_AMX_INLINE void store_16(Bf16* to, __m512 values, AllLanes /*all*/ = {}) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
                       reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(values)));
 }
-/// The floats of sixteen bfloat16.
+/// Converts sixteen bfloat16 to float32.
 EK_AMX_INLINE __m512 to_floats(__m256i values) {
   return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(values), 16));
 }
@@ -103,14 +103,13 @@ EK_AMX_INLINE __m512 load_16(const float* from, AllLanes /*all*/ = {}) {
   return _mm512_loadu_ps(from);
 }
 
-/// max(|a|, |b|) in each lane; where one is NaN, the other.
+/// max(|a|, |b|) in each lane; if one of them is NaN, the other.
 EK_AMX_INLINE __m512 max_abs(__m512 a, __m512 b) {
   constexpr int kLargestSize = 3, kNoSign = 2 << 2;
   return _mm512_range_ps(a, b, kLargestSize | kNoSign);
 }
 
-/// Whether the largest of the values, all at least 0, is in the safe range of float32
-/// (row_common.h).
+/// True if the largest of the non-negative values is in the safe range of float32 (row_common.h).
 EK_AMX_INLINE bool max_fits_float32(__m512 values) {
   const __m512 least = _mm512_set1_ps(static_cast<float>(1 / kFloat32SafeMagnitude));
   const __m512 most = _mm512_set1_ps(static_cast<float>(kFloat32SafeMagnitude));

@@ -1,27 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/kernels/cpu/avx512/layer_norm_avx512.h"
 
-#include "evenkeel/kernels/cpu/amx/amx.h"
-
-#if defined(__x86_64__)
-
 #include <algorithm>
 
+#include "evenkeel/kernels/cpu/amx/amx.h"
 #include "evenkeel/kernels/cpu/avx512/avx512_bf16.h"
 
 namespace evenkeel::kernels::cpu {
 
 namespace {
 
-/// Whether the mean is at most half a deviation from 0: then little cancels where it is taken away,
-/// float32 has enough bits for that, and x_hat is one instruction.
+/// True if the mean is at most half a standard deviation from 0. Then x - mean loses few digits:
+/// float32 has enough of them, and x_hat is one fused multiply-add.
 bool is_near(double mean, double mean_square) {
   return fits_float32(mean_square) && mean * mean <= 0.2 * mean_square;
 }
 
 /// A row's x_hat = (x - mean) * rstd in float32.
 struct Centred {
-  __m512 mean, rest, rstd;  // rest: of the mean's rounding
+  __m512 mean, rest, rstd;  // rest: rounding error of the mean
   __m512 shift;             // -mean * rstd
 };
 EK_AMX_INLINE Centred centred(const RowMoments& moments) {
@@ -37,13 +34,13 @@ EK_AMX_INLINE __m512 x_hat_of(__m512 x, const Centred& row, avx512::AllLanes /*a
   const __m512 deviation = _mm512_sub_ps(x, row.mean);
   return _mm512_mul_ps(_mm512_sub_ps(deviation, row.rest), row.rstd);
 }
-/// Zeros in the other lanes, in which it could be infinite.
+/// Zeros in the masked-out lanes, where x_hat could be infinite.
 template <bool kNear>
 EK_AMX_INLINE __m512 x_hat_of(__m512 x, const Centred& row, __mmask16 mask) {
   return _mm512_maskz_mov_ps(mask, x_hat_of<kNear>(x, row));
 }
 
-/// From products of bfloat16 in float32; nothing where the mean is not near.
+/// The moments, by bfloat16 products with float32 sums; nullopt unless is_near().
 EK_AMX std::optional<RowMoments> near_moments_of(const Bf16* x, std::int64_t width,
                                                  double epsilon) {
   const auto ones = reinterpret_cast<__m512bh>(_mm512_set1_epi16(0x3f80));
@@ -61,8 +58,8 @@ EK_AMX std::optional<RowMoments> near_moments_of(const Bf16* x, std::int64_t wid
   return RowMoments{.mean = mean, .rstd = inverse_root(mean_square - mean * mean + epsilon)};
 }
 
-/// In one pass: what cancels between mean(x^2) and mean(x)^2 are 16 bits of a double and as many as
-/// the width has.
+/// The moments in one pass. mean(x^2) - mean(x)^2 loses at most 16 bits plus log2(width) bits by
+/// cancellation, of the 53 of a double.
 EK_AMX RowMoments moments_of(const Bf16* x, std::int64_t width, double epsilon) {
   auto sum = avx512::zero_doubles(), squares = sum;
   for (std::int64_t i = 0; i < width; i += 16) {
@@ -76,7 +73,7 @@ EK_AMX RowMoments moments_of(const Bf16* x, std::int64_t width, double epsilon) 
   return {.mean = mean, .rstd = inverse_root(std::max(variance, 0.0) + epsilon)};
 }
 
-/// Sixteen results. \return lanes of which the processor would make 0, too small to be rounded
+/// Stores sixteen results. \return the lanes that underflow: the instruction rounds them to 0
 template <bool kNear, typename Mask>
 EK_AMX_INLINE __mmask16 scale_16(const Bf16* x, const Centred& row, const float* gain,
                                  const float* bias, Bf16* y, Mask mask) {
@@ -87,7 +84,7 @@ EK_AMX_INLINE __mmask16 scale_16(const Bf16* x, const Centred& row, const float*
   return avx512::subnormal_mask(result);
 }
 
-/// False where a result is too small to be rounded by the processor.
+/// \return false if a result is subnormal, which the rounding instruction would make 0
 template <bool kNear>
 EK_AMX bool scale(const Bf16* x, const RowMoments& moments, const float* gain, const float* bias,
                   Bf16* y, std::int64_t width) {
@@ -107,11 +104,11 @@ struct Means {
   __m512 g, slope;
 };
 
-/// Sums over a row on the way to them, in sixteen parts each, and the largest |g|.
+/// Sixteen partial sums each, for the means of a row, and the largest |g|.
 struct Partial {
   __m512 sum, dot, squares, largest;  // squares: of x
 };
-/// \tparam kNear  dot: of g * x instead
+/// \tparam kNear  true: `dot` is the sum of g * x
 template <bool kNear, typename Mask>
 EK_AMX_INLINE void add_16(Partial& to, const Bf16* dy, const Bf16* x, const float* gain,
                           const Centred& row_params, Mask mask) {
@@ -123,7 +120,7 @@ EK_AMX_INLINE void add_16(Partial& to, const Bf16* dy, const Bf16* x, const floa
   to.largest = avx512::max_abs(to.largest, g);
 }
 
-/// False where the row does not fit float32, or not near although it was to be.
+/// \return false if the row is outside the safe range of float32, or kNear without is_near()
 template <bool kNear>
 EK_AMX_INLINE bool means_of(const LayerNormGradient<Bf16>& args, std::int64_t row,
                             std::int64_t width, const Centred& row_params, Means& means) {
@@ -155,7 +152,7 @@ EK_AMX_INLINE bool means_of(const LayerNormGradient<Bf16>& args, std::int64_t ro
   return avx512::max_fits_float32(_mm512_mul_ps(of_row.largest, row_params.rstd));
 }
 
-/// Sixteen columns of kRows rows from value `offset` on.
+/// Computes sixteen columns of kRows rows, from index `offset` on.
 template <bool kNear, int kRows, typename Mask>
 EK_AMX_INLINE void columns_backward(const LayerNormGradient<Bf16>& args, std::int64_t first,
                                     std::int64_t width, std::int64_t i,
@@ -179,7 +176,7 @@ EK_AMX_INLINE void columns_backward(const LayerNormGradient<Bf16>& args, std::in
   avx512::add_16(args.dbias + i, dbias, mask);
 }
 
-/// kRows rows from `first` on, in one pass over the gradients of gain and bias.
+/// Computes kRows rows from `first` on, in one pass over the gradients of gain and bias.
 template <bool kNear, int kRows>
 EK_AMX_INLINE bool rows_backward(const LayerNormGradient<Bf16>& args, std::int64_t first,
                                  std::int64_t width) {
@@ -227,21 +224,3 @@ std::int64_t layer_norm_backward_avx512(const LayerNormGradient<Bf16>& args, std
 }
 
 }  // namespace evenkeel::kernels::cpu
-
-#else
-
-namespace evenkeel::kernels::cpu {
-
-std::optional<RowMoments> layer_norm_row_avx512(const Bf16*, const float*, const float*, Bf16*,
-                                                std::int64_t, double) {
-  return std::nullopt;
-}
-
-std::int64_t layer_norm_backward_avx512(const LayerNormGradient<Bf16>&, std::int64_t, std::int64_t,
-                                        std::int64_t) {
-  return 0;
-}
-
-}  // namespace evenkeel::kernels::cpu
-
-#endif

@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/kernels/cpu/avx512/linear_cross_entropy_avx512.h"
 
-#include "evenkeel/kernels/cpu/amx/amx.h"
-
-#if defined(__x86_64__)
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "evenkeel/kernels/cpu/amx/amx.h"
 #include "evenkeel/kernels/cpu/avx512/avx512_bf16.h"
 
 namespace evenkeel::kernels::cpu {
 
 namespace {
 
-/// The largest logit; no NaN is.
+/// The largest logit, ignoring NaN.
 EK_AMX float largest_of(const LogitsRow<Bf16>& row) {
   const __m512 least = _mm512_set1_ps(-std::numeric_limits<float>::infinity());
   __m512 even = least, odd = least;
@@ -32,8 +29,8 @@ EK_AMX float largest_of(const LogitsRow<Bf16>& row) {
   return _mm512_reduce_max_ps(_mm512_max_ps(even, odd));
 }
 
-/// e^(z - max_logit) of sixteen logits: 2^(rate * (logit - max_logit)), whose difference has few
-/// roundings.
+/// e^(z - max z) of sixteen logits, z = scale * logit, as 2^(rate * (logit - max_logit)) with
+/// rate = scale * log2(e). The difference of two bfloat16 numbers has a small rounding error.
 struct Exponential {
   __m512 max_logit, rate;
 };
@@ -42,7 +39,7 @@ EK_AMX_INLINE __m512 exp_of(__m512 logits, const Exponential& exponential) {
       _mm512_mul_ps(_mm512_sub_ps(logits, exponential.max_logit), exponential.rate));
 }
 
-/// Their sum over a row: 64 of each lane in float32, and these in double.
+/// The sum of the exponentials of a row: blocks of 1,024 values in float32, their sum in double.
 EK_AMX double sum_of(const LogitsRow<Bf16>& row, const Exponential& exponential) {
   constexpr std::int64_t kInFloat = 1024;
   auto sum = avx512::zero_doubles();
@@ -60,7 +57,7 @@ EK_AMX double sum_of(const LogitsRow<Bf16>& row, const Exponential& exponential)
   return avx512::reduce_add(sum);
 }
 
-/// logits = factor * e^(z - max_logit)
+/// logits = factor * e^(z - max z)
 EK_AMX void store_gradient(const LogitsRow<Bf16>& row, const Exponential& exponential,
                            float factor) {
   const __m512 factors = _mm512_set1_ps(factor);
@@ -98,15 +95,3 @@ std::optional<double> cross_entropy_row_avx512(const LogitsRow<Bf16>& row, bool 
 }
 
 }  // namespace evenkeel::kernels::cpu
-
-#else
-
-namespace evenkeel::kernels::cpu {
-
-std::optional<double> cross_entropy_row_avx512(const LogitsRow<Bf16>&, bool) {
-  return std::nullopt;
-}
-
-}  // namespace evenkeel::kernels::cpu
-
-#endif

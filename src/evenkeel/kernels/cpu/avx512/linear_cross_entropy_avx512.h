@@ -7,9 +7,10 @@
 
 namespace evenkeel::kernels::cpu {
 
-/// cross_entropy_row() of bfloat16 on processors with AMX, whose instructions take powers of two
-/// and round to bfloat16 in one step, for rows that count and have no cap.
-/// \return nothing, and nothing is done, on other processors and for scales that are not positive
+/// cross_entropy_row() of bfloat16 on processors with AMX, which compute 2^x and round to bfloat16
+/// in one instruction each.
+/// \return the loss; nullopt, without any effect: another processor, an ignored row, a soft cap, or
+///         a scale that is not positive
 std::optional<double> cross_entropy_row_avx512(const LogitsRow<Bf16>& row, bool with_gradient);
 
 }  // namespace evenkeel::kernels::cpu

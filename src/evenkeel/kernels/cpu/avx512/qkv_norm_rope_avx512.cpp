@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/kernels/cpu/avx512/qkv_norm_rope_avx512.h"
 
-#include "evenkeel/kernels/cpu/amx/amx.h"
-
-#if defined(__x86_64__)
-
 #include <algorithm>
 
+#include "evenkeel/kernels/cpu/amx/amx.h"
 #include "evenkeel/kernels/cpu/avx512/avx512_bf16.h"
 
 namespace evenkeel::kernels::cpu {
 
 namespace {
 
-constexpr int kMaxVectors = 16;  // of a head
+constexpr int kMaxVectors = 16;  // in a head
 
 /// A head in kCount vectors, all of them full.
 template <int kCount>
@@ -36,9 +33,9 @@ EK_AMX_INLINE void store(Bf16* to, const HeadVectors<kCount>& z) {
   for (int j = 0; j < kCount; ++j) avx512::store_16(to + 16 * j, z.v[j]);
 }
 
-/// Whether a value is too small to be rounded by the processor. Nothing asks of normed heads: their
-/// largest result is near 1 times the gain, or the largest gradient fits float32, and what is 0 of
-/// the remaining values then is 2^-60 of it at most.
+/// True if a value is subnormal, which the rounding instruction would make 0. Normed heads need no
+/// such check: their largest result is in the safe range of float32, and values that become 0 are
+/// at most 2^-60 of it.
 template <int kCount>
 EK_AMX_INLINE bool has_subnormal(const HeadVectors<kCount>& z) {
   unsigned subnormal = 0;
@@ -64,8 +61,8 @@ EK_AMX_INLINE HeadVectors<kCount> times(const HeadVectors<kCount>& z, __m512 fac
   return out;
 }
 
-/// The halves of the head exchanged: the other value of each rotated pair (rotate_half without
-/// sign).
+/// The head with its halves exchanged: the second value of each rotated pair (rotate_half of
+/// Hugging Face, without the sign).
 template <int kCount>
 EK_AMX_INLINE HeadVectors<kCount> swapped_halves(const HeadVectors<kCount>& z) {
   HeadVectors<kCount> out;
@@ -88,13 +85,13 @@ template <int kCount>
 struct CosSin {
   HeadVectors<kCount> cosine, sine;
 };
-/// Two halves of a vector: what is twice behind one another fills no vectors. From memory they
-/// would have to be stored first, and the load would wait for it.
+/// Joins two half vectors in a register. A load of the whole vector from memory would wait for two
+/// stores before it.
 EK_AMX_INLINE __m512 concatenated(__m256 low, __m256 high) {
   return _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
 }
 /// \param cos_sin       [2, width / 2]: cosines, then sines
-/// \param direction  -1: the angles the other way round
+/// \param direction     1, or -1 for the inverse rotation
 template <int kCount>
 EK_AMX_INLINE CosSin<kCount> cos_sin_of(const float* cos_sin, float direction) {
   const __m256 plus = _mm256_set1_ps(direction), minus = _mm256_set1_ps(-direction);
@@ -122,7 +119,7 @@ EK_AMX_INLINE HeadVectors<kCount> rotated(const HeadVectors<kCount>& z,
   return out;
 }
 
-/// The largest |value| of a head, in sixteen parts.
+/// Sixteen partial maxima of |z| over a head.
 template <int kCount>
 EK_AMX_INLINE __m512 largest_of(const HeadVectors<kCount>& z) {
   __m512 largest = _mm512_setzero_ps();
@@ -133,7 +130,7 @@ EK_AMX_INLINE __m512 largest_of(const HeadVectors<kCount>& z) {
 
 constexpr int kHeadsAtOnce = 4;
 
-/// The sums of four vectors.
+/// The sum of the lanes of each of four vectors.
 EK_AMX_INLINE __m128 sums_of(const __m512 (&r)[kHeadsAtOnce]) {
   const __m512 ab = _mm512_add_ps(_mm512_unpacklo_ps(r[0], r[1]), _mm512_unpackhi_ps(r[0], r[1]));
   const __m512 cd = _mm512_add_ps(_mm512_unpacklo_ps(r[2], r[3]), _mm512_unpackhi_ps(r[2], r[3]));
@@ -144,7 +141,7 @@ EK_AMX_INLINE __m128 sums_of(const __m512 (&r)[kHeadsAtOnce]) {
   return _mm_add_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
 }
 
-/// The lanes whose values fit float32.
+/// The lanes whose values are in the safe range of float32.
 EK_AMX_INLINE __mmask8 fits_float32_mask(__m256d values) {
   const __mmask8 is_large =
       _mm256_cmp_pd_mask(values, _mm256_set1_pd(1 / kFloat32SafeMagnitude), _CMP_GT_OQ);
@@ -152,14 +149,14 @@ EK_AMX_INLINE __mmask8 fits_float32_mask(__m256d values) {
                                  _CMP_LT_OQ);
 }
 
-/// Of a head some behind this one.
+/// Prefetches a head that is processed a few heads later.
 template <int kCount>
 EK_AMX_INLINE void prefetch_head(const Bf16* head) {
 #pragma GCC unroll 8
   for (int j = 0; j < kCount; j += 2) prefetch_ahead(head + 16 * j);
 }
 
-/// The sum of x^2 over a head, in sixteen parts.
+/// Sixteen partial sums of x^2 over a head.
 template <int kCount>
 EK_AMX_INLINE __m512 squares_of(const Bf16* x) {
   __m512 sum = _mm512_setzero_ps();
@@ -175,8 +172,9 @@ EK_AMX_INLINE __m512 squares_of(const Bf16* x) {
   return sum;
 }
 
-/// rstd of all heads; false if one of them does not fit float32. Ahead of what needs them, so that
-/// no head waits for its root.
+/// Computes rstd of all heads before the heads themselves, so that no head waits for its square
+/// root.
+/// \return false if a value is outside the safe range of float32
 template <int kCount>
 EK_AMX_INLINE bool compute_rstd(const Heads<Bf16>& heads) {
   const __m256d share = _mm256_set1_pd(1 / static_cast<double>(heads.width));
@@ -200,8 +198,8 @@ EK_AMX_INLINE bool compute_rstd(const Heads<Bf16>& heads) {
   return true;
 }
 
-/// What a head is multiplied with: rotated(gain * z) = z * rotation.cosine + swapped_halves(z) *
-/// rotation.sine.
+/// The factors that apply gain and rotation together:
+/// rotated(gain * z) = z * result.cosine + swapped_halves(z) * result.sine.
 template <int kCount>
 EK_AMX_INLINE CosSin<kCount> with_gain(const HeadVectors<kCount>& gain,
                                        const CosSin<kCount>& rotation) {
@@ -236,7 +234,7 @@ EK_AMX bool forward(const Heads<Bf16>& heads) {
   return true;
 }
 
-/// The sum of all lanes, in each of them.
+/// The sum of all lanes, in every lane.
 EK_AMX_INLINE __m512 broadcast_sum(__m512 v) {
   v = _mm512_add_ps(v, _mm512_shuffle_f32x4(v, v, 0x4e));
   v = _mm512_add_ps(v, _mm512_shuffle_f32x4(v, v, 0xb1));
@@ -244,7 +242,7 @@ EK_AMX_INLINE __m512 broadcast_sum(__m512 v) {
   return _mm512_add_ps(v, _mm512_permute_ps(v, 0xb1));
 }
 
-/// The sum of a * b over a head, in sixteen parts.
+/// Sixteen partial sums of a * b over a head.
 template <int kCount>
 EK_AMX_INLINE __m512 dot_partials(const HeadVectors<kCount>& a, const HeadVectors<kCount>& b) {
   __m512 sum[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()};
@@ -328,19 +326,3 @@ bool norm_rope_backward_avx512(const HeadsGradient<Bf16>& heads) {
 }
 
 }  // namespace evenkeel::kernels::cpu
-
-#else
-
-namespace evenkeel::kernels::cpu {
-
-bool norm_rope_avx512(const Heads<Bf16>&) {
-  return false;
-}
-
-bool norm_rope_backward_avx512(const HeadsGradient<Bf16>&) {
-  return false;
-}
-
-}  // namespace evenkeel::kernels::cpu
-
-#endif

@@ -5,12 +5,11 @@
 
 namespace evenkeel::kernels::cpu {
 
-/// All heads of a token, for bfloat16 on processors with AMX: their instructions round to bfloat16
-/// in one step. Each head is read and written once. The square roots of four heads are one
-/// instruction; the gradient of the gain is read and written once for all heads.
-/// \return whether it is done: not on other processors, nor for heads that fill no whole vectors of
-///         16 values or more than 16 of these, nor for values that do not fit float32
-///         (row_common.h); then nothing is added to the gradient
+/// All heads of a token, for bfloat16 on processors with AMX, which round to bfloat16 in one
+/// instruction. Each head is loaded and stored once. One instruction computes the square roots of
+/// four heads. The gradient of the gain is loaded and stored once for all heads.
+/// \return false, without a change of the gradient: another processor, a head width that is no
+///         multiple of 16 or above 256, or values outside the safe range of float32 (row_common.h)
 bool norm_rope_avx512(const Heads<Bf16>& heads);
 bool norm_rope_backward_avx512(const HeadsGradient<Bf16>& heads);
 

@@ -2,16 +2,13 @@
 #include "evenkeel/kernels/cpu/avx512/rms_norm_avx512.h"
 
 #include "evenkeel/kernels/cpu/amx/amx.h"
-
-#if defined(__x86_64__)
-
 #include "evenkeel/kernels/cpu/avx512/avx512_bf16.h"
 
 namespace evenkeel::kernels::cpu {
 
 namespace {
 
-/// In float32: bfloat16 rounds 2^15 times as coarsely.
+/// The sum of x^2 in float32, whose rounding error is far below that of bfloat16.
 EK_AMX double squares_of(const Bf16* x, std::int64_t width) {
   __m512 even = _mm512_setzero_ps(), odd = even;
   for (std::int64_t i = 0; i < width; i += 64) {
@@ -25,7 +22,7 @@ EK_AMX double squares_of(const Bf16* x, std::int64_t width) {
   return static_cast<double>(_mm512_reduce_add_ps(_mm512_add_ps(even, odd)));
 }
 
-/// False where a result is too small to be rounded by the processor.
+/// \return false if a result is subnormal, which the rounding instruction would make 0
 EK_AMX bool scale(const Bf16* x, float factor, const float* gain, Bf16* y, std::int64_t width) {
   const __m512 factors = _mm512_set1_ps(factor);
   __mmask16 subnormal = 0;
@@ -39,7 +36,7 @@ EK_AMX bool scale(const Bf16* x, float factor, const float* gain, Bf16* y, std::
   return subnormal == 0;
 }
 
-/// False as scale().
+/// \return as scale()
 EK_AMX bool add(const Bf16* residual, const Bf16* branch, Bf16* sum, std::int64_t width) {
   __mmask16 subnormal = 0;
   for (std::int64_t i = 0; i < width; i += 16) {
@@ -63,7 +60,7 @@ EK_AMX_INLINE Terms terms_of(const RmsNormGradient<Bf16>& args, std::int64_t off
           _mm512_mul_ps(avx512::load_16(args.x + offset, mask), rstd)};
 }
 
-/// mean(g * x_hat); false where the row does not fit float32.
+/// Computes mean(g * x_hat). \return false if the row is outside the safe range of float32
 EK_AMX_INLINE bool mean_of(const RmsNormGradient<Bf16>& args, std::int64_t row, std::int64_t width,
                            __m512& mean) {
   if (!fits_float32(args.rstd[row])) return false;
@@ -75,7 +72,7 @@ EK_AMX_INLINE bool mean_of(const RmsNormGradient<Bf16>& args, std::int64_t row, 
         terms_of(args, row * width + i, avx512::load_16(args.gain + i, mask), rstd, mask);
     prefetch_ahead(args.dy + row * width + i);
     prefetch_ahead(args.x + row * width + i);
-    // The pass behind this one meets it first, in four rows at once.
+    // The next pass reads it first, in four rows at once.
     if (args.skip != nullptr) _mm_prefetch(args.skip + row * width + i, _MM_HINT_T0);
     dot = _mm512_fmadd_ps(terms.g, terms.x_hat, dot);
     largest = avx512::max_abs(largest, terms.g);
@@ -84,7 +81,7 @@ EK_AMX_INLINE bool mean_of(const RmsNormGradient<Bf16>& args, std::int64_t row, 
   return avx512::max_fits_float32(_mm512_mul_ps(largest, rstd));
 }
 
-/// kRows rows from `first` on, in one pass over the gradient of the gain.
+/// Computes kRows rows from `first` on, in one pass over the gradient of the gain.
 template <int kRows>
 EK_AMX bool backward(const RmsNormGradient<Bf16>& args, std::int64_t first, std::int64_t width) {
   __m512 mean[kRows], rstd[kRows];
@@ -136,24 +133,3 @@ std::int64_t rms_norm_backward_avx512(const RmsNormGradient<Bf16>& args, std::in
 }
 
 }  // namespace evenkeel::kernels::cpu
-
-#else
-
-namespace evenkeel::kernels::cpu {
-
-std::optional<double> rms_norm_row_avx512(const Bf16*, const float*, Bf16*, std::int64_t, double) {
-  return std::nullopt;
-}
-
-bool add_row_avx512(const Bf16*, const Bf16*, Bf16*, std::int64_t) {
-  return false;
-}
-
-std::int64_t rms_norm_backward_avx512(const RmsNormGradient<Bf16>&, std::int64_t, std::int64_t,
-                                      std::int64_t) {
-  return 0;
-}
-
-}  // namespace evenkeel::kernels::cpu
-
-#endif

@@ -2,22 +2,19 @@
 #include "evenkeel/kernels/cpu/avx512/swiglu_avx512.h"
 
 #include "evenkeel/kernels/cpu/amx/amx.h"
-
-#if defined(__x86_64__)
-
 #include "evenkeel/kernels/cpu/avx512/avx512_bf16.h"
 
 namespace evenkeel::kernels::cpu {
 
 namespace {
 
-/// 1 / (1 + e^-z) and 1 minus that, both without cancellation.
+/// sigmoid(z) = 1 / (1 + e^-z) and 1 - sigmoid(z), both without cancellation.
 struct Sigmoid {
   __m512 value, complement;
 };
 
-/// 1 / x for 1 <= x <= 2, to a unit in the last place: a vector division takes as long as all
-/// else of a sigmoid.
+/// 1 / x for 1 <= x <= 2, to a unit in the last place. A vector division would take as long as the
+/// rest of the sigmoid.
 EK_AMX_INLINE __m512 inverse_of(__m512 x) {
   const __m512 near = _mm512_rcp14_ps(x);
   return _mm512_fmadd_ps(near, _mm512_fnmadd_ps(x, near, _mm512_set1_ps(1)), near);
@@ -94,19 +91,3 @@ bool swiglu_row_backward_avx512(const SwigluGradient<Bf16>& row, std::int64_t wi
 }
 
 }  // namespace evenkeel::kernels::cpu
-
-#else
-
-namespace evenkeel::kernels::cpu {
-
-bool swiglu_row_avx512(const Bf16*, const Bf16*, Bf16*, std::int64_t) {
-  return false;
-}
-
-bool swiglu_row_backward_avx512(const SwigluGradient<Bf16>&, std::int64_t) {
-  return false;
-}
-
-}  // namespace evenkeel::kernels::cpu
-
-#endif

@@ -5,9 +5,9 @@
 
 namespace evenkeel::kernels::cpu {
 
-/// swiglu_row() and its backward pass for bfloat16 on processors with AMX, whose instructions take
-/// powers of two and round to bfloat16 in one step.
-/// \return whether it is done: not on other processors
+/// swiglu_row() and its backward pass for bfloat16 on processors with AMX, which compute 2^x and
+/// round to bfloat16 in one instruction each.
+/// \return false, without any effect, on other processors
 bool swiglu_row_avx512(const Bf16* up, const Bf16* gate, Bf16* y, std::int64_t width);
 bool swiglu_row_backward_avx512(const SwigluGradient<Bf16>& row, std::int64_t width);
 

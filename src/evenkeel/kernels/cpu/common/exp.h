@@ -28,8 +28,8 @@ template <typename V>
   y = p * r * r + r + 1;
 }
 
-/// e^x for x <= 0, to 2 units in the last place, subnormal results included; a loop over it becomes
-/// a vector loop, which one over std::exp does not. NaN gives NaN.
+/// e^x for x <= 0, to 2 units in the last place, subnormal results included. Compilers vectorize a
+/// loop of this function, but not one of std::exp. NaN gives NaN.
 ///
 ///   x = n ln 2 + r, |r| <= ln 2 / 2;  e^x = 2^n e^r, e^r by a polynomial of degree 7
 [[gnu::always_inline]] inline float exp_nonpositive(float x) {
@@ -38,16 +38,16 @@ template <typename V>
   const float n = (bounded * kLog2 + kRound) - kRound;
   float y;
   exp_polynomial((bounded - n * kLn2High) - n * kLn2Low, y);
-  const float number = n >= kLeast * kLog2 - 1 ? n : 0;  // of a NaN: anything, y is a NaN then
+  const float number = n >= kLeast * kLog2 - 1 ? n : 0;  // NaN: any number will do, since y is NaN
   const auto whole = static_cast<std::int32_t>(number);
-  const auto half = whole >> 1;  // 2^-149 is no normal number, but the product of two is
+  const auto half = whole >> 1;  // 2^-149 is subnormal, so it is a product of two factors
   return y * power_of_two(half) * power_of_two(whole - half);
 }
 [[gnu::always_inline]] inline double exp_nonpositive(double x) {
   return std::exp(x);
 }
 
-/// The same of each value of a vector of float32; 0 below -87.
+/// e^x of each value of a float32 vector; 0 below -87.
 template <typename V>
 [[gnu::always_inline]] inline void exp_nonpositive_vector(V& x) {
   using Bits [[gnu::vector_size(sizeof(V))]] = std::int32_t;
@@ -58,7 +58,7 @@ template <typename V>
   const V r = (bounded - n * kLn2High) - n * kLn2Low;
   V y;
   exp_polynomial(r, y);
-  // n is in the low bits of `shifted` and is shifted to the exponent, but not to that of a NaN.
+  // The low bits of `shifted` are n; the shift moves them to the exponent. NaN stays NaN.
   const Bits scaled = reinterpret_cast<Bits>(y) + (reinterpret_cast<Bits>(shifted) << 23);
   x = x < kLeast ? V{} : y == y ? reinterpret_cast<V>(scaled) : y;
 }

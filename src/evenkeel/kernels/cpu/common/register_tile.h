@@ -49,7 +49,7 @@ template <typename V, int kRows, int kVectors, LeftLayout kLeft, bool kAdd, type
   }
 }
 
-/// The same for any number of whole vectors per row: two at a time, an odd last one alone.
+/// As above, for any number of whole vectors per row: two at a time, then a single last one.
 template <typename V, int kRows, LeftLayout kLeft, bool kAdd, typename F>
 [[gnu::always_inline]] inline void matmul_tiles(const F* __restrict a, std::int64_t a_stride,
                                                 const F* __restrict b, std::int64_t b_stride,

@@ -11,12 +11,10 @@
 /// Arithmetic that all norms of rows share.
 ///
 /// Sums over a row are in double: the squares of a float32 row then neither overflow nor underflow,
-/// and the sum is exact to the last place of float32. Exceptions, in float32: backward passes that
-/// lose no digits by cancellation (norm_backward_float32.h), and bfloat16 rows in the safe range of
-/// float32
-/// (*_avx512.h). Operations on single values are in float32, at twice the rate, where that changes
-/// no more than the rounding of the result and all coefficients are in the safe range; in double
-/// otherwise.
+/// and the sum is exact to the last place of float32. Two exceptions are in float32: backward
+/// passes without cancellation (norm_backward_float32.h), and bfloat16 rows in the safe range of
+/// float32 (*_avx512.h). Element-wise operations are in float32, which is twice as fast, if all
+/// coefficients are in the safe range and only the rounding of the result changes; else in double.
 namespace evenkeel::kernels::cpu {
 
 /// A power of two by which a row is scaled so that its squares, and epsilon, are in the range of a
@@ -59,10 +57,10 @@ inline std::int64_t processed_rows(std::int64_t first, std::int64_t rows, const 
   return row - first;
 }
 
-/// Prefetches 2 KB ahead: memory is read at half its rate where the hardware prefetcher has to
-/// guess what comes next, in rows of which each is read twice (docs/decisions/0013).
+/// Prefetches 2 KB ahead. A row is read twice, which the hardware prefetcher does not predict;
+/// without this prefetch, memory is read at half its bandwidth (docs/decisions/0013).
 [[gnu::always_inline]] inline void prefetch_ahead(const void* at) {
-  // An address past the end of the object, which pointer arithmetic may not form.
+  // Pointer arithmetic past the end of an object is undefined, so the address is an integer.
   // NOLINTNEXTLINE(performance-no-int-to-ptr)
   __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(at) + 2048));
 }

@@ -6,10 +6,10 @@
 
 #include "evenkeel/kernels/cpu/common/vec16.h"
 
-/// Sums and maxima over a row, vectorised by hand: compilers do not always vectorise
-/// `#pragma omp simd reduction`, and its order of addition depends on the instruction set. Called
-/// from functions under EK_CLONES, hence always inlined. Lambdas passed here capture by value: by
-/// reference, the loop is not vectorised.
+/// Sums and maxima over a row, with explicit vectors. Compilers do not always vectorize
+/// `#pragma omp simd reduction`, and its order of additions depends on the instruction set. The
+/// callers are under EK_CLONES, hence always inlined. Lambdas must capture by value: with captures
+/// by reference the loop is not vectorized.
 namespace evenkeel::kernels::cpu {
 
 /// Calls step(lanes, next) for the terms of a row, sixteen at a time; terms beyond the end are
@@ -18,7 +18,7 @@ template <typename F, typename Term, typename Step>
 [[gnu::always_inline]] inline void for_each_vector(std::int64_t count, F filler, Vec16<F>& lanes,
                                                    const Term& term, const Step& step) {
   constexpr std::int64_t kTerms = 256;
-  F terms[kTerms];  // written by a loop of their own, which becomes a vector loop
+  F terms[kTerms];  // computed by a separate loop, which the compiler vectorizes
   Vec16<F> next;
   for (std::int64_t first = 0; first < count; first += kTerms) {
     const auto here = std::min<std::int64_t>(kTerms, count - first);

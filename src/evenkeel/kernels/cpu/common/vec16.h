@@ -5,10 +5,10 @@
 
 namespace evenkeel::kernels::cpu {
 
-inline constexpr int kLanes = 16;  // results side by side, on every processor
+inline constexpr int kLanes = 16;  // partial sums of a row, on every processor
 
-/// kLanes values as vectors of kBytes bytes. A vector longer than the processor's registers would
-/// be kept in memory and read and written for every sum; AVX2's registers have 32 bytes.
+/// kLanes values as vectors of kBytes bytes. The compiler would keep a vector longer than a
+/// register in memory, and load and store it for each addition; registers of AVX2 have 32 bytes.
 template <typename F, int kBytes = 32>
 struct Vec16 {
   using V = typename VectorOf<F, kBytes>::Type;

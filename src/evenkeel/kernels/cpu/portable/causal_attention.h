@@ -11,8 +11,8 @@
 ///   y_i  = sum_j p_ij v_j,        p_ij = exp(s_ij - lse_i),  lse_i = ln sum_j exp(s_ij)
 ///   cap(s) = softcap tanh(s / softcap)
 ///
-/// Arithmetic is in OpMathType<T>; what is stored is rounded once. Bfloat16 goes through the tiles
-/// of AMX where the processor has them (causal_attention_amx.h).
+/// Arithmetic is in OpMathType<T>; results are rounded once. Bfloat16 uses AMX tiles where the
+/// processor has them (causal_attention_amx.h).
 /// \source Milakov and Gimelshein 2018, arXiv:1805.02867 (the running softmax); Dao et al. 2022,
 ///         arXiv:2205.14135 (tiles, and the backward pass from lse)
 namespace evenkeel::kernels::cpu {
@@ -33,20 +33,20 @@ struct HeadRows {
   std::int64_t stride = 0;
 };
 
-/// A key head and the query heads that read it, one after another.
+/// A key head and the query heads that read it (grouped-query attention).
 template <typename T>
 struct AttentionHead {
   HeadRows<const T> q, k, v;  // q, y: of the first query head
   HeadRows<T> y;
   OpMathType<T>* lse = nullptr;  // [heads, queries]
   const std::int32_t* document_starts =
-      nullptr;  // [queries], never falling: where documents begin, or null
+      nullptr;  // [queries], non-decreasing: the first visible key; null: 0
   std::int64_t heads = 1;
-  std::int64_t q_head = 0, y_head = 0;  // from one to the next
-  OpMathType<T>* largest = nullptr;     // [heads], or null: raised to the largest of all cap(s)
+  std::int64_t q_head = 0, y_head = 0;  // stride between heads, in values
+  OpMathType<T>* largest = nullptr;     // [heads], or null: becomes max(itself, all cap(s))
 };
 
-/// The gradient of the same.
+/// The tensors of the backward pass, with fields as in AttentionHead.
 template <typename T>
 struct AttentionGradient {
   HeadRows<const T> q, k, v, y, dy;
@@ -57,8 +57,8 @@ struct AttentionGradient {
   std::int64_t q_head = 0, y_head = 0, dy_head = 0, dq_head = 0;
 };
 
-/// Values of scratch that causal_attention() and causal_attention_backward() need; it begins at a
-/// multiple of 64 bytes.
+/// The size of `scratch` for causal_attention() and causal_attention_backward(), in values.
+/// `scratch` is aligned to 64 bytes.
 template <typename T>
 std::int64_t causal_attention_scratch(const AttentionSizes& sizes);
 template <typename T>
@@ -68,7 +68,8 @@ template <typename T>
 void causal_attention(const AttentionSizes& sizes, const AttentionHead<T>& head,
                       OpMathType<T>* scratch);
 
-/// Sums over the queries of a key in one order, whatever the number of threads.
+/// The gradients of a key and a value are summed over the queries in a fixed order, for any number
+/// of threads.
 template <typename T>
 void causal_attention_backward(const AttentionSizes& sizes, const AttentionGradient<T>& head,
                                OpMathType<T>* scratch);

@@ -12,18 +12,18 @@
 #include "evenkeel/kernels/cpu/common/register_tile.h"
 #include "evenkeel/kernels/cpu/portable/causal_attention.h"
 
-// A test sets EK_VECTOR_BYTES: then any processor runs the version for such vectors, which the
-// compiler makes of shorter ones.
+// Tests set EK_VECTOR_BYTES to run the version for these vectors on any processor; the compiler
+// splits vectors that are longer than the registers.
 #if defined(__x86_64__) && !defined(EK_VECTOR_BYTES)
 #define EK_FOR(ARCHITECTURE) __attribute__((target("arch=" ARCHITECTURE)))
 #else
 #define EK_FOR(ARCHITECTURE)
 #endif
 
-/// What both directions of causal_attention() share; for their files only.
+/// Functions of the forward and backward pass of causal_attention(); for their files only.
 namespace evenkeel::kernels::cpu {
 
-// No vector has more values, and no tile more rows: buffers are padded by so many.
+// The most values of a vector and rows of a tile: the padding of buffers.
 inline constexpr std::int64_t kPad = 32;
 
 constexpr std::int64_t padded(std::int64_t count) {
@@ -43,7 +43,7 @@ struct TileShape {
 struct QueryBlock {
   std::int64_t head = 0, first = 0, rows = 0;
 
-  /// The keys that rows [0, end) of the block see, all rows together; `end` may lie past the block.
+  /// The keys that are visible to any of the rows [0, end); `end` may exceed the rows of the block.
   [[gnu::always_inline]] std::int64_t visible_to(std::int64_t past_length, std::int64_t end) const {
     return past_length + first + std::min(end, rows);
   }
@@ -54,8 +54,8 @@ struct KeyBlock {
   std::int64_t first = 0, count = 0;
 };
 
-/// Positions side by side in panels of kPanel: panel[d][j] is value d of position j. The last
-/// panel ends in zeros.
+/// Transposes positions into panels of kPanel: panel[d][j] is value d of position j. The last
+/// panel is padded with zeros.
 template <int kPanel, typename T, typename F>
 [[gnu::always_inline]] inline void pack_panels(const HeadRows<const T>& rows, std::int64_t count,
                                                std::int64_t width, F* panels) {
@@ -85,7 +85,7 @@ template <typename T, typename F>
   }
 }
 
-/// Zeros in row[0, count), but for `own`.
+/// Sets row[0, count) to zero, except the range `own`.
 template <typename F>
 [[gnu::always_inline]] inline void clear_outside(F* row, const Range& own, std::int64_t count) {
   const auto begin = own.is_empty() ? count : own.begin;
@@ -114,7 +114,7 @@ template <typename F>
   for (std::int64_t j = 0; j < count; ++j) row[j] = softcap * tanh_of(row[j] * inverse);
 }
 
-/// Whether values of T go through the tiles of AMX.
+/// True if values of type T use AMX tiles.
 template <typename T>
 bool uses_amx() {
 #if defined(EK_VECTOR_BYTES)
@@ -124,10 +124,10 @@ bool uses_amx() {
 #endif
 }
 
-/// Bytes of the vectors of this processor.
+/// The vector size of this processor, in bytes.
 int vector_bytes();
 
-/// A pass, compiled for each processor: target_clones cannot choose the width of a vector type.
+/// A pass, compiled for each vector size, because target_clones cannot change a vector type.
 /// \tparam Pass  has run<kBytes>(sizes, head, scratch), always inlined
 template <typename Pass, typename Head, typename F>
 struct IsaVersions {
@@ -143,7 +143,7 @@ struct IsaVersions {
     Pass::template run<16>(sizes, head, scratch);
   }
 
-  /// The one for this processor.
+  /// The version for this processor.
   static void run(const AttentionSizes& sizes, const Head& head, F* scratch) {
     const int bytes = vector_bytes();
     if (bytes == 64) return v4(sizes, head, scratch);

@@ -8,10 +8,10 @@
 #include "evenkeel/kernels/cpu/portable/causal_attention_softmax.h"
 
 /// Attention of a single query, as in decoding; for the files of causal_attention() only. Each key
-/// and value is read once, so nothing is packed, and memory decides how long it takes.
+/// and value is read once, so packing would not pay; the time is that of the memory traffic.
 namespace evenkeel::kernels::cpu {
 
-inline constexpr std::int64_t kKeysAtOnce = 512;  // whose scores are held
+inline constexpr std::int64_t kKeysAtOnce = 512;  // block size: scores that are stored at once
 
 inline std::int64_t decode_scratch(const AttentionSizes& sizes) {
   return 2 * padded(sizes.width) + kKeysAtOnce + kPad;

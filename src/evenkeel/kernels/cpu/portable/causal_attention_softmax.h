@@ -99,7 +99,7 @@ template <typename F>
   for (std::int64_t j = 0; j < count; ++j) row[j] *= factor;
 }
 
-/// What is left once all keys were seen: y, the logarithm of the sum, and the largest score.
+/// Stores the results of a query after the last key: y, lse, and the largest score.
 template <typename T, typename F>
 [[gnu::always_inline]] inline void finish_row(const AttentionSizes& sizes,
                                               const AttentionHead<T>& head, std::int64_t h,

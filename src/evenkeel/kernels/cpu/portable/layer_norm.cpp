@@ -25,7 +25,7 @@ template <typename F, typename T>
   }
 }
 
-/// What a row of the backward pass has for all its values.
+/// The statistics of a row in the backward pass.
 struct RowOf {
   double mean, rstd, mean_g, slope;  // slope: mean(g * x_hat)
 };

@@ -24,7 +24,7 @@ template <typename T>
 RowMoments layer_norm_row(const T* x, const OpMathType<T>* gain, const OpMathType<T>* bias, T* y,
                           std::int64_t width, double epsilon);
 
-/// Rows of the backward pass, one behind the other.
+/// Rows of the backward pass, contiguous in memory.
 template <typename T>
 struct LayerNormGradient {
   const T* dy;                // [rows, width]

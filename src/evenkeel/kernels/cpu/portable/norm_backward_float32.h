@@ -9,12 +9,12 @@
 #include "evenkeel/kernels/cpu/common/row_common.h"
 #include "evenkeel/kernels/cpu/common/vec16.h"
 
-/// The backward pass of a row's norm in float32, at twice the rate of double: the conditions
-/// for that. In dx = rstd * (g - mean(g) - x_hat * mean(g * x_hat)), g = dy * gain, nearly
-/// all can cancel; where enough of g's length is left, and nothing leaves the range of float32,
-/// some units in the last place of g are some in that of the row's largest dx
-/// (docs/decisions/0013). Not asked is what gains and biases get, dy * x_hat and dy, which has no
-/// such differences. For functions under EK_CLONES, hence always inlined.
+/// The backward pass of a row's norm in float32, which is twice as fast as in double, and the
+/// condition for it. In dx = rstd * (g - mean(g) - x_hat * mean(g * x_hat)) with g = dy * gain, the
+/// projections can cancel nearly all of g. Float32 is used if at least half of g's length is left
+/// and no value leaves the range of float32. The error is then a few units in the last place of the
+/// row's largest dx (docs/decisions/0013). Gradients of gains and biases (dy * x_hat and dy) have
+/// no cancellation, so they need no condition. Callers are under EK_CLONES, hence always inlined.
 namespace evenkeel::kernels::cpu {
 
 /// A row's x_hat = x * rstd in float32.
@@ -23,7 +23,7 @@ struct ScaledRow {
 };
 /// A row's x_hat = (x - mean) * rstd in float32.
 struct CentredRow {
-  float mean, rest;  // rest: what was rounded off the mean
+  float mean, rest;  // rest: rounding error of the mean
   float rstd;
 };
 inline ScaledRow scaled_by(double rstd) {
@@ -66,7 +66,7 @@ struct GradientSums {
   }
 }
 
-/// What gradient_sums() sums.
+/// The partial sums of gradient_sums().
 struct Float32Sums {
   Vec16<float> g, slope, squares;
 
@@ -89,8 +89,8 @@ struct Float32Sums {
 
 /// \tparam Dy, X   float or Bf16
 /// \tparam Row     ScaledRow or CentredRow
-/// \tparam kPrefetch  prefetches the next rows; heads lie close together, and their g on the
-///                 stack
+/// \tparam kPrefetch  prefetches the next rows; not for heads, which are contiguous and have g on
+///                    the stack
 template <bool kPrefetch, typename Dy, typename X, typename Row>
 [[gnu::always_inline]] inline GradientSums gradient_sums(const Dy* dy, const float* gain,
                                                          const X* x, const Row& row,
@@ -108,7 +108,7 @@ template <bool kPrefetch, typename Dy, typename X, typename Row>
       }
       these.add(dy + i, gain + i, x + i, row);
     }
-    if (i < end) {  // zeros behind the last
+    if (i < end) {  // zeros after the last term
       Dy last_dy[kLanes] = {};
       float last_gain[kLanes] = {};
       X last_x[kLanes] = {};
@@ -124,7 +124,7 @@ template <bool kPrefetch, typename Dy, typename X, typename Row>
   return sums;
 }
 
-/// What is taken off g, squared and summed, times width.
+/// width * |g - dx / rstd|^2: the squared length of what the projections remove from g.
 inline double removed_squares(const ScaledRow& /*row*/, const GradientSums& sums) {
   return sums.slope * sums.slope;
 }
@@ -132,22 +132,23 @@ inline double removed_squares(const CentredRow& /*row*/, const GradientSums& sum
   return sums.slope * sums.slope + sums.g * sums.g;
 }
 
-/// Whether a row may be in float32.
+/// True if the backward pass of the row may use float32.
 template <typename Row>
 bool is_safe_in_float32(const Row& row, const GradientSums& sums, double rstd, std::int64_t width) {
   const auto features = static_cast<double>(width);
-  const double size = std::sqrt(sums.squares / features);  // of a g
-  // Where all products with an x_hat below the normal numbers vanish, so does the slope.
+  const double size = std::sqrt(sums.squares / features);  // rms of g
+  // The slope is 0 if all products g * x_hat underflow; fits_float32() refuses 0.
   return fits_float32(rstd) && fits_float32(size) && fits_float32(size * rstd) &&
          fits_float32(std::abs(sums.slope) / size) &&
          sums.squares - removed_squares(row, sums) / features >= sums.squares / 4;
 }
 
-/// A row's mean(g) and mean(g * x_hat) in float32; false, and nothing, where it must be in double.
+/// A row's mean(g) and mean(g * x_hat) in float32.
 struct GradientMeans {
   float g, slope;
 };
-/// \tparam kPrefetch, Dy, X, Row  as of gradient_sums()
+/// \tparam kPrefetch, Dy, X, Row  as for gradient_sums()
+/// \return false, with `means` unchanged, if the row must use double
 template <bool kPrefetch, typename Dy, typename X, typename Row>
 [[gnu::always_inline]] inline bool means_in_float(const Dy* dy, const float* gain, const X* x,
                                                   const Row& row, double rstd, std::int64_t width,
@@ -159,8 +160,8 @@ template <bool kPrefetch, typename Dy, typename X, typename Row>
   return true;
 }
 
-/// The same of kRows rows from `first` on of a norm's backward `args`; false where one of them
-/// must be in double.
+/// means_in_float() of the kRows rows from `first` on.
+/// \return false if one of them must use double
 template <int kRows, typename Gradient, typename Row>
 [[gnu::always_inline]] inline bool means_of_rows(const Gradient& args, std::int64_t first,
                                                  std::int64_t width, const Row (&row_params)[kRows],

@@ -65,10 +65,10 @@ EK_CLONES double add_rms_norm_row(const T* __restrict residual, const T* __restr
 namespace {
 
 /// One row, in double.
-/// \param beside  index -> gradient of x from the residual connection
-template <typename T, typename Beside>
+/// \param skip_gradient  index -> gradient of x from the residual connection
+template <typename T, typename SkipGradient>
 [[gnu::always_inline]] inline void backward(const RmsNormGradient<T>& args, std::int64_t row,
-                                            std::int64_t width, const Beside& beside) {
+                                            std::int64_t width, const SkipGradient& skip_gradient) {
   const T* __restrict const dy = args.dy + row * width;
   const T* __restrict const x = args.x + row * width;
   const OpMathType<T>* __restrict const gain = args.gain;
@@ -83,7 +83,7 @@ template <typename T, typename Beside>
     const double upstream = load(dy + i);
     const double g = upstream * load(gain + i);
     const double x_hat = load(x + i) * rstd;
-    const double total = beside(row * width + i) + rstd * (g - x_hat * mean);
+    const double total = skip_gradient(row * width + i) + rstd * (g - x_hat * mean);
     dgain[i] += upstream * x_hat;
     store(dx + i, total);
   }
@@ -91,10 +91,10 @@ template <typename T, typename Beside>
 
 /// kRows rows from `first` on in float32, in one pass over the gradient of the gain; false where
 /// one of them must be in double.
-template <int kRows, typename T, typename Beside>
+template <int kRows, typename T, typename SkipGradient>
 [[gnu::always_inline]] inline bool backward_in_float(const RmsNormGradient<T>& args,
                                                      std::int64_t first, std::int64_t width,
-                                                     const Beside& beside) {
+                                                     const SkipGradient& skip_gradient) {
   ScaledRow row_params[kRows];
   GradientMeans means[kRows];
   for (int r = 0; r < kRows; ++r) row_params[r] = scaled_by(args.rstd[first + r]);
@@ -115,29 +115,30 @@ template <int kRows, typename T, typename Beside>
       normalize(row_params[r], x_hat);
       gains += upstream * x_hat;
       const float through = row_params[r].rstd * (upstream * gain[i] - x_hat * means[r].slope);
-      store(dx + offset, static_cast<float>(beside(first * width + offset)) + through);
+      store(dx + offset, static_cast<float>(skip_gradient(first * width + offset)) + through);
     }
     dgain[i] += static_cast<double>(gains);
   }
   return true;
 }
 
-template <typename T, typename Beside>
+template <typename T, typename SkipGradient>
 [[gnu::always_inline]] inline void backward_of(const RmsNormGradient<T>& args, std::int64_t rows,
-                                               std::int64_t width, const Beside& beside) {
+                                               std::int64_t width,
+                                               const SkipGradient& skip_gradient) {
   for (std::int64_t row = 0; row < rows; ++row) {
     if constexpr (std::is_same_v<T, Bf16>) {
       row += rms_norm_backward_avx512(args, row, rows, width);
     } else if constexpr (std::is_same_v<T, float>) {
       constexpr int kAtOnce = 2;
-      while (row + kAtOnce <= rows && backward_in_float<kAtOnce>(args, row, width, beside))
+      while (row + kAtOnce <= rows && backward_in_float<kAtOnce>(args, row, width, skip_gradient))
         row += kAtOnce;
     }
     if (row == rows) return;
     if constexpr (!std::is_same_v<T, double>) {
-      if (backward_in_float<1>(args, row, width, beside)) continue;
+      if (backward_in_float<1>(args, row, width, skip_gradient)) continue;
     }
-    backward(args, row, width, beside);
+    backward(args, row, width, skip_gradient);
   }
 }
 

@@ -24,7 +24,7 @@ template <typename T>
 double add_rms_norm_row(const T* residual, const T* branch, const OpMathType<T>* gain, T* sum, T* y,
                         std::int64_t width, double epsilon);
 
-/// Rows of the backward pass, one behind the other.
+/// Rows of the backward pass, contiguous in memory.
 template <typename T>
 struct RmsNormGradient {
   const T* dy;    // [rows, width]

@@ -41,7 +41,7 @@ template <typename T>
   });
   const double count = denominator.is_length ? 1 : static_cast<double>(denominator.partial_width);
   const double s = squares / count, root = std::sqrt(s);
-  // Of x over c the denominator is that of x over c with e c, or e c^2 inside.
+  // norm(x / c) with epsilon e equals norm(x) with epsilon e c, or e c^2 if e is inside the root.
   const double c = denominator.absmax8 ? absmax_eighth(x, width) : 1;
   const double e = denominator.epsilon * (denominator.epsilon_at == Placement::inside ? c * c : c);
   if (denominator.epsilon_at == Placement::inside) {

@@ -29,7 +29,7 @@ template <typename T>
 
 constexpr double kMaxAngle = std::numbers::pi / 4;
 
-/// What the values of a row have in common: t = g - projection x.
+/// The scalars of a row; t = g - projection x is the tangent.
 struct Arc {
   double x_squared, projection, x_norm, tangent_norm;
   double slope;                   // min(tangent_norm / x_norm, kMaxAngle)
