@@ -32,10 +32,10 @@ FLOORS = {  # from the lowest up; a floor lists every floor that it includes, al
     "ops": ["base", "kernels", "torch"],
     "config": ["base", "norm", "toml"],
     "store": ["base"],
-    "data": ["base", "config"],
+    "data": ["base", "config", "tokenizer"],
     "report": ["base", "config", "store", "toml"],
     "nn": ["base", "memory", "norm", "ops", "config", "torch"],
-    "plan": ["config", "data", "nn", "norm", "torch"],
+    "plan": ["config", "nn", "norm", "torch"],
     "optim": ["base", "ops", "config", "nn", "torch"],
     "generate": ["base", "norm", "nn", "torch"],
     "evaluate": ["base", "data", "nn", "torch"],
@@ -46,7 +46,7 @@ FLOORS = {  # from the lowest up; a floor lists every floor that it includes, al
     "study": ["base", "config", "store", "data", "report"],
     "verify": ["base", "norm", "config", "toml", "store", "data", "nn", "optim", "train", "torch"],
     "cli": ["base", "bench", "config", "data", "evaluate", "generate", "memory", "nn", "norm", "ops", "plan",
-            "probe", "report", "store", "study", "toml", "torch", "train", "verify"],
+            "probe", "report", "store", "study", "tokenizer", "toml", "torch", "train", "verify"],
 }
 
 MAX_LINES = 350

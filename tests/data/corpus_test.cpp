@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/data/load_corpora.h"
-
 #include "data/refusal.h"
 #include "data/temporary_folder.h"
 #include "evenkeel/data/detokenize.h"
+#include "evenkeel/data/load_corpora.h"
 
 namespace evenkeel::data {
 namespace {
@@ -37,7 +36,8 @@ TEST_F(LoadCorpora, CutsValidationOffTheEndOfAFile) {
 }
 
 TEST_F(LoadCorpora, ReadsTheValidationFilesThatAreNamed) {
-  const auto texts = load_corpora({.train = {file("a.txt", "train")}, .validation = {file("b.txt", "check")}}, 4);
+  const auto texts =
+      load_corpora({.train = {file("a.txt", "train")}, .validation = {file("b.txt", "check")}}, 4);
   const auto& train = texts.train.front().corpus;
   const auto& validation = texts.validation.front().corpus;
   EXPECT_EQ(text_of(train), "train");
@@ -46,11 +46,13 @@ TEST_F(LoadCorpora, ReadsTheValidationFilesThatAreNamed) {
 
 TEST_F(LoadCorpora, MixesABuiltinAndFiles) {
   const auto a = file("a.txt", "a text");
-  EXPECT_EQ(
-      text_of(load_corpora({.train = {"builtin:sentences"}, .validation = {a}}, 4).validation.front().corpus),
-      "a text");
+  EXPECT_EQ(text_of(load_corpora({.train = {"builtin:sentences"}, .validation = {a}}, 4)
+                        .validation.front()
+                        .corpus),
+            "a text");
   EXPECT_TRUE(load_corpora({.train = {a}, .validation = {"builtin:sentences"}}, 4)
-                  .validation.front().corpus.has_known_entropy);
+                  .validation.front()
+                  .corpus.has_known_entropy);
 }
 
 TEST_F(LoadCorpora, SetsDocumentsBetweenEndsOfText) {

@@ -17,7 +17,8 @@ TEST(DisplayText, LeavesValidTextAsItIs) {
 // The examples of the Unicode Standard, table 3-8, and truncated characters.
 TEST(DisplayText, ReplacesEachMaximalPartOfABrokenCharacter) {
   EXPECT_EQ(display_text("\x61\xf1\x80\x80\xe1\x80\xc2\x62\x80\x63\x80\xbf\x64"),
-            "a" + kReplaced + kReplaced + kReplaced + "b" + kReplaced + "c" + kReplaced + kReplaced + "d");
+            "a" + kReplaced + kReplaced + kReplaced + "b" + kReplaced + "c" + kReplaced +
+                kReplaced + "d");
   EXPECT_EQ(display_text("\xc0\xaf"), kReplaced + kReplaced);
   EXPECT_EQ(display_text("\xed\xa0\x80"), kReplaced + kReplaced + kReplaced);
   EXPECT_EQ(display_text("x\xe6\xbc"), "x" + kReplaced);

@@ -20,8 +20,8 @@ class TokenCorpus : public TemporaryFolder {
 
 TEST_F(TokenCorpus, IsSplitAtTheLastEndOfTextBeforeTheCut) {
   const auto a = ids_file("a.bin", {5, 6, 99, 7, 8, 99, 1, 2, 3, 4});
-  const auto corpora = load_corpora(
-      {.train = {a}, .validation_fraction = 0.3, .end_of_text = "99"}, 2, 100);
+  const auto corpora =
+      load_corpora({.train = {a}, .validation_fraction = 0.3, .end_of_text = "99"}, 2, 100);
   const auto& train = corpora.train.front().corpus;
   const auto& validation = corpora.validation.front().corpus;
   EXPECT_EQ(train.tokens.range(0, 6), (Ids{5, 6, 99, 7, 8, 99}));
@@ -35,7 +35,8 @@ TEST_F(TokenCorpus, OfAFolderIsTheFilesInTheOrderOfTheirNames) {
   ids_file("b.bin", {3, 4});
   ids_file("a.bin", {1, 2});
   const auto folder = std::filesystem::path(file("note.md", "no tokens")).parent_path().string();
-  const auto corpus = load_corpora({.train = {folder}, .validation = {folder}}, 2, 300).train.front().corpus;
+  const auto corpus =
+      load_corpora({.train = {folder}, .validation = {folder}}, 2, 300).train.front().corpus;
   EXPECT_EQ(corpus.tokens.range(0, 4), (Ids{1, 2, 3, 4}));
   EXPECT_EQ(corpus.tokens.files().size(), 2U);
 }
@@ -82,7 +83,8 @@ TEST_F(TokenCorpus, RefusesToMaskDocumentsWithoutAnEndOfText) {
 
 TEST_F(TokenCorpus, IsASourceOfAMixture) {
   const auto a = ids_file("a.bin", {1, 2, 3, 4, 5, 6}), b = file("b.txt", "a text of its own");
-  const auto corpora = load_corpora({.train = {a, b}, .weights = {3, 1}, .validation_fraction = 0.5}, 2);
+  const auto corpora =
+      load_corpora({.train = {a, b}, .weights = {3, 1}, .validation_fraction = 0.5}, 2);
   ASSERT_EQ(corpora.train.size(), 2U);
   EXPECT_EQ(corpora.train[0].share, 0.75);
   EXPECT_EQ(corpora.train[1].name, b);

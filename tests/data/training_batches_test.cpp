@@ -41,8 +41,10 @@ TEST(TrainingBatches, OfOneSourceAreItsWindows) {
 // For each n: the counts sum to n, each is n * share up to the number of sources, and from n to
 // n + 1 exactly one of them grows, by one.
 TEST(TrainingBatches, HoldTheSharesOfAMixtureAtEveryStep) {
-  for (const std::vector<double>& shares :
-       {std::vector{0.7, 0.3}, {0.5, 0.25, 0.25}, {1.0 / 3, 1.0 / 3, 1.0 / 3}, {0.001, 0.009, 0.99}}) {
+  for (const std::vector<double>& shares : {std::vector{0.7, 0.3},
+                                            {0.5, 0.25, 0.25},
+                                            {1.0 / 3, 1.0 / 3, 1.0 / 3},
+                                            {0.001, 0.009, 0.99}}) {
     const auto sources = mixture(shares);
     const TrainingBatches batches(sources, kContext, 7, "shuffled");
     auto before = batches.counts(0);

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/data/shard_check.h"
 #include "evenkeel/data/text_reader.h"
 #include "evenkeel/data/token_file.h"
 #include "evenkeel/data/token_writer.h"

@@ -3,8 +3,8 @@
 
 #include <functional>
 
-#include "evenkeel/store/checkpoint_save.h"
 #include "evenkeel/base/digest.h"
+#include "evenkeel/store/checkpoint_save.h"
 #include "evenkeel/store/json_text.h"
 #include "evenkeel/store/lock.h"
 #include "evenkeel/store/manifest.h"

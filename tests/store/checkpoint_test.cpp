@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
-#include "evenkeel/store/checkpoint_save.h"
 #include "evenkeel/base/digest.h"
+#include "evenkeel/store/checkpoint_save.h"
 #include "evenkeel/store/lock.h"
 #include "store/faulty_system_calls.h"
 #include "store/support.h"

@@ -43,7 +43,8 @@ StepResult time_steps(const config::Sources& sources, const std::vector<std::str
   const auto config = config::resolve(first);
   StepResult result;
   result.machine = train::configure_machine(config.train);
-  const auto corpora = data::load_corpora(config.data, config.model.context, config.model.vocabulary);
+  const auto corpora =
+      data::load_corpora(config.data, config.model.context, config.model.vocabulary);
   result.tokens = config.train.batch * config.model.context;
 
   std::vector<ActiveRun> running;
@@ -59,7 +60,8 @@ StepResult time_steps(const config::Sources& sources, const std::vector<std::str
   result.gemm_rate = std::max(result.gemm_rate, best_gemm_rate(gemms));
 
   for (std::size_t i = 0; i < arms.size(); ++i) {
-    const auto plan = plan::plan_of(running[i].config, result.machine, corpora.encoding->vocabulary());
+    const auto plan =
+        plan::plan_of(running[i].config, result.machine, corpora.encoding->vocabulary());
     StepArm arm{.scheme = schemes[i], .timing = timings[i]};
     arm.flops = plan.flops_per_token * static_cast<double>(result.tokens);
     arm.against_first = ratio(timings[i], timings.front());

@@ -15,7 +15,8 @@ std::size_t GeneratedText::waiting_size() const {
   std::size_t longest = 0;
   for (const auto& stop : stops_) {
     for (auto size = std::min(stop.size() - 1, pending_.size()); size > longest; --size) {
-      if (std::string_view(stop).starts_with(std::string_view(pending_).substr(pending_.size() - size))) {
+      if (std::string_view(stop).starts_with(
+              std::string_view(pending_).substr(pending_.size() - size))) {
         longest = size;
       }
     }

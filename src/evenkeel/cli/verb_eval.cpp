@@ -39,7 +39,7 @@ struct EvalOptions {
 struct Evaluations {
   evaluate::Evaluation validation;  // of a mixture: the mean over sources, weighted by share
   std::vector<std::pair<std::string, evaluate::Evaluation>> sources;  // of a mixture
-  std::optional<evaluate::Evaluation> ood;  // of data.ood
+  std::optional<evaluate::Evaluation> ood;                            // of data.ood
 };
 
 /// Prints "loss         2.3456 nats per token".

@@ -2,19 +2,16 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
-#include <array>
-#include <cerrno>
-#include <iostream>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include "evenkeel/base/print.h"
 #include "evenkeel/base/utf8.h"
 #include "evenkeel/cli/generated_text.h"
+#include "evenkeel/cli/standard_input.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/data/display_text.h"
 #include "evenkeel/data/text_encoding.h"
@@ -57,36 +54,16 @@ void generate_check(const GenerateOptions& options) {
   }
 }
 
-/// All of standard input.
-/// \throws Error (data) for more than 16 MiB
-std::string standard_input() {
-  constexpr std::size_t kMaxBytes = std::size_t{16} << 20;
-  std::string content;
-  std::array<char, 1 << 16> buffer{};
-  while (std::cin.read(buffer.data(), buffer.size()) || std::cin.gcount() > 0) {
-    content.append(buffer.data(), static_cast<std::size_t>(std::cin.gcount()));
-    if (content.size() <= kMaxBytes) continue;
-    throw Error(Exit::data, text("standard input: a prompt must have at most ", kMaxBytes,
-                                 " bytes, but has more; shorten it, or set --prompt"));
-  }
-  return content;
-}
-
 /// The text of --prompt, or of standard input if it is no terminal.
 /// \throws Error (data) if it is no UTF-8; (io) if standard input cannot be read
 std::string prompt_of(const GenerateOptions& options) {
   std::string prompt = options.prompt.value_or("");
   if (!options.prompt && ::isatty(STDIN_FILENO) == 0) {
-    errno = 0;
-    prompt = standard_input();
-    if (errno != 0) {
-      throw Error(Exit::io, text("standard input: cannot be read as a prompt: ",
-                                 std::generic_category().message(errno)));
-    }
+    prompt = standard_input("a prompt");
     while (!prompt.empty() && prompt.back() == '\n') prompt.pop_back();
   }
   if (const auto bad = first_invalid_utf8(prompt)) {
-    throw Error(Exit::data, text("the prompt must be UTF-8, but byte ", *bad, " is not; convert it"));
+    throw Error(Exit::data, text("--prompt must be UTF-8, but byte ", *bad, " is not; convert it"));
   }
   return prompt;
 }
@@ -105,7 +82,9 @@ std::vector<std::int64_t> prompt_tokens(const std::string& prompt,
 void check_has_text(const train::TrainedModel& loaded) {
   const auto& encoding = *loaded.encoding;
   if (!encoding.is_bytes() || loaded.shape.vocabulary == encoding.vocabulary()) return;
-  if (loaded.config.data.format == "auto" && !data::are_token_files(loaded.config.data.train, loaded.config.data)) return;
+  if (loaded.config.data.format == "auto" &&
+      !data::are_token_files(loaded.config.data.train, loaded.config.data))
+    return;
   throw Error(Exit::usage,
               "the model was trained on token files, and its tokenizer is unknown; set "
               "--set data.tokenizer=tokenizer.json");
@@ -163,10 +142,10 @@ Exit run_generate(const GenerateOptions& options) {
 }  // namespace
 
 /// `generate` continues a prompt with the model of --run, and writes each text to standard output
-/// while it grows. Bytes that are no UTF-8 and control characters are U+FFFD, unless --raw. Sequence i of --count draws
-/// from the random stream (--seed, i), so that a larger --count repeats the first texts. Exit
-/// codes: 64 an option is out of its range; 76 logits are not finite; 77 no valid checkpoint; 78 a
-/// setting differs from that of the training.
+/// while it grows. Bytes that are no UTF-8 and control characters are U+FFFD, unless --raw.
+/// Sequence i of --count draws from the random stream (--seed, i), so that a larger --count repeats
+/// the first texts. Exit codes: 64 an option is out of its range; 76 logits are not finite; 77 no
+/// valid checkpoint; 78 a setting differs from that of the training.
 Verb add_generate(const Command& program) {
   const auto options = std::make_shared<GenerateOptions>();
   const auto command = program.add_subcommand("generate", verb_summary("generate"));
@@ -187,7 +166,8 @@ Verb add_generate(const Command& program) {
   command.add_option("--stop", options->stops, "text that ends the output; repeatable")
       .type_name("TEXT")
       .repeated();
-  command.add_flag("--raw", options->raw, "write the bytes of the tokens, also if they are no UTF-8");
+  command.add_flag("--raw", options->raw,
+                   "write the bytes of the tokens, also if they are no UTF-8");
   command.add_flag("--no-cache", options->no_cache,
                    "compute the whole text for every token, without a cache");
   command.footer(kGenerateExamples);

@@ -8,6 +8,7 @@
 #include "evenkeel/base/number.h"
 #include "evenkeel/base/print.h"
 #include "evenkeel/base/system_memory.h"
+#include "evenkeel/cli/plan_text.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/config/config.h"
 #include "evenkeel/data/text_encoding.h"
@@ -23,6 +24,7 @@ constexpr const char* kPlanExamples = R"(Examples:
   evenkeel plan                                         the default run
   evenkeel plan --preset 151m --set train.batch=1       one sequence a step
   evenkeel plan --run runs/x-1 --set train.batch=64     a run, with larger steps
+  evenkeel plan --set data.train=book.txt --tokens-per-second 20000
   evenkeel plan --preset 7b --json)";
 
 /// The plan of a configuration on this machine.
@@ -30,7 +32,13 @@ struct PlanReport {
   config::Config config;
   std::string machine;  // one line, from Machine::description
   plan::Plan plan;
+  TextPlan text;
   double available = 0;  // free memory now, bytes; 0: unknown
+};
+
+struct PlanOptions {
+  CommonOptions common;
+  std::optional<double> tokens_per_second;  // --tokens-per-second
 };
 
 /// A number with three significant digits: "1.23e+18".
@@ -42,12 +50,19 @@ std::string scientific(double value) {
 
 /// The plan of the configuration of --run and the options.
 /// \throws Error (usage), SchemeError for an invalid configuration
-PlanReport plan_report(const CommonOptions& common) {
+PlanReport plan_report(const PlanOptions& options) {
+  const auto& common = options.common;
   PlanReport report{.config = config::resolve(common.sources_with_run())};
   const auto machine = train::configure_machine(report.config.train);
   report.machine = machine.description;
   report.plan = plan::plan_of(report.config, machine, data::vocabulary_of(report.config.data));
   report.available = available_bytes();
+  report.text.sources = data::text_sizes(report.config.data, report.config.model.vocabulary);
+  report.text.run_tokens = report.plan.tokens;
+  report.text.tokens_per_second = options.tokens_per_second;
+  if (!options.tokens_per_second && common.run) {
+    report.text.tokens_per_second = measured_speed(*common.run);
+  }
   return report;
 }
 
@@ -102,8 +117,9 @@ void plan_print(const PlanReport& report) {
        "logits of a chunk, gradients of the head and of one block");
   line("  program", bytes_text(memory.program));
   line("  total", bytes_text(memory.total()));
+  if (report.available > 0) line("  available", bytes_text(report.available));
+  print_text_plan(report.text);
   if (report.available <= 0) return;
-  line("  available", bytes_text(report.available));
   print("\n%s\n", fit_verdict(report).c_str());
 }
 
@@ -111,35 +127,38 @@ void plan_print(const PlanReport& report) {
 nlohmann::ordered_json plan_as_json(const PlanReport& report) {
   const auto& plan = report.plan;
   const auto& memory = plan.memory;
-  return {{"preset", report.config.preset},
-          {"scheme", report.config.scheme.name},
-          {"parameters", plan.counts.total},
-          {"parameters_without_embedding", plan.counts.without_embedding()},
-          {"norm_parameters", plan.counts.norms},
-          {"active_parameters", plan.active_parameters},
-          {"flops_per_token", plan.flops_per_token},
-          {"norm_flops_per_token", plan.norm_flops_per_token},
-          {"steps", plan.steps},
-          {"tokens", plan.tokens},
-          {"micro_batch", plan.micro_batch_size},
-          {"memory_bytes",
-           {{"weights", memory.weights},
-            {"gradients", memory.gradients},
-            {"moments", memory.moments},
-            {"activations", memory.activations},
-            {"passing", memory.temporary},
-            {"program", memory.program},
-            {"total", memory.total()}}},
-          {"available_bytes", report.available},
-          {"fits", report.available <= 0 || memory.total() <= report.available}};
+  nlohmann::ordered_json out = {
+      {"preset", report.config.preset},
+      {"scheme", report.config.scheme.name},
+      {"parameters", plan.counts.total},
+      {"parameters_without_embedding", plan.counts.without_embedding()},
+      {"norm_parameters", plan.counts.norms},
+      {"active_parameters", plan.active_parameters},
+      {"flops_per_token", plan.flops_per_token},
+      {"norm_flops_per_token", plan.norm_flops_per_token},
+      {"steps", plan.steps},
+      {"tokens", plan.tokens},
+      {"micro_batch", plan.micro_batch_size},
+      {"memory_bytes",
+       {{"weights", memory.weights},
+        {"gradients", memory.gradients},
+        {"moments", memory.moments},
+        {"activations", memory.activations},
+        {"passing", memory.temporary},
+        {"program", memory.program},
+        {"total", memory.total()}}},
+      {"available_bytes", report.available},
+      {"fits", report.available <= 0 || memory.total() <= report.available}};
+  add_text_plan(report.text, out);
+  return out;
 }
 
 /// Prints the plan as text or as JSON.
 /// \return Exit::success, also for a run that does not fit
-Exit run_plan(const CommonOptions& common) {
-  check_device(common);
-  const auto report = plan_report(common);
-  if (common.json) {
+Exit run_plan(const PlanOptions& options) {
+  check_device(options.common);
+  const auto report = plan_report(options);
+  if (options.common.json) {
     print_json(plan_as_json(report));
   } else {
     plan_print(report);
@@ -149,19 +168,22 @@ Exit run_plan(const CommonOptions& common) {
 
 }  // namespace
 
-/// `plan` prints parameters, FLOPs and memory of a run without starting it. FLOPs are those of
+/// `plan` prints parameters, FLOPs and memory of a run without starting it, and the size of its
+/// text: tokens, documents, epochs. FLOPs are those of
 /// forward and backward, a multiply-add counts as 2 (nn::flops_per_token()), attention is causal.
 /// Memory is the estimate of plan::footprint_of() in bytes, compared with the memory that is free
-/// now. Exit code: 0, also where the run does not fit.
+/// now. Exit codes: 0, also where the run does not fit; 65 a text is missing or damaged.
 Verb add_plan(const Command& program) {
-  const auto common = std::make_shared<CommonOptions>();
+  const auto options = std::make_shared<PlanOptions>();
   const auto command = program.add_subcommand("plan", verb_summary("plan"));
-  add_config_options(command, *common);
-  add_run(command, *common);
-  add_device(command, *common);
-  add_json(command, *common);
+  add_config_options(command, options->common);
+  add_run(command, options->common, "run folder; also gives the measured speed");
+  add_device(command, options->common);
+  add_json(command, options->common);
+  command.add_option("--tokens-per-second", options->tokens_per_second,
+                     "speed of the training, for the time of the run");
   command.footer(kPlanExamples);
-  return {command, [common] { return run_plan(*common); }};
+  return {command, [options] { return run_plan(*options); }};
 }
 
 }  // namespace evenkeel::cli

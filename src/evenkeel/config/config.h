@@ -44,15 +44,15 @@ struct Data {
   std::vector<std::string> validation = {"auto"};
   std::vector<std::string> ood;  // out-of-distribution text for a second validation loss
   double validation_fraction = 0.1;
-  bool mask_documents = false;         // attention is restricted to one document
-  std::string tokenizer = "bytes";     // "bytes", or the path of a tokenizer
-  bool special_in_text = true;         // special tokens in a text become their ids
-  std::string end_of_text = "auto";    // "auto", a token, or a token id
-  std::optional<bool> begin;           // a text begins with end-of-text; nullopt: "auto"
-  std::string format = "auto";         // "auto", "text", "jsonl", "json", "parquet", or of token files
-  std::string text_key = "text";       // the JSON key or parquet column of a document's text
-  std::string token_type = "auto";     // of ids in token files without a header
-  std::string order = "shuffled";      // of the training windows: "shuffled", "olmo", "file"
+  bool mask_documents = false;       // attention is restricted to one document
+  std::string tokenizer = "bytes";   // "bytes", or the path of a tokenizer
+  bool special_in_text = true;       // special tokens in a text become their ids
+  std::string end_of_text = "auto";  // "auto", a token, or a token id
+  std::optional<bool> begin;         // a text begins with end-of-text; nullopt: "auto"
+  std::string format = "auto";      // "auto", "text", "jsonl", "json", "parquet", or of token files
+  std::string text_key = "text";    // the JSON key or parquet column of a document's text
+  std::string token_type = "auto";  // of ids in token files without a header
+  std::string order = "shuffled";   // of the training windows: "shuffled", "olmo", "file"
 };
 
 /// [train]: the length of a run, and the computation of a step.

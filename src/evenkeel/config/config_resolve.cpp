@@ -31,9 +31,10 @@ std::int64_t known_vocabulary(const Config& config) {
 /// Refuses keys of [data] that have no effect together.
 void check_data(const Data& data) {
   if (data.tokenizer == "bytes" && !data.special_in_text) {
-    throw Error(Exit::usage,
-                "data.special_in_text has no effect where data.tokenizer is \"bytes\", which has no "
-                "special tokens in a text; leave it out");
+    throw Error(
+        Exit::usage,
+        "data.special_in_text has no effect where data.tokenizer is \"bytes\", which has no "
+        "special tokens in a text; leave it out");
   }
   if (data.order == "olmo" && !data.weights.empty()) {
     throw Error(Exit::usage,

@@ -55,7 +55,9 @@ class SectionBuilder {
         [=](TableReader& table, std::int64_t value) {
           return table.integer_or(word, key, value, range);
         },
-        [word](std::int64_t value) { return value == 0 ? in_quotes(word) : std::to_string(value); });
+        [word](std::int64_t value) {
+          return value == 0 ? in_quotes(word) : std::to_string(value);
+        });
   }
   void number(std::string_view key, double Fields::* field, const NumberRange& range) {
     add(
@@ -101,7 +103,8 @@ class SectionBuilder {
         },
         [](const std::vector<std::string>& value) { return keys_list_text(value); });
   }
-  void integers(std::string_view key, std::vector<std::int64_t> Fields::* field, IntegerRange range) {
+  void integers(std::string_view key, std::vector<std::int64_t> Fields::* field,
+                IntegerRange range) {
     add(
         key, field,
         [key, range](TableReader& table, const std::vector<std::int64_t>& value) {

@@ -14,7 +14,7 @@ inline constexpr std::string_view kBuiltin = "builtin:";
 struct Builtin {
   const char* name;
   BuiltinCorpora (*generate)();
-  Corpus (*generate_validation)();          // cheaper without the training text
+  Corpus (*generate_validation)();  // cheaper without the training text
 };
 
 /// The builtin text in the list, or nullptr if the list has files.

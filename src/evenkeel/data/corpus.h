@@ -33,17 +33,17 @@ TokenLengths byte_token_lengths();
 /// tokenizes, it is also the first token (data.begin).
 struct Corpus {
   Tokens tokens;
-  std::vector<Document> documents;   // of texts in memory; empty for token files
-  std::int64_t document_count = 0;   // 0: unknown
-  bool has_known_entropy = false;    // Document::nats is set (builtin texts)
-  std::string origin;                // of token files: "shards (2 token files, npy, uint16)"
-  std::string description;           // "builtin:sentences, 21,003 documents, 3.1 MB"
-  std::string digest;                // Tokens::digest()
+  std::vector<Document> documents;  // of texts in memory; empty for token files
+  std::int64_t document_count = 0;  // 0: unknown
+  bool has_known_entropy = false;   // Document::nats is set (builtin texts)
+  std::string origin;               // of token files: "shards (2 token files, npy, uint16)"
+  std::string description;          // "builtin:sentences, 21,003 documents, 3.1 MB"
+  std::string digest;               // Tokens::digest()
   /// The token before an answer, which ends at end-of-text. With it, only answers are scored: the
   /// text before an answer determines it. nullopt: all tokens are scored.
   std::optional<TokenId> answer_start_token;
-  std::optional<TokenId> end_of_text = kEndOfText;     // nullopt: unknown (token files)
-  TokenLengths token_lengths = byte_token_lengths();   // nullptr: unknown (token files)
+  std::optional<TokenId> end_of_text = kEndOfText;    // nullopt: unknown (token files)
+  TokenLengths token_lengths = byte_token_lengths();  // nullptr: unknown (token files)
 
   /// Appends a document of one token per byte, and kEndOfText.
   void append(std::string_view document, double nats = 0);

@@ -43,7 +43,8 @@ std::size_t beginning_length(std::string_view bytes) {
 
 bool is_control(std::string_view character) {
   const auto first = static_cast<unsigned char>(character[0]);
-  if (character.size() == 1) return (first < 0x20 && first != '\n' && first != '\t') || first == 0x7f;
+  if (character.size() == 1)
+    return (first < 0x20 && first != '\n' && first != '\t') || first == 0x7f;
   const bool is_c1 = first == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0;
   return is_c1 && character.size() == 2;
 }

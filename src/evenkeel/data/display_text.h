@@ -6,8 +6,8 @@
 
 namespace evenkeel::data {
 
-/// Bytes of generated tokens as valid UTF-8: what is not well-formed becomes U+FFFD, one per maximal
-/// part; control characters other than line feed and tab become U+FFFD, too.
+/// Bytes of generated tokens as valid UTF-8: what is not well-formed becomes U+FFFD, one per
+/// maximal part; control characters other than line feed and tab become U+FFFD, too.
 /// \source The Unicode Standard, section 3.9, "U+FFFD Substitution of Maximal Subparts"
 std::string display_text(std::string_view bytes);
 

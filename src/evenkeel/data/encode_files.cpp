@@ -50,7 +50,8 @@ void encode_block(TextBlock& block, tokenizer::Encoder& encoder) {
 /// Threads that encode blocks, which leave in the order in which they came.
 class BlockEncoder {
  public:
-  BlockEncoder(const TextEncoding& encoding, int threads) : limit_(2 * static_cast<std::size_t>(threads)) {
+  BlockEncoder(const TextEncoding& encoding, int threads)
+      : limit_(2 * static_cast<std::size_t>(threads)) {
     check_threads(threads + 1);
     for (int i = 0; i < threads; ++i) threads_.emplace_back([this, &encoding] { run(encoding); });
   }
@@ -109,9 +110,9 @@ class BlockEncoder {
     }
   }
 
-  std::size_t limit_;                               // blocks at once
-  std::deque<std::unique_ptr<TextBlock>> all_;      // in order; only the calling thread uses it
-  std::deque<TextBlock*> waiting_;                  // for a thread
+  std::size_t limit_;                           // blocks at once
+  std::deque<std::unique_ptr<TextBlock>> all_;  // in order; only the calling thread uses it
+  std::deque<TextBlock*> waiting_;              // for a thread
   bool is_stopped_ = false;
   std::mutex mutex_;
   std::condition_variable changed_, encoded_;

@@ -53,7 +53,8 @@ Corpus tokens_of(const Documents& documents, const TextEncoding& encoding) {
 Corpus encoded(Corpus bytes, const TextEncoding& encoding, const char* name) {
   if (encoding.is_bytes() && encoding.begins_with_end_of_text()) return bytes;
   if (bytes.answer_start_token) {
-    throw Error(Exit::data, text(kBuiltin, name, " needs data.tokenizer = \"bytes\" and no other "
+    throw Error(Exit::data, text(kBuiltin, name,
+                                 " needs data.tokenizer = \"bytes\" and no other "
                                  "data.begin, because its answers begin at a byte"));
   }
   auto corpus = empty_corpus(encoding);
@@ -68,8 +69,9 @@ Corpus encoded(Corpus bytes, const TextEncoding& encoding, const char* name) {
 
 Corpus corpus_described(Corpus corpus, const std::string& what, std::int64_t bytes) {
   const auto documents = corpus.document_count;
-  corpus.description = text(what, ", ", with_commas(documents), " document",
-                            documents == 1 ? "" : "s", ", ", bytes_text(static_cast<double>(bytes)));
+  corpus.description =
+      text(what, ", ", with_commas(documents), " document", documents == 1 ? "" : "s", ", ",
+           bytes_text(static_cast<double>(bytes)));
   corpus.digest = corpus.tokens.digest();
   return corpus;
 }
@@ -166,13 +168,14 @@ std::pair<Corpus, std::optional<Corpus>> CorporaLoader::training_corpora(
     return split_tokens(whole, data_.validation_fraction);
   }
   auto texts = read_texts(inputs, data_);
-  if (!split_off) return {text_corpus(texts.documents, texts.description, *encoding_), std::nullopt};
+  if (!split_off)
+    return {text_corpus(texts.documents, texts.description, *encoding_), std::nullopt};
   const auto all = static_cast<double>(texts.bytes());
   const auto [front, back] = split(std::move(texts.documents), data_.validation_fraction);
   const double share = all > 0 ? 1 - static_cast<double>(bytes_of(front)) / all : 0;
-  return {text_corpus(front, texts.description, *encoding_),
-          text_corpus(back, text("the last ", percent(share), " of ", texts.description),
-                      *encoding_)};
+  return {
+      text_corpus(front, texts.description, *encoding_),
+      text_corpus(back, text("the last ", percent(share), " of ", texts.description), *encoding_)};
 }
 
 /// An evaluation text: the validation documents of a builtin, or files.
@@ -205,10 +208,9 @@ void CorporaLoader::check_training(const Source& source) const {
   const auto& corpus = source.corpus;
   const auto tokens = corpus.tokens.size();
   if (tokens < context_ + 1) {
-    throw Error(Exit::data,
-                text("data.train: one window needs ", context_ + 1, " tokens, but ",
-                     data_.weights.empty() ? "the text" : source.name, " has ", tokens,
-                     "; add text or lower model.context"));
+    throw Error(Exit::data, text("data.train: one window needs ", context_ + 1, " tokens, but ",
+                                 data_.weights.empty() ? "the text" : source.name, " has ", tokens,
+                                 "; add text or lower model.context"));
   }
   if (data_.mask_documents && !corpus.end_of_text) {
     throw Error(Exit::data,
@@ -249,8 +251,8 @@ Corpora CorporaLoader::load(bool with_training_text) const {
     if (validation) corpora.validation.push_back({name, share, std::move(*validation)});
   }
   if (corpora.validation.empty()) {
-    corpora.validation = {{data_.validation.front(), 1,
-                           evaluation_corpus(data_.validation, "validation")}};
+    corpora.validation = {
+        {data_.validation.front(), 1, evaluation_corpus(data_.validation, "validation")}};
   }
   if (!data_.ood.empty()) corpora.ood = evaluation_corpus(data_.ood, "ood");
   for (const auto& source : corpora.validation) check_evaluation(source.corpus, "validation");

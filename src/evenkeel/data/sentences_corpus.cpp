@@ -41,8 +41,7 @@ Corpus sentences_corpus_generated(std::string_view stream, std::size_t count,
 BuiltinCorpora sentences_corpora() {
   std::unordered_set<std::string> seen;
   auto train = sentences_corpus_generated("sentences/train", kTrainDocuments, seen);
-  auto validation =
-      sentences_corpus_generated("sentences/validation", kValidationDocuments, seen);
+  auto validation = sentences_corpus_generated("sentences/validation", kValidationDocuments, seen);
   return {std::move(train), std::move(validation)};
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/data/shard_check.h"
+
 #include <filesystem>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/data/document_bounds.h"
 #include "evenkeel/data/token_file.h"
-#include "evenkeel/data/token_writer.h"
 
 namespace evenkeel::data {
 

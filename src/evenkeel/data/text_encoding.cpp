@@ -61,9 +61,10 @@ TokenId TextEncoding::required_end_of_text() const {
   if (end_of_text_) return *end_of_text_;
   std::string known;
   for (const auto& each : special_texts(tokenizer_)) known += (known.empty() ? "" : ", ") + each;
-  throw Error(Exit::data,
-              text(tokenizer_.path(), ": must name an end-of-text token, but no special token is "
-                   "called one; set data.end_of_text to one of: ", known.empty() ? "(none)" : known));
+  throw Error(Exit::data, text(tokenizer_.path(),
+                               ": must name an end-of-text token, but no special token is "
+                               "called one; set data.end_of_text to one of: ",
+                               known.empty() ? "(none)" : known));
 }
 
 std::vector<TokenId> TextEncoding::encode(std::string_view text) const {

@@ -42,7 +42,7 @@ std::string lower_case(std::string word) {
   return word;
 }
 
-/// The compression that the name of a file tells.
+/// The compression that the name of a file has.
 Compression named_compression(const fs::path& path) {
   const auto last = lower_case(path.extension().string());
   if (last == ".gz") return Compression::gzip;

@@ -41,7 +41,7 @@ struct TextFiles {
 /// are left out of folders and patterns.
 /// \param data  data.format: the kind of all files that are found, if it is not "auto"
 /// \throws Error (data, exit code 65) for a missing file, a folder or pattern without text files, a
-///         name that tells no kind, or a file that is compressed by its name only
+///         name without a known ending, or a file that is compressed by its name only
 TextFiles find_text_files(const std::vector<std::string>& inputs, const config::Data& data);
 
 }  // namespace evenkeel::data

@@ -49,11 +49,11 @@ void fill_cache(const fs::path& target, const std::vector<TextFile>& files,
                       .end_of_text = encoding.required_end_of_text(),
                       .tokenizer = encoding.tokenizer().digest()});
   const int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  const auto sum = encode_files(files, data, encoding, threads,
-                                [&](std::span<const TokenId> ids, bool is_end) {
-                                  if (is_end) return writer.append(ids);
-                                  writer.append_part(ids);
-                                });
+  const auto sum =
+      encode_files(files, data, encoding, threads, [&](std::span<const TokenId> ids, bool is_end) {
+        if (is_end) return writer.append(ids);
+        writer.append_part(ids);
+      });
   writer.finish();
   fs::rename(part, target, none);
   if (none && !fs::exists(target / kShardManifest)) {

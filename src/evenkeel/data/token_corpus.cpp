@@ -13,6 +13,7 @@
 #include "evenkeel/base/number.h"
 #include "evenkeel/data/input_paths.h"
 #include "evenkeel/data/shard_manifest.h"
+#include "evenkeel/data/token_file.h"
 
 namespace evenkeel::data {
 
@@ -39,7 +40,8 @@ std::vector<std::string> token_files_of(const std::vector<std::string>& inputs) 
   for (const auto& input : inputs) {
     const auto inside = token_files_in(input);
     if (inside.empty()) {
-      throw Error(Exit::data, text(input, ": must have token files (.bin, .npy), but has none; name "
+      throw Error(Exit::data, text(input,
+                                   ": must have token files (.bin, .npy), but has none; name "
                                    "a file"));
     }
     files.insert(files.end(), inside.begin(), inside.end());
@@ -59,7 +61,8 @@ void check_tokenizer(const ShardManifest& manifest, const TextEncoding& encoding
                      const std::string& folder) {
   if (encoding.is_bytes() || encoding.tokenizer().digest() == manifest.tokenizer) return;
   throw Error(Exit::data,
-              text(folder, ": the tokens were made with another tokenizer than data.tokenizer; name "
+              text(folder,
+                   ": the tokens were made with another tokenizer than data.tokenizer; name "
                    "that tokenizer, or tokenize the text again"));
 }
 
@@ -81,6 +84,20 @@ void check_format(const TokenFile& file, const config::Data& data) {
                                "\"; set data.format to that, or leave it out"));
 }
 
+/// Opens the files and reads their headers.
+std::vector<std::shared_ptr<const TokenFile>> open_token_files(
+    const std::vector<std::string>& inputs, const config::Data& data,
+    const std::optional<ShardManifest>& manifest, std::int64_t vocabulary) {
+  auto type = type_named(data.token_type);
+  if (manifest && !type) type = manifest->type;
+  std::vector<std::shared_ptr<const TokenFile>> files;
+  for (const auto& path : token_files_of(inputs)) {
+    files.push_back(std::make_shared<const TokenFile>(path, type ? &*type : nullptr, vocabulary));
+    check_format(*files.back(), data);
+  }
+  return files;
+}
+
 /// By id below `vocabulary`, the bytes of its text. Ids above the tokenizer's are padding of the
 /// vocabulary, without a text. nullptr: no tokenizer is known.
 TokenLengths lengths_up_to(std::int64_t vocabulary, const TextEncoding& encoding) {
@@ -91,8 +108,8 @@ TokenLengths lengths_up_to(std::int64_t vocabulary, const TextEncoding& encoding
 }
 
 /// "shards (3 token files, npy, uint16)"
-std::string files_described(const std::vector<std::string>& inputs,
-                            const std::vector<std::shared_ptr<const TokenFile>>& files) {
+std::string token_files_described(const std::vector<std::string>& inputs,
+                                  const std::vector<std::shared_ptr<const TokenFile>>& files) {
   const auto& layout = files.front()->layout();
   return text(inputs.front(), inputs.size() > 1 ? text(" and ", inputs.size() - 1, " more") : "",
               " (", files.size(), " token file", files.size() == 1 ? "" : "s", ", ",
@@ -134,21 +151,27 @@ bool are_token_files(const std::vector<std::string>& inputs, const config::Data&
   return fs::is_directory(first, none) && !token_files_in(first).empty();
 }
 
+TokenCount token_count(const std::vector<std::string>& inputs, const config::Data& data,
+                       std::int64_t vocabulary) {
+  TokenCount count;
+  const auto manifest = manifest_of(inputs);
+  if (manifest) return {.tokens = manifest->tokens(), .documents = manifest->documents()};
+  for (const auto& file : open_token_files(inputs, data, manifest, vocabulary)) {
+    count.tokens += file->count();
+    count.documents += file->layout().documents;
+  }
+  return count;
+}
+
 Corpus token_corpus(const std::vector<std::string>& inputs, const config::Data& data,
                     const TextEncoding& encoding, std::int64_t vocabulary) {
   Corpus corpus;
-  auto type = type_named(data.token_type);
   const auto manifest = manifest_of(inputs);
   if (manifest) check_tokenizer(*manifest, encoding, inputs.front());
-  if (manifest && !type) type = manifest->type;
-  std::vector<std::shared_ptr<const TokenFile>> files;
-  for (const auto& path : token_files_of(inputs)) {
-    const auto file =
-        std::make_shared<const TokenFile>(path, type ? &*type : nullptr, vocabulary);
-    check_format(*file, data);
+  const auto files = open_token_files(inputs, data, manifest, vocabulary);
+  for (const auto& file : files) {
     corpus.tokens.append(Tokens(file, file->check_ids(vocabulary)));
     corpus.document_count += file->layout().documents;
-    files.push_back(file);
   }
   const bool is_named = data.end_of_text != "auto";
   const bool is_known = is_named || !encoding.is_bytes() || vocabulary <= kByteVocabulary;
@@ -156,7 +179,7 @@ Corpus token_corpus(const std::vector<std::string>& inputs, const config::Data& 
   if (manifest && !is_named) corpus.end_of_text = manifest->end_of_text;
   if (manifest) corpus.document_count = manifest->documents();
   corpus.token_lengths = lengths_up_to(vocabulary, encoding);
-  corpus.origin = files_described(inputs, files);
+  corpus.origin = token_files_described(inputs, files);
   describe_tokens(corpus);
   return corpus;
 }

@@ -24,6 +24,14 @@ bool are_token_files(const std::vector<std::string>& inputs, const config::Data&
 Corpus token_corpus(const std::vector<std::string>& inputs, const config::Data& data,
                     const TextEncoding& encoding, std::int64_t vocabulary);
 
+/// The numbers of tokens and documents of token files, from their headers. 0 documents: unknown.
+struct TokenCount {
+  std::int64_t tokens = 0, documents = 0;
+};
+/// \throws Error (data, exit code 65) as token_corpus(), without a check of the ids
+TokenCount token_count(const std::vector<std::string>& inputs, const config::Data& data,
+                       std::int64_t vocabulary);
+
 /// Sets description and digest of a corpus of token files from its origin and tokens.
 void describe_tokens(Corpus& corpus);
 

@@ -63,9 +63,4 @@ class TokenWriter {
   bool is_in_document_ = false;  // after append_part()
 };
 
-/// Compares the files of a folder of shards with its manifest: sizes, digests, numbers of documents
-/// and tokens, ids below the vocabulary, document bounds.
-/// \throws Error (data, exit code 65) for the first difference
-ShardManifest check_shards(const std::string& folder);
-
 }  // namespace evenkeel::data

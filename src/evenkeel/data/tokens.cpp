@@ -7,6 +7,7 @@
 
 #include "evenkeel/base/digest.h"
 #include "evenkeel/base/error.h"
+#include "evenkeel/data/token_file.h"
 
 namespace evenkeel::data {
 
@@ -25,7 +26,8 @@ std::string id_digest(const std::vector<TokenId>& ids) {
 
 std::string memory_digest(const std::vector<TokenId>& ids) {
   constexpr TokenId kMost = 0xffff;
-  const bool is_narrow = std::all_of(ids.begin(), ids.end(), [](TokenId id) { return id <= kMost; });
+  const bool is_narrow =
+      std::all_of(ids.begin(), ids.end(), [](TokenId id) { return id <= kMost; });
   return is_narrow ? id_digest<std::uint16_t>(ids) : id_digest<TokenId>(ids);
 }
 
@@ -96,7 +98,8 @@ Tokens Tokens::slice(std::int64_t begin, std::int64_t end) const {
     const auto from = std::max(begin, part.first) - part.first;
     const auto to = std::min(end, part.first + part.count) - part.first;
     if (from >= to) continue;
-    Part some{.ids = part.ids, .digest = part.digest, .offset = part.offset + from, .count = to - from};
+    Part some{
+        .ids = part.ids, .digest = part.digest, .offset = part.offset + from, .count = to - from};
     if (auto* const ids = std::get_if<std::vector<TokenId>>(&some.ids)) {
       *ids = std::vector<TokenId>(ids->begin() + from, ids->begin() + to);
       some.offset = 0;

@@ -7,9 +7,9 @@
 #include <variant>
 #include <vector>
 
-#include "evenkeel/data/token_file.h"
-
 namespace evenkeel::data {
+
+class TokenFile;
 
 using TokenId = std::uint32_t;
 

@@ -35,7 +35,8 @@ std::vector<std::int64_t> TrainingBatches::counts(std::int64_t windows) const {
   for (std::size_t i = 0; i < shares_.size(); ++i) {
     const bool is_last = i + 1 == shares_.size();
     const double share = is_last ? 1 : std::min(1.0, shares_[i] / rest_share);
-    const auto count = static_cast<std::int64_t>(std::floor(static_cast<double>(windows) * share + 0.5));
+    const auto count =
+        static_cast<std::int64_t>(std::floor(static_cast<double>(windows) * share + 0.5));
     counts.push_back(is_last ? windows : std::min(windows, count));
     windows -= counts.back();
     rest_share -= shares_[i];

@@ -10,8 +10,8 @@ namespace evenkeel::data {
 
 namespace {
 
-/// Appends a row: `inputs` ids from token `begin` on and the `scored` targets that follow them; then
-/// end-of-text as input and kIgnoreIndex as target up to `context`.
+/// Appends a row: `inputs` ids from token `begin` on and the `scored` targets that follow them;
+/// then end-of-text as input and kIgnoreIndex as target up to `context`.
 void add_row(Batch& batch, const Corpus& corpus, std::int64_t begin, std::int64_t inputs,
              std::int64_t scored, std::int64_t context) {
   const auto ids = corpus.tokens.range(begin, std::max(inputs, scored + 1));
@@ -26,8 +26,7 @@ void add_row(Batch& batch, const Corpus& corpus, std::int64_t begin, std::int64_
 }
 
 /// Sets the targets outside of answers to kIgnoreIndex, in the `tokens` targets from `first` on.
-void ignore_all_but_answers(Batch& batch, std::size_t first, std::int64_t tokens,
-                            TokenId mark) {
+void ignore_all_but_answers(Batch& batch, std::size_t first, std::int64_t tokens, TokenId mark) {
   bool inside = false;
   for (auto at = first; at < first + static_cast<std::size_t>(tokens); ++at) {
     inside = inside || batch.inputs[at] == std::int64_t{mark};
@@ -148,8 +147,7 @@ void TrainingWindows::add_chunk(Batch& batch, std::int64_t i) const {
 
 void TrainingWindows::add(Batch& batch, std::int64_t i) const {
   if (order_ == WindowOrder::olmo) return add_chunk(batch, i);
-  const auto begin =
-      order_ == WindowOrder::file ? i % epoch_size_ * context_ : shuffled_begin(i);
+  const auto begin = order_ == WindowOrder::file ? i % epoch_size_ * context_ : shuffled_begin(i);
   add_row(batch, *corpus_, begin, context_, context_, context_);
 }
 
@@ -174,7 +172,8 @@ ValidationWindows::ValidationWindows(const Corpus& corpus, std::int64_t context,
     const auto one = batch(i, 1);
     scored += one.scored;
     for (const auto target : one.targets) {
-      if (target != kIgnoreIndex) bytes += (*corpus.token_lengths)[static_cast<std::size_t>(target)];
+      if (target != kIgnoreIndex)
+        bytes += (*corpus.token_lengths)[static_cast<std::size_t>(target)];
     }
   }
   if (corpus.token_lengths) scored_bytes_ = bytes;

@@ -64,9 +64,10 @@ class TrainingWindows {
   Philox random_;
   std::int64_t epoch_size_;
   // Order "olmo".
-  std::vector<std::int64_t> chunk_sums_, part_starts_;  // by part: chunks before it, its first token
-  mutable std::mutex mutex_;                            // of the two members below
-  mutable std::vector<std::uint32_t> chunk_order_;      // of the epoch below
+  std::vector<std::int64_t> chunk_sums_,
+      part_starts_;                                 // by part: chunks before it, its first token
+  mutable std::mutex mutex_;                        // of the two members below
+  mutable std::vector<std::uint32_t> chunk_order_;  // of the epoch below
   mutable std::int64_t chunk_epoch_ = -1;
 };
 

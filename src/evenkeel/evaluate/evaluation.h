@@ -15,8 +15,8 @@ namespace evenkeel::evaluate {
 
 /// The loss of a model on a validation text.
 struct Evaluation {
-  double nats_per_token = 0;          // mean cross-entropy, natural logarithm
-  double perplexity = 0;              // e^nats_per_token
+  double nats_per_token = 0;  // mean cross-entropy, natural logarithm
+  double perplexity = 0;      // e^nats_per_token
   /// Of the text; an end-of-text token counts as one byte. nullopt: the tokens have no known text.
   std::optional<double> bits_per_byte;
   std::optional<double> floor;        // nats per byte: the entropy of a generated text, if known

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "evenkeel/base/digest.h"
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/file.h"
-#include "evenkeel/base/digest.h"
 #include "evenkeel/store/system_calls.h"
 
 namespace evenkeel::store {

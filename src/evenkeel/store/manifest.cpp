@@ -3,9 +3,9 @@
 
 #include <utility>
 
+#include "evenkeel/base/digest.h"
 #include "evenkeel/base/error.h"
 #include "evenkeel/store/checkpoint_save.h"
-#include "evenkeel/base/digest.h"
 #include "evenkeel/store/input_file.h"
 #include "evenkeel/store/json_text.h"
 

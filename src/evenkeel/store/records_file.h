@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "evenkeel/store/append_file.h"
 #include "evenkeel/base/digest.h"
+#include "evenkeel/store/append_file.h"
 #include "evenkeel/store/step_ranges.h"
 
 namespace evenkeel::store {

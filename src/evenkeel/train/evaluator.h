@@ -24,7 +24,7 @@ struct RunEvaluation {
     std::string name;
     evaluate::Evaluation evaluation;
   };
-  std::vector<OfSource> sources;  // of a mixture
+  std::vector<OfSource> sources;            // of a mixture
   std::optional<evaluate::Evaluation> ood;  // on the out-of-distribution text data.ood
 };
 

@@ -95,9 +95,9 @@ void load_model(TrainedModel& loaded, const store::VerifiedCheckpoint& checkpoin
   copy_weights(file, *loaded.parameters, CastDtype::yes);
   loaded.step = checkpoint.step;
   const norm::Steps steps = {.done = loaded.step, .planned = plan::planned_steps(loaded.config)};
-  loaded.model = std::make_unique<nn::Model>(scheme, model_options(loaded.config, loaded.shape,
-                                                           loaded.encoding->end_of_text()),
-                                             *loaded.parameters, steps);
+  loaded.model = std::make_unique<nn::Model>(
+      scheme, model_options(loaded.config, loaded.shape, loaded.encoding->end_of_text()),
+      *loaded.parameters, steps);
 }
 
 }  // namespace

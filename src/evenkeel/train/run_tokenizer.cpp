@@ -17,7 +17,8 @@ void copy_tokenizer(const data::TextEncoding& encoding, const store::Directory& 
   if (encoding.is_bytes()) return;
   const std::filesystem::path path = encoding.tokenizer().path();
   const auto ending = path.extension().string();
-  const auto name = ending == ".json" || ending == ".model" ? kStem + ending : path.filename().string();
+  const auto name =
+      ending == ".json" || ending == ".model" ? kStem + ending : path.filename().string();
   if (!run.has(name)) run.write(name, read_file(path));
 }
 

@@ -61,10 +61,9 @@ Trainer::Trainer(const config::Config& config, const norm::Shape& shape, nn::Pre
                      {.done = plan::steps_of(config), .planned = plan::planned_steps(config)});
   nn::initialize(parameters_, scheme, config.model.init, static_cast<std::uint64_t>(config.seed),
                  plan::planned_steps(config));
-  model_ =
-      std::make_unique<nn::Model>(
-          scheme, model_options(config, shape, text.train.front().corpus.end_of_text), parameters_,
-                                  norm::Steps{.done = 0, .planned = plan::planned_steps(config)});
+  model_ = std::make_unique<nn::Model>(
+      scheme, model_options(config, shape, text.train.front().corpus.end_of_text), parameters_,
+      norm::Steps{.done = 0, .planned = plan::planned_steps(config)});
   learner_ = std::make_unique<Learner>(config.optimizer, *model_, parameters_, config.experts);
   const auto first = windows_.batch(0, config.train.batch);
   learner_->before_training(nn::batch_tensors(first.inputs, first.targets, first.rows).first);

@@ -13,9 +13,9 @@
 #include <string_view>
 #include <vector>
 
+#include "evenkeel/base/digest.h"
 #include "evenkeel/base/error.h"
 #include "evenkeel/data/gzip.h"
-#include "evenkeel/base/digest.h"
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
 

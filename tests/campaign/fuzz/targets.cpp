@@ -13,6 +13,7 @@
 #include "evenkeel/data/document_bounds.h"
 #include "evenkeel/data/json_array.h"
 #include "evenkeel/data/json_lines.h"
+#include "evenkeel/data/shard_check.h"
 #include "evenkeel/data/text_reader.h"
 #include "evenkeel/data/text_stream.h"
 #include "evenkeel/data/texts.h"

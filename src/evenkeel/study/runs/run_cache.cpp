@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <system_error>
 
+#include "evenkeel/base/digest.h"
 #include "evenkeel/base/error.h"
 #include "evenkeel/config/keys.h"
 #include "evenkeel/config/scheme/released_titles.h"
 #include "evenkeel/data/load_corpora.h"
-#include "evenkeel/base/digest.h"
 #include "evenkeel/store/json_lines.h"
 #include "evenkeel/store/run_folder.h"
 
@@ -41,20 +41,21 @@ config::Config canonical_config(config::Config config, bool is_timed) {
   config.data.train =
       config.data.validation = {"the text"};  // the key contains its digest separately
   config.data.weights.clear();
-  config.data.ood.clear();                    // likewise
+  config.data.ood.clear();  // likewise
   // A scheme of the catalogue is a name here; its table must not change.
   if (!is_of_catalogue(config.scheme)) config.scheme = with_released_titles(config.scheme);
   return config;
 }
 
-/// canonical_config() as TOML. Keys that were added after version 0.1.0 are left out where they have
-/// their defaults, so that runs of that version are found.
+/// canonical_config() as TOML. Keys that were added after version 0.1.0 are left out where they
+/// have their defaults, so that runs of that version are found.
 std::string canonical_text(const config::Config& config, bool is_timed) {
   auto out = config::to_toml(canonical_config(config, is_timed));
   for (const char* const line :
        {"special_in_text = true\n", "end_of_text = \"auto\"\n", "begin = \"auto\"\n",
         "token_type = \"auto\"\n", "order = \"shuffled\"\n"}) {
-    if (const auto at = out.find(line); at != std::string::npos) out.erase(at, std::string(line).size());
+    if (const auto at = out.find(line); at != std::string::npos)
+      out.erase(at, std::string(line).size());
   }
   return out;
 }
@@ -76,13 +77,14 @@ std::string RunCacheKeys::key(const config::Config& config, const std::string& a
   const bool is_timed = !timing_context.empty();
   auto& text_digest = digests_[data_section(config)];
   if (text_digest.empty()) {
-    const auto corpora = data::load_corpora(config.data, config.model.context, config.model.vocabulary);
+    const auto corpora =
+        data::load_corpora(config.data, config.model.context, config.model.vocabulary);
     text_digest = data::digest(corpora.train) + data::digest(corpora.validation);
     if (corpora.ood) text_digest += corpora.ood->digest;
   }
   const auto whole = text("numerics ", kNumericsVersion, "\narithmetic ", arithmetic,
-                          is_timed ? "\ntimed with " : "", timing_context, "\ntext ", text_digest, "\n",
-                          canonical_text(config, is_timed),
+                          is_timed ? "\ntimed with " : "", timing_context, "\ntext ", text_digest,
+                          "\n", canonical_text(config, is_timed),
                           config::scheme_text(config::with_released_titles(config.scheme)));
   constexpr std::size_t kDigits = 16;
   return config.scheme.name + "-" + digest(whole.data(), whole.size()).substr(0, kDigits);

@@ -35,7 +35,8 @@ double tokens_of(const config::Config& config, const RunCost& cost) {
 /// The resolved model.init: "scheme: trunc_normal(0.02), attention.output x 1/sqrt(2*N)".
 std::string init_of(const config::Config& config) {
   if (config.model.init != "scheme") return config.model.init;
-  const auto scheme = config::bind(config.scheme, config::shape_of(config, data::vocabulary_of(config.data)));
+  const auto scheme =
+      config::bind(config.scheme, config::shape_of(config, data::vocabulary_of(config.data)));
   auto out = text("scheme: ", scheme.base_init == "default" ? "normal" : scheme.base_init);
   for (const auto& [weights, factor] : scheme.init) {
     for (const auto& weight : weights) out += text(", ", weight, " x ", factor.formula());

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "evenkeel/base/number.h"
+#include "evenkeel/base/print.h"
+#include "evenkeel/cli/standard_input.h"
+#include "evenkeel/cli/verb.h"
+#include "evenkeel/config/length.h"
+#include "evenkeel/data/encode_files.h"
+#include "evenkeel/data/new_file.h"
+#include "evenkeel/data/round_trip.h"
+#include "evenkeel/data/shard_check.h"
+#include "evenkeel/data/text_reader.h"
+#include "evenkeel/data/token_writer.h"
+#include "evenkeel/tokenizer/train_vocabulary.h"
+
+namespace evenkeel::cli {
+
+namespace {
+
+constexpr const char* kTokenizeExamples = R"(Examples:
+  evenkeel tokenize wiki/*.jsonl.zst --tokenizer tokenizer.json --output tokens
+  evenkeel tokenize code --tokenizer tokenizer.json --output tokens --format megatron
+  evenkeel tokenize --check tokens --tokenizer tokenizer.json         digests, ids, round trip
+  evenkeel tokenize notes --train-vocabulary 4096 --output notes-4096
+  echo "It's a test" | evenkeel tokenize --show tokenizer.json         kind, special tokens, ids
+The tokens train with: evenkeel train --set data.train=tokens --set data.tokenizer=tokenizer.json)";
+
+struct TokenizeOptions {
+  CommonOptions common;
+  std::vector<std::string> inputs;
+  std::string tokenizer, output, format = "olmo", shard = "100Mt", text_key = "text",
+                                 name = "tokens";
+  std::string pattern = "gpt2", end_of_text = "auto";
+  std::optional<std::string> check, show;  // --check FOLDER, --show TOKENIZER
+  std::int64_t vocabulary = 0;             // --train-vocabulary
+  int threads = 0;                         // 0: one per processor
+};
+
+/// The keys of [data] that change how texts are read and encoded.
+config::Data data_of(const TokenizeOptions& options) {
+  config::Data data;
+  data.train = options.inputs;
+  data.tokenizer = options.tokenizer;
+  data.text_key = options.text_key;
+  data.end_of_text = options.end_of_text;
+  return data;
+}
+
+int thread_count(const TokenizeOptions& options) {
+  if (options.threads > 0) return options.threads;
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+void require(bool holds, const char* message) {
+  if (!holds) throw Error(Exit::usage, message);
+}
+
+std::int64_t shard_tokens(const std::string& word) {
+  const auto length = config::parse_length(word);
+  if (length && length->unit == config::Length::Unit::tokens && length->amount >= 1) {
+    return static_cast<std::int64_t>(length->amount);
+  }
+  throw Error(Exit::usage,
+              text("--shard must be a number of tokens such as 100Mt, but is \"", word, "\""));
+}
+
+/// Prints the progress on a terminal, at most five times a second.
+class EncodingProgress {
+ public:
+  explicit EncodingProgress(bool quiet) : is_shown_(!quiet && ::isatty(STDERR_FILENO) == 1) {}
+  EncodingProgress(const EncodingProgress&) = delete;
+  EncodingProgress& operator=(const EncodingProgress&) = delete;
+  ~EncodingProgress() {
+    if (is_shown_) erase_progress();
+  }
+
+  void show(const data::EncodedText& sum) {
+    constexpr std::chrono::milliseconds kPause(200);
+    const auto now = Clock::now();
+    if (!is_shown_ || now - shown_ < kPause) return;
+    shown_ = now;
+    const std::chrono::duration<double> seconds = now - start_;
+    print_progress(text("\r", with_commas(sum.documents), " documents, ",
+                        bytes_text(static_cast<double>(sum.bytes)), ", ",
+                        bytes_text(static_cast<double>(sum.bytes) / seconds.count()), "/s   "));
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  bool is_shown_;
+  Clock::time_point start_ = Clock::now(), shown_ = start_;
+};
+
+nlohmann::ordered_json manifest_as_json(const data::ShardManifest& manifest) {
+  return {{"documents", manifest.documents()}, {"tokens", manifest.tokens()},
+          {"bytes", manifest.bytes()},         {"shards", manifest.shards.size()},
+          {"vocabulary", manifest.vocabulary}, {"end_of_text", manifest.end_of_text}};
+}
+
+void print_manifest(const data::ShardManifest& manifest, const std::string& folder) {
+  print("%s: %s documents, %s tokens, %s in %zu shards (%s)\n", folder.c_str(),
+        with_commas(manifest.documents()).c_str(), with_commas(manifest.tokens()).c_str(),
+        bytes_text(static_cast<double>(manifest.bytes())).c_str(), manifest.shards.size(),
+        data::name_of(manifest.format));
+}
+
+/// Encodes the inputs and writes them as shards.
+Exit write_shards(const TokenizeOptions& options) {
+  require(!options.tokenizer.empty(), "--tokenizer must name a tokenizer, or be \"bytes\"");
+  require(!options.output.empty(), "--output must name a folder for the shards");
+  const auto data = data_of(options);
+  const data::TextEncoding encoding(data);
+  const auto files = data::find_text_files(options.inputs, data);
+  if (!options.common.quiet) print_message(files.description);
+  data::TokenWriter writer({.folder = options.output,
+                            .name = options.name,
+                            .format = data::shard_format(options.format),
+                            .shard_tokens = shard_tokens(options.shard),
+                            .vocabulary = encoding.vocabulary(),
+                            .end_of_text = encoding.required_end_of_text(),
+                            .tokenizer = encoding.tokenizer().digest()});
+  data::ShardManifest manifest;
+  {
+    EncodingProgress progress(options.common.quiet);
+    data::encode_files(
+        files.files, data, encoding, thread_count(options),
+        [&](std::span<const data::TokenId> ids, bool is_end) {
+          if (is_end) return writer.append(ids);
+          writer.append_part(ids);
+        },
+        [&](const data::EncodedText& sum) { progress.show(sum); });
+    manifest = writer.finish();
+  }
+  if (options.common.json) print_json(manifest_as_json(manifest));
+  if (!options.common.json) print_manifest(manifest, options.output);
+  return Exit::success;
+}
+
+/// Checks a folder of shards; with --tokenizer also the round trip of 1,000 documents.
+Exit check_folder(const TokenizeOptions& options) {
+  constexpr std::int64_t kDocuments = 1000;
+  const auto manifest = data::check_shards(*options.check);
+  std::int64_t documents = 0;
+  if (!options.tokenizer.empty()) {
+    documents =
+        data::check_round_trip(*options.check, data::TextEncoding(data_of(options)), kDocuments);
+  }
+  if (options.common.json) {
+    auto out = manifest_as_json(manifest);
+    out["round_trips"] = documents;
+    print_json(out);
+    return Exit::success;
+  }
+  print_manifest(manifest, *options.check);
+  if (documents > 0) {
+    print("%s documents decoded and encoded again: equal ids\n", with_commas(documents).c_str());
+  }
+  return Exit::success;
+}
+
+/// Prints what a tokenizer is, and the ids of standard input if that is no terminal.
+Exit show_tokenizer(const TokenizeOptions& options) {
+  config::Data data;
+  data.tokenizer = *options.show;
+  const data::TextEncoding encoding(data);
+  const auto& tokenizer = encoding.tokenizer();
+  nlohmann::ordered_json out = {{"kind", tokenizer.kind()},
+                                {"vocabulary", tokenizer.vocabulary()},
+                                {"digest", tokenizer.digest()}};
+  if (const auto end = encoding.end_of_text()) out["end_of_text"] = *end;
+  for (const auto& [special, id] : tokenizer.special_tokens()) out["special"][special] = id;
+  if (::isatty(STDIN_FILENO) == 0) {
+    const auto input = standard_input("a text");
+    if (!input.empty()) out["ids"] = encoding.encode(input);
+  }
+  if (options.common.json) {
+    print_json(out);
+    return Exit::success;
+  }
+  for (const auto& [key, value] : out.items()) {
+    const auto shown = value.is_string() ? value.get<std::string>() : value.dump();
+    print("%-12s %s\n", key.c_str(), shown.c_str());
+  }
+  return Exit::success;
+}
+
+/// Trains a vocabulary on the inputs and writes OUTPUT/tokenizer.json.
+Exit train_tokenizer(const TokenizeOptions& options) {
+  require(!options.output.empty(), "--output must name a folder for tokenizer.json");
+  require(options.pattern == "gpt2" || options.pattern == "gpt4", "--pattern must be gpt2 or gpt4");
+  const auto data = data_of(options);
+  const auto files = data::find_text_files(options.inputs, data);
+  if (!options.common.quiet) print_message(files.description);
+  tokenizer::WordCounts words(options.pattern == "gpt4" ? tokenizer::TrainingPattern::gpt4
+                                                        : tokenizer::TrainingPattern::gpt2);
+  for (const auto& file : files.files) {
+    data::read_pieces(file, data, [&](std::string_view piece, bool) { words.add(piece); });
+  }
+  const auto vocabulary = tokenizer::train_vocabulary(words, options.vocabulary);
+  std::error_code error;
+  const std::filesystem::path folder = options.output;
+  std::filesystem::create_directories(folder, error);
+  if (error)
+    throw Error(Exit::io, text(options.output, ": cannot make the folder: ", error.message()));
+  data::NewFile file(folder / "tokenizer.json");
+  const auto content = vocabulary.tokenizer_json();
+  file.append(content.data(), content.size());
+  file.finish();
+  const auto size = static_cast<std::int64_t>(vocabulary.tokens.size());
+  if (options.common.json) {
+    print_json({{"tokenizer", file.path().string()}, {"vocabulary", size}});
+    return Exit::success;
+  }
+  print("%s: %s tokens\n", file.path().c_str(), with_commas(size).c_str());
+  if (size < options.vocabulary) {
+    print_message(
+        text("note: the text has no more pairs to merge, so the vocabulary is smaller than ",
+             with_commas(options.vocabulary)));
+  }
+  return Exit::success;
+}
+
+Exit run_tokenize(const TokenizeOptions& options) {
+  if (options.show) return show_tokenizer(options);
+  if (options.check) return check_folder(options);
+  require(!options.inputs.empty(),
+          "tokenize needs an input: files, folders or patterns; see evenkeel tokenize --help");
+  return options.vocabulary > 0 ? train_tokenizer(options) : write_shards(options);
+}
+
+void add_tokenize_options(const Command& command, TokenizeOptions& options) {
+  command.add_option("input", options.inputs, "files, folders or patterns of text");
+  command.add_option("--tokenizer", options.tokenizer,
+                     "tokenizer.json, .model, .tiktoken, or bytes");
+  command.add_option("--output", options.output, "folder that is written").type_name("FOLDER");
+  command.add_option("--format", options.format, "of the shards")
+      .one_of({"olmo", "llm_c", "megatron", "nanogpt"})
+      .show_default();
+  command.add_option("--shard", options.shard, "most tokens of a shard").show_default();
+  command.add_option("--name", options.name, "first part of the names of shards").show_default();
+  command.add_option("--text-key", options.text_key, "JSON key or parquet column of the text")
+      .show_default();
+  command.add_option("--end-of-text", options.end_of_text, "token or id after each document")
+      .show_default();
+  command.add_option("--threads", options.threads, "threads that encode; 0: one per processor")
+      .between(0, 1024);
+  command.add_option("--train-vocabulary", options.vocabulary,
+                     "train a byte-level BPE of this size and write OUTPUT/tokenizer.json");
+  command.add_option("--pattern", options.pattern, "word pattern of a trained vocabulary")
+      .one_of({"gpt2", "gpt4"})
+      .show_default();
+  command.add_option("--check", options.check, "folder of shards to check").type_name("FOLDER");
+  command.add_option("--show", options.show, "tokenizer to print").type_name("TOKENIZER");
+}
+
+}  // namespace
+
+/// `tokenize` writes texts as shards of token ids, with a manifest; trains a vocabulary; checks a
+/// folder of shards; prints a tokenizer. The shards are equal for any number of threads. Exit
+/// codes: 64 an option is missing or wrong; 65 a text, a tokenizer or a shard is damaged; 74 a file
+/// cannot be written.
+Verb add_tokenize(const Command& program) {
+  const auto options = std::make_shared<TokenizeOptions>();
+  const auto command = program.add_subcommand("tokenize", verb_summary("tokenize"));
+  add_tokenize_options(command, *options);
+  add_json(command, options->common);
+  add_quiet(command, options->common);
+  command.footer(kTokenizeExamples);
+  return {command, [options] { return run_tokenize(*options); }};
+}
+
+}  // namespace evenkeel::cli
