@@ -19,7 +19,7 @@ namespace {
 constexpr double kManyEpochs = 1000;
 
 /// "3.2 days"
-std::string duration_text(double seconds) {
+std::string run_time_text(double seconds) {
   constexpr double kMinute = 60, kHour = 3600, kDay = 86400;
   const auto in = [&](double unit, const char* name) {
     return text(with_decimals(seconds / unit, 1), " ", name);
@@ -73,7 +73,7 @@ void print_text_plan(const TextPlan& plan) {
           with_decimals(plan.epochs(source), 2).c_str());
   }
   if (const auto seconds = plan.seconds()) {
-    print("  time: %s at %s tokens per second\n", duration_text(*seconds).c_str(),
+    print("  time: %s at %s tokens per second\n", run_time_text(*seconds).c_str(),
           with_unit(*plan.tokens_per_second).c_str());
   }
   for (const auto& source : plan.sources) {

@@ -85,7 +85,7 @@ class EncodingProgress {
     if (is_shown_) erase_progress();
   }
 
-  void show(const data::EncodedText& sum) {
+  void report(const data::EncodedText& sum) {
     constexpr std::chrono::milliseconds kPause(200);
     const auto now = Clock::now();
     if (!is_shown_ || now - shown_ < kPause) return;
@@ -139,7 +139,7 @@ Exit write_shards(const TokenizeOptions& options) {
           if (is_end) return writer.append(ids);
           writer.append_part(ids);
         },
-        [&](const data::EncodedText& sum) { progress.show(sum); });
+        [&](const data::EncodedText& sum) { progress.report(sum); });
     manifest = writer.finish();
   }
   if (options.common.json) print_json(manifest_as_json(manifest));

@@ -64,7 +64,7 @@ TextSize large_text_size(const TextFiles& files, const config::Data& data,
 }
 
 /// The sizes of a corpus in memory.
-TextSize size_of(const Corpus& corpus) {
+TextSize text_size_of(const Corpus& corpus) {
   TextSize size{.tokens = static_cast<double>(corpus.tokens.size()),
                 .documents = corpus.document_count};
   if (!corpus.token_lengths || corpus.tokens.size() == 0) return size;
@@ -76,7 +76,7 @@ TextSize size_of(const Corpus& corpus) {
   return size;
 }
 
-TextSize size_of(const std::vector<std::string>& inputs, const config::Data& data,
+TextSize text_size_of(const std::vector<std::string>& inputs, const config::Data& data,
                  const TextEncoding& encoding, std::int64_t vocabulary) {
   const bool is_builtin = builtin_of(inputs, "train") != nullptr;
   if (!is_builtin && are_token_files(inputs, data)) {
@@ -91,7 +91,7 @@ TextSize size_of(const std::vector<std::string>& inputs, const config::Data& dat
   one.train = inputs;
   one.weights.clear();
   one.ood.clear();
-  return size_of(load_corpora(one, /*context=*/1, vocabulary).train.front().corpus);
+  return text_size_of(load_corpora(one, /*context=*/1, vocabulary).train.front().corpus);
 }
 
 }  // namespace
@@ -105,7 +105,7 @@ std::vector<TextSize> text_sizes(const config::Data& data, std::int64_t vocabula
   std::vector<TextSize> sizes;
   for (std::size_t i = 0; i < (is_mixture ? data.train.size() : 1); ++i) {
     const auto inputs = is_mixture ? std::vector{data.train[i]} : data.train;
-    auto size = size_of(inputs, data, encoding, limit);
+    auto size = text_size_of(inputs, data, encoding, limit);
     const bool is_whole = size.is_estimate || are_token_files(inputs, data);
     const bool is_split = data.validation == std::vector<std::string>{"auto"};
     if (is_whole && is_split && builtin_of(inputs, "train") == nullptr) {

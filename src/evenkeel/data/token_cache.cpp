@@ -35,7 +35,7 @@ std::string cache_key(const std::vector<TextFile>& files, const config::Data& da
     const auto [bytes, xxh3] = file_digest(file.path);
     all += text(name_of(file.kind), " ", bytes, " ", xxh3, "\n");
   }
-  return digest(all.data(), all.size());
+  return evenkeel::digest(all.data(), all.size());
 }
 
 /// Encodes the text into the folder `target`, which appears when it is complete.
