@@ -25,7 +25,7 @@ import unit_rules
 
 FLOORS = {  # from the lowest up; a floor lists every floor that it includes, all of them lower ones
     "base": [],
-    "tokenizer": ["base", "icu", "pcre2"],
+    "tokenizer": ["base", "icu", "pcre2", "sentencepiece"],
     "kernels": ["base"],
     "memory": ["torch"],
     "norm": ["base"],

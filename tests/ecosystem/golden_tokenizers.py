@@ -5,11 +5,13 @@
 Each tokenizer.json has the fields of a kind of tokenizer that people use; `ids.json` has texts and their ids.
 tests/tokenizer/golden_test.cpp compares our ids with them. The result depends on nothing but this file.
 
-Usage: tests/ecosystem/golden_tokenizers.py       (needs the package tokenizers)
+Usage: tests/ecosystem/golden_tokenizers.py       (needs the packages tokenizers and sentencepiece)
 """
+import io
 import json
 import pathlib
 
+import sentencepiece
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -56,7 +58,7 @@ def byte_fallback(pre_tokenizer, normalizer, decoder):
         tokenizer.pre_tokenizer = pre_tokenizer
     bytes_ = [f"<0x{byte:02X}>" for byte in range(256)]
     tokenizer.train_from_iterator(TRAINING, trainers.BpeTrainer(
-        vocab_size=500, special_tokens=["<unk>", "<s>", "</s>", *bytes_], limit_alphabet=60, show_progress=False))
+        vocab_size=500, special_tokens=["<unk>", "<s>", "</s>", *bytes_], show_progress=False))
     data = json.loads(tokenizer.to_str())
     data["added_tokens"] = data["added_tokens"][:3]  # byte tokens are ordinary ones
     tokenizer = Tokenizer.from_str(json.dumps(data))
@@ -104,6 +106,16 @@ def tokenizers():
     return out
 
 
+def sentencepiece_ids(path):
+    """Writes a SentencePiece model of our text. Returns the ids of TEXTS, in which control symbols are text."""
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter("\n".join(TRAINING).splitlines()), model_writer=model, model_type="bpe", vocab_size=450,
+        byte_fallback=True, character_coverage=1.0, hard_vocab_limit=False, minloglevel=2)
+    path.write_bytes(model.getvalue())
+    return sentencepiece.SentencePieceProcessor(model_proto=model.getvalue()).encode(TEXTS)
+
+
 def main():
     TARGET.mkdir(exist_ok=True)
     cases = {}
@@ -115,8 +127,9 @@ def main():
         plain = [each.ids for each in tokenizer.encode_batch(TEXTS, add_special_tokens=False)]
         cases[name] = {"ids": with_special, "plain_ids": plain}
     lines = [f'  {json.dumps(name)}: {json.dumps(case, separators=(",", ":"))}' for name, case in cases.items()]
-    (TARGET / "ids.json").write_text(f'{{"texts": {json.dumps(TEXTS)},\n "tokenizers": {{\n' + ",\n".join(lines) +
-                                     "\n}}\n")
+    head = {"texts": TEXTS, "training": TRAINING, "sentencepiece": sentencepiece_ids(TARGET / "sentencepiece.model")}
+    head = ",\n ".join(f"{json.dumps(key)}: {json.dumps(value, separators=(',', ':'))}" for key, value in head.items())
+    (TARGET / "ids.json").write_text(f'{{{head},\n "tokenizers": {{\n' + ",\n".join(lines) + "\n}}\n")
     print(f"{len(cases)} tokenizers, {len(TEXTS)} texts")
 
 

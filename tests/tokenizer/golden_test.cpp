@@ -38,6 +38,16 @@ TEST(GoldenIds, AreThoseOfHuggingFaceForEveryKindOfTokenizer) {
   }
 }
 
+TEST(GoldenIds, AreThoseOfSentencePiece) {
+  const auto golden = golden_ids();
+  const auto texts = golden["texts"].get<std::vector<std::string>>();
+  const auto tokenizer = Tokenizer::load(golden_tokenizer("sentencepiece.model"));
+  for (std::size_t at = 0; at < texts.size(); ++at) {
+    EXPECT_EQ(encoded(tokenizer, texts[at], false), golden["sentencepiece"][at].get<Ids>())
+        << texts[at];
+  }
+}
+
 TEST(GoldenIds, DecodeToTheText) {
   const auto texts = golden_ids()["texts"].get<std::vector<std::string>>();
   for (const std::string name : {"gpt2", "gpt4", "digits", "other", "neox", "ignore_merges"}) {

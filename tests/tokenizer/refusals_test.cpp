@@ -55,8 +55,9 @@ TEST_F(TokenizerRefusals, NameTheFieldAndItsValue) {
             "t.json: model.end_of_word_suffix: must be null, but is \"</w>\"");
   EXPECT_EQ(with("/model/continuing_subword_prefix", "##"),
             "t.json: model.continuing_subword_prefix: must be null, but is \"##\"");
-  EXPECT_EQ(with("/normalizer", {{"type", "NFKC"}}),
-            "t.json: normalizer.type: must be NFC, Replace, Prepend or Sequence, but is \"NFKC\"");
+  EXPECT_EQ(with("/normalizer", {{"type", "Lowercase"}}),
+            "t.json: normalizer.type: must be NFC, NFKC, Replace, Prepend or Sequence, but is "
+            "\"Lowercase\"");
   EXPECT_EQ(
       with("/pre_tokenizer/type", "BertPreTokenizer"),
       "t.json: pre_tokenizer.type: must be ByteLevel, Split, Digits, Metaspace or Sequence, but is "

@@ -4,8 +4,10 @@
 #include <cstring>
 
 #include "evenkeel/base/utf8.h"
+#include "evenkeel/tokenizer/metaspace.h"
 #include "evenkeel/tokenizer/model.h"
 #include "evenkeel/tokenizer/refuse.h"
+#include "evenkeel/tokenizer/sentencepiece_file.h"
 
 namespace evenkeel::tokenizer {
 
@@ -89,6 +91,7 @@ void Encoder::State::encode(std::string_view text, std::vector<Id>& out) {
 }
 
 void Encoder::State::encode_part(std::string_view part, bool is_first, std::vector<Id>& out) {
+  if (model.sentencepiece) return model.sentencepiece->encode(part, out);
   const auto text = model.normalizer.apply(part, normalized);
   model.normalized_added.cut(
       text, special_in_text,

@@ -26,9 +26,6 @@ inline constexpr const char* kEndOfText = "<|endoftext|>";
 /// The largest id + 1 that a file may have; bounds the memory of a damaged file.
 inline constexpr Id kMaxVocabulary = Id{1} << 24;
 
-/// U+2581, which SentencePiece writes for a space.
-inline constexpr const char* kMetaspace = "\xe2\x96\x81";
-
 /// The content of a Tokenizer. A text passes these members in their order.
 struct Model {
   std::string kind, path, digest;

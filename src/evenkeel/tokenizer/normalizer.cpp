@@ -9,22 +9,32 @@
 #include <cstring>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/tokenizer/code_classes.h"
+#include "evenkeel/tokenizer/utf8_decode.h"
 
 namespace evenkeel::tokenizer {
 
 namespace {
 
-const icu::Normalizer2& nfc_of_unicode_9() {
-  static const auto* const kNormalizer = [] {
+using Form = const icu::Normalizer2* (*)(UErrorCode&);
+
+/// The characters of Unicode 9.
+const icu::UnicodeSet& characters_of_unicode_9() {
+  static const auto kCharacters = [] {
     UErrorCode error = U_ZERO_ERROR;
-    static icu::UnicodeSet characters(icu::UnicodeString("[:age=9.0:]"), error);
-    characters.freeze();
-    static const icu::FilteredNormalizer2 filtered(*icu::Normalizer2::getNFCInstance(error),
-                                                   characters);
+    icu::UnicodeSet characters(icu::UnicodeString("[:age=9.0:]"), error);
     EK_ASSERT(U_SUCCESS(error));
-    return &filtered;
+    characters.freeze();
+    return characters;
   }();
-  return *kNormalizer;
+  return kCharacters;
+}
+
+icu::FilteredNormalizer2 of_unicode_9(Form form) {
+  UErrorCode error = U_ZERO_ERROR;
+  const auto* const all = form(error);
+  EK_ASSERT(U_SUCCESS(error));
+  return {*all, characters_of_unicode_9()};
 }
 
 bool is_ascii(std::string_view text) {
@@ -50,11 +60,19 @@ std::string replaced(std::string_view text, const std::string& from, const std::
   return out.append(text.substr(begin));
 }
 
-}  // namespace
+/// True if NFC changes no character of the text, whatever its neighbors are.
+bool is_unchanged(std::string_view text) {
+  const auto& classes = CodeClasses::instance();
+  for (std::size_t at = 0; at < text.size();) {
+    const auto [code, length] = decode_utf8(text.data() + at);
+    if ((classes.of(code) & CodeClasses::kQuickNfc) == 0) return false;
+    at += length;
+  }
+  return true;
+}
 
-std::string_view nfc(std::string_view text, std::string& hold) {
-  if (is_ascii(text)) return text;
-  const auto& normalizer = nfc_of_unicode_9();
+std::string_view normalized(const icu::Normalizer2& normalizer, std::string_view text,
+                            std::string& hold) {
   UErrorCode error = U_ZERO_ERROR;
   const icu::StringPiece piece(text.data(), static_cast<std::int32_t>(text.size()));
   if (normalizer.isNormalizedUTF8(piece, error) && U_SUCCESS(error)) return text;
@@ -67,11 +85,25 @@ std::string_view nfc(std::string_view text, std::string& hold) {
   return hold;
 }
 
+}  // namespace
+
+std::string_view nfc(std::string_view text, std::string& hold) {
+  static const auto kNormalizer = of_unicode_9(icu::Normalizer2::getNFCInstance);
+  return is_unchanged(text) ? text : normalized(kNormalizer, text, hold);
+}
+
+std::string_view nfkc(std::string_view text, std::string& hold) {
+  static const auto kNormalizer = of_unicode_9(icu::Normalizer2::getNFKCInstance);
+  return is_ascii(text) ? text : normalized(kNormalizer, text, hold);
+}
+
 std::string_view Normalizer::apply(std::string_view text, std::string& hold) const {
   for (const auto& step : steps_) {
     if (text.empty()) return text;
     if (step.kind == Step::Kind::nfc) {
       text = nfc(text, hold);
+    } else if (step.kind == Step::Kind::nfkc) {
+      text = nfkc(text, hold);
     } else if (step.kind == Step::Kind::prepend) {
       hold = step.to + std::string(text);
       text = hold;

@@ -11,7 +11,7 @@ namespace evenkeel::tokenizer {
 class Normalizer {
  public:
   struct Step {
-    enum class Kind { nfc, replace, prepend };
+    enum class Kind { nfc, nfkc, replace, prepend };
     Kind kind = Kind::nfc;
     std::string from;  // replace: a text; not empty
     std::string to;    // replace: its replacement; prepend: what is put before a text
@@ -29,9 +29,10 @@ class Normalizer {
   std::vector<Step> steps_;
 };
 
-/// Normalization form C as Hugging Face's, which knows the characters of Unicode 9: later
+/// Normalization forms C and KC as Hugging Face's, which know the characters of Unicode 9: later
 /// characters are unchanged.
 /// \return `text` itself, or `hold`
 std::string_view nfc(std::string_view text, std::string& hold);
+std::string_view nfkc(std::string_view text, std::string& hold);
 
 }  // namespace evenkeel::tokenizer

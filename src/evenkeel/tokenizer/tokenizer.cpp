@@ -13,6 +13,8 @@
 #include "evenkeel/base/json_parser.h"
 #include "evenkeel/tokenizer/model.h"
 #include "evenkeel/tokenizer/refuse.h"
+#include "evenkeel/tokenizer/sentencepiece_file.h"
+#include "evenkeel/tokenizer/tiktoken_file.h"
 #include "evenkeel/tokenizer/tokenizer_json.h"
 
 namespace evenkeel::tokenizer {
@@ -56,6 +58,17 @@ fs::path tokenizer_file(const fs::path& path) {
          "must hold tokenizer.json or tokenizer.model, but has neither; name the file");
 }
 
+/// The model of a file, whose kind is that of its first bytes: a .model may be of SentencePiece or,
+/// as that of Llama 3, of tiktoken.
+Model file_model(const std::string& path, std::string_view content, const LoadOptions& options) {
+  constexpr char kFirstField = '\n';  // of a SentencePiece model: number 1, a message
+  const auto first = content.find_first_not_of(" \t\r\n");
+  const bool is_object = first != std::string_view::npos && content[first] == '{';
+  if (is_object || path.ends_with(".json")) return tokenizer_json(path, content);
+  if (content.starts_with(kFirstField)) return sentencepiece_file(path, content);
+  return tiktoken_file(path, content, options.pattern);
+}
+
 /// The text of eos_token in the tokenizer_config.json of the file's folder; empty for none.
 std::string configured_end(const fs::path& file) {
   const auto path = file.parent_path() / "tokenizer_config.json";
@@ -85,10 +98,10 @@ Tokenizer Tokenizer::bytes() {
   return Tokenizer(std::make_shared<const Model>(byte_model()));
 }
 
-Tokenizer Tokenizer::load(const std::string& path, const LoadOptions&) {
+Tokenizer Tokenizer::load(const std::string& path, const LoadOptions& options) {
   const auto file = tokenizer_file(path);
   const auto content = read_file(file, kMaxFileBytes);
-  auto model = tokenizer_json(file.string(), content);
+  auto model = file_model(file.string(), content, options);
   model.digest = xxh3_digits(content);
   find_end_of_text(file, model);
   std::sort(model.special_tokens.begin(), model.special_tokens.end(),

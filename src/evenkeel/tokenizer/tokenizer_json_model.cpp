@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "evenkeel/tokenizer/byte_characters.h"
+#include "evenkeel/tokenizer/metaspace.h"
 #include "evenkeel/tokenizer/tokenizer_json.h"
 #include "evenkeel/tokenizer/utf8_decode.h"
 
@@ -13,27 +14,6 @@ namespace {
 /// Bytes that no UTF-8 text has.
 bool occurs_in_utf8(int byte) {
   return byte != 0xc0 && byte != 0xc1 && byte < 0xf5;
-}
-
-/// The byte of a token as "<0x0A>"; nullopt for another token.
-std::optional<unsigned char> fallback_byte(std::string_view token) {
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
-  if (token.size() != 6 || !token.starts_with("<0x") || token[5] != '>') return std::nullopt;
-  const auto high = kDigits.find(token[3]), low = kDigits.find(token[4]);
-  if (high == std::string_view::npos || low == std::string_view::npos) return std::nullopt;
-  return static_cast<unsigned char>(high << 4 | low);
-}
-
-/// The text without U+2581, which stands for a space.
-std::string with_spaces(std::string_view text) {
-  std::string out;
-  const std::string_view metaspace = kMetaspace;
-  for (std::size_t at = 0; at < text.size();) {
-    const bool is_space = text.substr(at).starts_with(metaspace);
-    out += is_space ? ' ' : text[at];
-    at += is_space ? metaspace.size() : 1;
-  }
-  return out;
 }
 
 /// Reads the model of a tokenizer.json.

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "evenkeel/tokenizer/code_set.h"
+#include "evenkeel/tokenizer/metaspace.h"
 #include "evenkeel/tokenizer/tokenizer_json.h"
 #include "evenkeel/tokenizer/utf8_decode.h"
 
@@ -171,12 +172,14 @@ void read_normalizer(const Field& field, Normalizer& out) {
     for (std::size_t at = 0; at < count; ++at) read_normalizer(parts[at], out);
   } else if (type == "NFC") {
     out.add({Kind::nfc, {}, {}});
+  } else if (type == "NFKC") {
+    out.add({Kind::nfkc, {}, {}});
   } else if (type == "Prepend") {
     out.add({Kind::prepend, {}, field["prepend"].string()});
   } else if (type == "Replace") {
     out.add(replace_of(field));
   } else {
-    field["type"].refuse_value("NFC, Replace, Prepend or Sequence");
+    field["type"].refuse_value("NFC, NFKC, Replace, Prepend or Sequence");
   }
 }
 

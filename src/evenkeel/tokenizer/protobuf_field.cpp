@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/tokenizer/protobuf_field.h"
+
+namespace evenkeel::tokenizer {
+
+namespace {
+
+std::optional<std::uint64_t> take_varint(std::string_view& message) {
+  constexpr unsigned kBits = 7, kMaxShift = 63;
+  std::uint64_t out = 0;
+  for (unsigned shift = 0; shift <= kMaxShift && !message.empty(); shift += kBits) {
+    const auto byte = static_cast<unsigned char>(message.front());
+    message.remove_prefix(1);
+    out |= std::uint64_t{byte & 0x7fU} << shift;
+    if (byte < 0x80) return out;
+  }
+  return std::nullopt;
+}
+
+/// The value after a key of this wire type.
+std::optional<ProtobufField> take_value(std::string_view& message, std::uint64_t wire_type) {
+  enum : std::uint64_t { varint = 0, eight_bytes = 1, delimited = 2, four_bytes = 5 };
+  std::uint64_t bytes = wire_type == eight_bytes ? 8 : 4;
+  if (wire_type == varint || wire_type == delimited) {
+    const auto number = take_varint(message);
+    if (!number) return std::nullopt;
+    if (wire_type == varint) return ProtobufField{*number, {}};
+    bytes = *number;
+  } else if (wire_type != eight_bytes && wire_type != four_bytes) {
+    return std::nullopt;
+  }
+  if (bytes > message.size()) return std::nullopt;
+  const ProtobufField out{0, message.substr(0, bytes)};
+  message.remove_prefix(bytes);
+  return out;
+}
+
+}  // namespace
+
+std::optional<ProtobufField> protobuf_field(std::string_view message, std::uint64_t field) {
+  std::optional<ProtobufField> found;
+  while (!message.empty()) {
+    const auto key = take_varint(message);
+    const auto value = key ? take_value(message, *key & 7) : std::nullopt;
+    if (!value) return std::nullopt;
+    if (*key >> 3 == field) found = value;
+  }
+  return found;
+}
+
+}  // namespace evenkeel::tokenizer

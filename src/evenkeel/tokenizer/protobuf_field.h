@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace evenkeel::tokenizer {
+
+/// The last field of this number in a protobuf message.
+struct ProtobufField {
+  std::uint64_t number = 0;  // of a varint
+  std::string_view bytes;    // of a string or a message
+};
+
+/// \return nullopt if the message has no such field, or is damaged before it
+/// \source https://protobuf.dev/programming-guides/encoding
+std::optional<ProtobufField> protobuf_field(std::string_view message, std::uint64_t field);
+
+}  // namespace evenkeel::tokenizer

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "data/refusal.h"
+#include "data/temporary_folder.h"
+#include "evenkeel/tokenizer/protobuf_field.h"
+#include "tokenizer/encoded.h"
+
+namespace evenkeel::tokenizer {
+namespace {
+
+class SentencePieceFile : public data::TemporaryFolder {
+ protected:
+  static Tokenizer golden() { return Tokenizer::load(golden_tokenizer("sentencepiece.model")); }
+};
+
+TEST_F(SentencePieceFile, HasTheTokensOfItsModel) {
+  const auto tokenizer = golden();
+  EXPECT_EQ(tokenizer.kind(), "SentencePiece BPE");
+  EXPECT_EQ(tokenizer.end_of_text(), 2U);
+  EXPECT_EQ(tokenizer.begin_of_text(), 1U);
+  EXPECT_TRUE(tokenizer.begins_with_special());
+  EXPECT_EQ(tokenizer.find_token("<s>"), 1U);
+  EXPECT_EQ(tokenizer.token_bytes(3 + 0x0a), "\n");
+  EXPECT_EQ(tokenizer.special_tokens().size(), 2U);
+}
+
+TEST_F(SentencePieceFile, DecodesWhatItEncodes) {
+  const auto tokenizer = golden();
+  for (const auto* text : {"The ship's keel.", "\u6f22 x"}) {
+    EXPECT_EQ(decoded(tokenizer, encoded(tokenizer, text)), text);
+  }
+}
+
+TEST_F(SentencePieceFile, CutsControlSymbolsFromTheText) {
+  const auto tokenizer = golden();
+  auto expected = encoded(tokenizer, "ship");
+  const auto word = expected;
+  expected.push_back(2);
+  expected.insert(expected.end(), word.begin(), word.end());
+  EXPECT_EQ(encoded(tokenizer, "ship</s>ship"), expected);
+  EXPECT_NE(encoded(tokenizer, "ship</s>ship", false), expected);
+}
+
+TEST_F(SentencePieceFile, IsFoundInAFolder) {
+  file("tokenizer.model", read_file(golden_tokenizer("sentencepiece.model")));
+  EXPECT_EQ(Tokenizer::load(path("")).path(), path("tokenizer.model"));
+}
+
+TEST_F(SentencePieceFile, RefusesOtherModels) {
+  const auto refused = [&](std::string_view content) {
+    const auto name = file("m.model", content);
+    return data::refusal([&] { Tokenizer::load(name); }).substr(name.size() - 7);
+  };
+  EXPECT_EQ(refused("\n\x05\n\x03<s>\x12\x02\x18\x01"),
+            "m.model: trainer_spec.model_type must be BPE, but is unigram; use a BPE model");
+  EXPECT_EQ(refused("\n\x05\n\x03<s>\x12\x02\x18\x04"),
+            "m.model: trainer_spec.model_type must be BPE, but is char; use a BPE model");
+  EXPECT_TRUE(refused("\n\x05\n\x03<s>\x12\x02\x18\x02")
+                  .starts_with("m.model: must be a SentencePiece model, but: "));
+}
+
+TEST(ProtobufField, IsTheLastOfItsNumber) {
+  using std::string_view_literals::operator""sv;
+  const auto message = "\x08\x96\x01\x12\x02hi\x08\x05\x1d\x01\x02\x03\x04"sv;
+  EXPECT_EQ(protobuf_field(message, 1)->number, 5U);
+  EXPECT_EQ(protobuf_field(message, 2)->bytes, "hi");
+  EXPECT_EQ(protobuf_field(message, 3)->bytes.size(), 4U);
+  EXPECT_FALSE(protobuf_field(message, 4));
+  EXPECT_FALSE(protobuf_field("\x12\x09hi", 2)) << "cut";
+  EXPECT_FALSE(protobuf_field("\x0b", 1)) << "a group";
+  EXPECT_FALSE(protobuf_field(std::string(11, '\xff'), 1)) << "a varint without an end";
+}
+
+}  // namespace
+}  // namespace evenkeel::tokenizer
