@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/data/text_reader.h"
 
+#include <cstdlib>
+
 #include "data/gzipped.h"
 #include "data/refusal.h"
 #include "data/temporary_folder.h"
@@ -88,6 +90,24 @@ TEST_F(TextReader, GivesTheOffsetOfInvalidUtf8BehindTheFirstPiece) {
                       " is 0xfc; convert it, for example with iconv";
   EXPECT_EQ(refusal([&] { pieces(path); }), wanted);
   EXPECT_EQ(refusal([&] { documents(path); }), wanted);
+}
+
+TEST_F(TextReader, SaysHowToReadParquet) {
+  const auto parquet = file("a.parquet", "PAR1");
+  const auto answer = [&](const std::string& plugin) {
+    ::setenv("EVENKEEL_PARQUET_PLUGIN", plugin.c_str(), 1);
+    auto message = refusal([&] { documents(parquet); });
+    ::unsetenv("EVENKEEL_PARQUET_PLUGIN");
+    return message;
+  };
+  EXPECT_EQ(
+      answer("/none/libevenkeel_parquet.so"),
+      parquet +
+          ": parquet needs /none/libevenkeel_parquet.so, which is missing; build it with ./ek "
+          "parquet, or convert the file to .jsonl, for example with pandas");
+  const auto other = file("other.so", "no library");
+  EXPECT_EQ(answer(other), parquet + ": cannot load the reader of parquet: " + other +
+                               ": file too short; build it again with ./ek parquet");
 }
 
 TEST_F(TextReader, RefusesFilesWithoutText) {

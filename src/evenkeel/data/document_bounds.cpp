@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#define ZLIB_CONST
 #include "evenkeel/data/document_bounds.h"
 
 #include <zlib.h>
@@ -16,7 +17,7 @@ namespace evenkeel::data {
 
 namespace {
 
-std::string gzip_packed(std::string content) {
+std::string gzip_packed(std::string_view content) {
   constexpr int kGzip = 16, kMemory = 8;
   z_stream stream{};
   if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + kGzip, kMemory,
@@ -24,7 +25,7 @@ std::string gzip_packed(std::string content) {
     throw std::bad_alloc();
   }
   std::string packed(deflateBound(&stream, content.size()), '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(content.data());
+  stream.next_in = reinterpret_cast<const Bytef*>(content.data());
   stream.avail_in = static_cast<uInt>(content.size());
   stream.next_out = reinterpret_cast<Bytef*>(packed.data());
   stream.avail_out = static_cast<uInt>(packed.size());
@@ -61,7 +62,7 @@ std::string document_bounds_packed(const std::vector<std::int64_t>& ends) {
     lines += std::to_string(start) + ',' + std::to_string(end) + '\n';
     start = end;
   }
-  return gzip_packed(std::move(lines));
+  return gzip_packed(lines);
 }
 
 void read_document_bounds(const std::string& path, std::int64_t tokens,

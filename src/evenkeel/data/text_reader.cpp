@@ -8,6 +8,7 @@
 #include "evenkeel/base/system_memory.h"
 #include "evenkeel/data/json_array.h"
 #include "evenkeel/data/json_lines.h"
+#include "evenkeel/data/parquet_reader.h"
 #include "evenkeel/data/text_cut.h"
 #include "evenkeel/data/text_window.h"
 #include "evenkeel/data/valid_utf8.h"
@@ -71,7 +72,7 @@ void read_any(const TextFile& file, const std::string& key, TextWindow& window,
     case TextKind::json:
       return read_json_array(window, key, use);
     case TextKind::parquet:
-      window.refuse("parquet is not read yet");
+      return read_parquet(file.path, key, use);
   }
 }
 
