@@ -133,6 +133,14 @@ TEST_F(TextFilesTest, MustExist) {
             path("*.txt") + ": the pattern must match a file, but matches none");
 }
 
+TEST_F(TextFilesTest, MayNotBeLinksToNothing) {
+  fs::create_symlink("none", path("a.png"));
+  file("b.txt", "x");
+  EXPECT_EQ(found(path("")), (Strings{"b.txt"}));
+  fs::create_symlink("none", path("c.txt"));
+  EXPECT_EQ(refused(path("")), path("c.txt") + ": cannot open: No such file or directory");
+}
+
 TEST_F(TextFilesTest, MustHaveAKnownEnding) {
   EXPECT_EQ(refused(file("a.png.gz", "x")),
             path("a.png.gz") + ": must end in one of " + kKnown +

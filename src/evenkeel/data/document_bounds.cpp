@@ -43,8 +43,8 @@ struct Bounds {
 /// The numbers of a line "start,end[,...]"; nullopt for any other line.
 std::optional<Bounds> bounds_in(std::string_view line) {
   Bounds bounds;
-  const auto* const stop = line.data() + line.size();
-  const auto first = std::from_chars(line.data(), stop, bounds.start);
+  const auto* const stop = line.end();
+  const auto first = std::from_chars(line.begin(), stop, bounds.start);
   if (first.ec != std::errc() || first.ptr == stop || *first.ptr != ',') return std::nullopt;
   const auto second = std::from_chars(first.ptr + 1, stop, bounds.end);
   const bool is_number =

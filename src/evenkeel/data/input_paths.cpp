@@ -31,8 +31,8 @@ void add_folder(const fs::path& folder, std::vector<fs::path>& files) {
   std::error_code error;
   auto at = fs::recursive_directory_iterator(folder, error);
   for (; !error && at != end(at); at.increment(error)) {
-    const bool is_folder = at->is_directory(error);
-    if (error) break;
+    std::error_code ignored;  // a link to nothing is refused when it is opened
+    const bool is_folder = at->is_directory(ignored);
     if (is_hidden(at->path())) {
       if (is_folder) at.disable_recursion_pending();
       continue;

@@ -75,6 +75,7 @@ std::int64_t column_named(const EvenkeelParquet& plugin, void* file, const std::
                           const std::string& name) {
   std::vector<std::string> names;
   const auto count = plugin.column_count(file);
+  names.reserve(static_cast<std::size_t>(count));
   for (std::int64_t i = 0; i < count; ++i) names.emplace_back(plugin.column_name(file, i));
   const auto found = std::find(names.begin(), names.end(), name);
   if (found != names.end()) return found - names.begin();

@@ -23,8 +23,7 @@ constexpr std::uint64_t kMaxRatio = 1000;
 }  // namespace
 
 Decoded TextStream::PlainDecoder::decode(std::string_view& in, char* to, std::size_t size) {
-  const auto some = std::min(in.size(), size);
-  std::copy_n(in.data(), some, to);
+  const auto some = in.copy(to, size);
   in.remove_prefix(some);
   return {.written = some};
 }
