@@ -25,8 +25,13 @@ class CommandLine(program.Case):
         self.refuse(64, f'no verb is named "trian"; did you mean "train"? known: {", ".join(program.VERBS)}', "trian")
 
     def test_an_unknown_option(self):
-        self.refuse(64, "The following arguments were not expected: 3 --stpes; see `evenkeel --help`",
-                    "train", "--stpes", 3)
+        self.refuse(64, 'train has no option --sett; did you mean "--set"? see `evenkeel train --help`',
+                    "train", "--sett", "train.steps=3")
+        self.refuse(64, "train has no option --depth; see `evenkeel train --help`", "train", "--depth", 6)
+
+    def test_a_setting_without_its_option(self):
+        self.refuse(64, 'train: unexpected argument "data.train=x.txt"; did you mean --set data.train=x.txt? '
+                        "see `evenkeel train --help`", "train", "data.train=x.txt")
 
     def test_a_device_that_this_build_lacks(self):
         self.refuse(64, "--device cuda: this build runs on the cpu only; leave --device out",
@@ -56,10 +61,11 @@ class CommandLine(program.Case):
                 ("config", ["--device", "--quiet"]), ("plan", ["--quiet"]),
                 ("eval", ["--preset", "--scheme"]), ("generate", ["--preset", "--scheme", "--quiet"])]:
             with self.subTest(verb=verb):
-                given = [f"{option}=x" for option in options]
-                what = "argument was" if len(given) == 1 else "arguments were"
-                self.refuse(64, f"The following {what} not expected: {' '.join(reversed(given))}; see "
-                            "`evenkeel --help`", verb, *given)
+                for option in options:
+                    done = self.evenkeel(verb, f"{option}=x")
+                    self.assertEqual(done.returncode, 64)
+                    self.assertRegex(done.stderr.decode(), rf"^evenkeel: {verb} has no option {option}; "
+                                     rf".*see `evenkeel {verb} --help`\n$")
 
     def test_a_run_without_a_name(self):
         self.refuse_each([(64, "--run: must be a path, but is empty; see `evenkeel --help`", verb, "--run", "")
@@ -164,7 +170,7 @@ class Scheme(program.Case):
         self.refuse_scheme(message, "--scheme", "mine.toml")
 
     def test_a_name_that_the_catalogue_lacks(self):
-        self.refuse_scheme('unknown_scheme: the catalogue has no scheme "hybrid_nrom"; a file is named '
+        self.refuse_scheme('the catalogue has no scheme "hybrid_nrom"; a file is named '
                            'by its path, which ends in .toml; did you mean "hybrid_norm"? '
                            "`evenkeel schemes` lists all", "--scheme", "hybrid_nrom")
 

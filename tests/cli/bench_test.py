@@ -119,7 +119,7 @@ class Bench(program.Case):
                     "false")
 
     def test_a_scheme_that_is_none(self):
-        self.refuse(64, 'unknown_scheme: the catalogue has no scheme "keal"; a file is named by its path, '
+        self.refuse(64, 'the catalogue has no scheme "keal"; a file is named by its path, '
                     'which ends in .toml; did you mean "keel"? `evenkeel schemes` lists all',
                     "bench", "step", "--schemes", "keal")
 

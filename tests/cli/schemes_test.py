@@ -130,7 +130,7 @@ class Diff(program.Case):
         self.assertEqual(result["relation"], "different")
 
     def test_a_name_that_the_catalogue_lacks(self):
-        self.refuse(64, 'unknown_scheme: the catalogue has no scheme "keal"; a file is named by its path, '
+        self.refuse(64, 'the catalogue has no scheme "keal"; a file is named by its path, '
                     'which ends in .toml; did you mean "keel"? `evenkeel schemes` lists all',
                     "schemes", "diff", "pre_norm", "keal")
 
@@ -208,7 +208,7 @@ class Check(program.Case):
                          "none.toml: cannot open: No such file or directory\n")
 
     def test_a_name_that_the_catalogue_lacks_is_no_verdict(self):
-        self.assertRegex(self.check_says(64, "keal"), r'^keal: unknown_scheme: .*; did you mean "keel"\? ')
+        self.assertRegex(self.check_says(64, "keal"), r'^keal: the catalogue has no scheme .*; did you mean "keel"\? ')
 
     def test_as_json(self):
         self.write("wrong.toml", "seed = 1\n")

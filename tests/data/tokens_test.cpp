@@ -5,6 +5,7 @@
 
 #include "data/temporary_folder.h"
 #include "data/token_bytes_of.h"
+#include "evenkeel/data/token_file.h"
 
 namespace evenkeel::data {
 namespace {

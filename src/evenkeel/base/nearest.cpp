@@ -27,6 +27,18 @@ std::size_t edits(std::string_view a, std::string_view b) {
   return cost[a.size()][b.size()];
 }
 
+/// The shortest name that begins with the word, the first of several; "" for a short word.
+std::string first_that_begins_with(std::string_view word, const std::vector<std::string>& known) {
+  constexpr std::size_t kShortest = 3;
+  std::string best;
+  if (word.size() < kShortest) return best;
+  for (const auto& each : known) {
+    if (!each.starts_with(word)) continue;
+    if (best.empty() || each.size() < best.size()) best = each;
+  }
+  return best;
+}
+
 }  // namespace
 
 std::string nearest(std::string_view word, const std::vector<std::string>& known) {
@@ -55,7 +67,8 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& known,
                          std::string_view where) {
-  const auto near = nearest(word, known);
+  auto near = nearest(word, known);
+  if (near.empty()) near = first_that_begins_with(word, known);
   return near.empty() ? text("; ", where) : text("; did you mean \"", near, "\"? ", where);
 }
 

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <filesystem>
@@ -11,6 +12,7 @@
 #include <type_traits>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/nearest.h"
 
 namespace evenkeel::cli {
 
@@ -82,6 +84,33 @@ std::string integer_error(const std::string& word) {
   if (read.ec == std::errc() && read.ptr == end && !has_zeros) return "";
   return text("must be a whole number of at most ", std::numeric_limits<Integer>::max(),
               ", but is ", word);
+}
+
+/// The message about the first argument that no option takes: the nearest option, or --set for a
+/// word such as data.train=book.txt.
+std::string unexpected_arguments(const CLI::App& program) {
+  const auto* command = &program;
+  std::string name;
+  while (!command->get_subcommands().empty()) {
+    command = command->get_subcommands().front();
+    name += (name.empty() ? "" : " ") + command->get_name();
+  }
+  const auto extras = program.remaining(/*recurse=*/true);
+  const auto is_option = [](const std::string& word) { return word.starts_with("-"); };
+  const auto found = std::find_if(extras.begin(), extras.end(), is_option);
+  const auto word = found == extras.end() ? extras.front() : *found;
+  const auto help = text("see `evenkeel ", name, " --help`");
+  if (!is_option(word)) {
+    const bool is_setting = word.find('=') != std::string::npos;
+    return text(name, ": unexpected argument \"", word, "\"; ",
+                is_setting ? text("did you mean --set ", word, "? ") : "", help);
+  }
+  std::vector<std::string> options;
+  for (const auto* const option : command->get_options()) {
+    if (is_option(option->get_name())) options.push_back(option->get_name());
+  }
+  const auto option = word.substr(0, word.find('='));
+  return text(name, " has no option ", option, did_you_mean(option, options, help));
 }
 
 }  // namespace
@@ -158,6 +187,8 @@ std::optional<int> Program::parse(int argc, char** argv) const {
     app_->parse(argc, argv);
   } catch (const CLI::Success& help) {
     return app_->exit(help);
+  } catch (const CLI::ExtrasError&) {
+    throw Error(Exit::usage, unexpected_arguments(*app_));
   } catch (const CLI::ParseError& error) {
     throw Error(Exit::usage, std::string(error.what()) + "; see `evenkeel --help`");
   }

@@ -109,8 +109,7 @@ std::string schemes_check_complaint(const std::string& name, const std::string& 
 /// The exit code of a scheme with this error: check_failed for an invalid scheme, usage for an
 /// unknown name, io or data for a file that cannot be read.
 Exit schemes_check_verdict(const Error& error) {
-  const auto* const wrong = dynamic_cast<const norm::SchemeError*>(&error);
-  if (wrong != nullptr && wrong->code() == "unknown_scheme") return Exit::usage;
+  if (dynamic_cast<const config::UnknownScheme*>(&error) != nullptr) return Exit::usage;
   return error.exit() == Exit::usage ? Exit::check_failed : error.exit();
 }
 

@@ -64,7 +64,7 @@ Exit run_train(const CommonOptions& common, const std::vector<std::string>& over
   if (common.json) {
     print_json(train_as_json(result.folder));
   } else {
-    print_bytes(terminal_safe(train::closing_text(result)));
+    print_bytes(terminal_safe(train::closing_text(result, common.quiet)));
   }
   return result.exit;
 }

@@ -7,6 +7,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/nearest.h"
+#include "evenkeel/data/token_corpus.h"
 #include "evenkeel/tokenizer/encoder.h"
 
 namespace evenkeel::data {
@@ -54,7 +55,7 @@ TextEncoding::TextEncoding(const config::Data& data)
                        ? tokenizer_.end_of_text()
                        : std::optional<TokenId>(named_token(data.end_of_text, tokenizer_))),
       lengths_(lengths_of(tokenizer_)),
-      begins_(data.begin.value_or(true)),
+      begins_(data.begin.value_or(!are_token_files(data.train, data))),
       special_in_text_(data.special_in_text) {}
 
 TokenId TextEncoding::required_end_of_text() const {

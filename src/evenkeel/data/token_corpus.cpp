@@ -145,6 +145,7 @@ bool are_token_files(const std::vector<std::string>& inputs, const config::Data&
   if (data.format != "auto") {
     return std::find(kFormats.begin(), kFormats.end(), data.format) != kFormats.end();
   }
+  if (inputs.empty()) return false;
   const auto& first = inputs.front();
   if (has_token_ending(first)) return true;
   std::error_code none;

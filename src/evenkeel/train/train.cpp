@@ -68,13 +68,15 @@ Result train(const Request& request) {
     return {Exit::success, run.folder()};
   }
   run.finish("finished");
-  return {Exit::success, run.folder()};
+  return {Exit::success, run.folder(), /*is_complete=*/true};
 }
 
-std::string closing_text(const Result& result) {
+std::string closing_text(const Result& result, bool quiet) {
   const std::string rule(72, '-');
+  const auto report = text("report: ", (result.folder / "report.html").string(), "\n");
+  if (quiet || !result.is_complete) return report;
   return text(rule, "\n", store::Directory(result.folder).read("sample.txt"), "\n", rule, "\n",
-              "report: ", (result.folder / "report.html").string(), "\n");
+              report);
 }
 
 }  // namespace evenkeel::train

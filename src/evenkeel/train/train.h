@@ -13,6 +13,7 @@ namespace evenkeel::train {
 struct Result {
   Exit exit = Exit::success;
   std::filesystem::path folder;  // the run folder
+  bool is_complete = false;      // this call took the last step
 };
 
 /// Starts or resumes a run and trains until it is finished, stopped by a signal, or diverged. All
@@ -21,7 +22,8 @@ struct Result {
 ///         is used up
 Result train(const Request& request);
 
-/// The message after a run: the generated sample and the path of the report.
-std::string closing_text(const Result& result);
+/// The message after a run: the generated sample, and the path of the report.
+/// \param quiet  without the sample, as after a run that was stopped or was finished before
+std::string closing_text(const Result& result, bool quiet);
 
 }  // namespace evenkeel::train

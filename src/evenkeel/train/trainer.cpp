@@ -71,7 +71,11 @@ Trainer::Trainer(const config::Config& config, const norm::Shape& shape, nn::Pre
                                              plan::planned_steps(config), config.optimizer.clip);
   micro_batch_size_ = plan::micro_batch_size(config, shape.vocabulary);
   progress_.steps = plan::steps_of(config);
-  for (const auto& source : text.train) source_names_.push_back(source.name);
+  encoding_ = text.encoding;
+  for (const auto& source : text.train) {
+    source_names_.push_back(source.name);
+    has_text_ = has_text_ && encoding_ && source.corpus.token_lengths;
+  }
   progress_.planned = plan::planned_steps(config);
 }
 
@@ -108,6 +112,7 @@ StepRecord Trainer::step() {
         return monitor_->check_step({.step = number,
                                      .batch = &windows,
                                      .first_sequence = progress_.sequences,
+                                     .encoding = has_text_ ? encoding_.get() : nullptr,
                                      .gradients = &learner_->gradients()},
                                     result);
       });

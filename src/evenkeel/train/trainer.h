@@ -93,6 +93,8 @@ class Trainer {
   std::unique_ptr<HealthMonitor> monitor_;
   data::TrainingBatches windows_;
   std::vector<std::string> source_names_;
+  std::shared_ptr<const data::TextEncoding> encoding_;
+  bool has_text_ = true;  // the text of each token is known
   optim::Schedule schedule_;
   std::int64_t micro_batch_size_ = 1;  // sequences per forward pass
   Progress progress_;

@@ -27,6 +27,8 @@
 #include "evenkeel/store/run_folder.h"
 #include "evenkeel/store/safetensors.h"
 #include "evenkeel/study/definition/definition.h"
+#include "evenkeel/tokenizer/encoder.h"
+#include "evenkeel/tokenizer/tokenizer.h"
 
 namespace evenkeel::campaign {
 
@@ -181,6 +183,23 @@ void fuzz_shards(const std::string& input, const fs::path& folder) {
   data::check_shards(folder.string());
 }
 
+/// A tokenizer that loads must encode and decode any text.
+void load_and_use(const fs::path& file, const tokenizer::LoadOptions& options = {}) {
+  const auto tokenizer = tokenizer::Tokenizer::load(file.string(), options);
+  std::vector<tokenizer::Id> ids;
+  tokenizer::Encoder(tokenizer).encode("It's a \xc3\xa9 test  \n<|endoftext|> 123", ids);
+  tokenizer.decode(std::vector<std::int64_t>(ids.begin(), ids.end()));
+  tokenizer.decode(std::vector<std::int64_t>{-1, tokenizer.vocabulary(), 1});
+}
+
+void fuzz_tokenizer(const std::string& input, const fs::path& folder) {
+  load_and_use(put(folder / "tokenizer.json", input));
+}
+
+void fuzz_tiktoken(const std::string& input, const fs::path& folder) {
+  load_and_use(put(folder / "a.tiktoken", input), {.pattern = "gpt2"});
+}
+
 void fuzz_html(const std::string& input, const fs::path&) {
   const auto escaped = report::escaped(input);
   const bool is_safe = escaped.find_first_of("<>\"'") == std::string::npos;
@@ -214,6 +233,8 @@ const std::vector<FuzzTarget>& fuzz_targets() {
       {"shards", Grammar::json, fuzz_shards},
       {"study", Grammar::toml, fuzz_study},
       {"texts", Grammar::json, fuzz_texts},
+      {"tiktoken", Grammar::text, fuzz_tiktoken},
+      {"tokenizer", Grammar::json, fuzz_tokenizer},
       {"tokens", Grammar::binary, fuzz_tokens},
       {"zstd", Grammar::binary, fuzz_unpack},
   };

@@ -96,7 +96,7 @@ TEST_F(SchemeFile, NamesTheNearestParent) {
 TEST(Scheme, OfAnUnknownNameSuggestsTheNearest) {
   EXPECT_EQ(
       message_of([] { find_scheme("hybridnorm"); }),
-      "unknown_scheme: the catalogue has no scheme \"hybridnorm\"; a file is named by its "
+      "the catalogue has no scheme \"hybridnorm\"; a file is named by its "
       "path, which ends in .toml; did you mean \"hybrid_norm\"? `evenkeel schemes` lists all");
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "evenkeel/base/error.h"
 #include "evenkeel/norm/scheme.h"
 
 /// Schemes as TOML: catalogue files, user files, inline tables.
@@ -15,8 +16,15 @@ namespace evenkeel::config {
 /// The names of all catalogue schemes, sorted.
 std::vector<std::string> catalogue();
 
+/// A name that the catalogue does not have; exit code 64 (usage).
+class UnknownScheme : public Error {
+ public:
+  /// The message has the nearest name.
+  explicit UnknownScheme(const std::string& name);
+};
+
 /// The text of a catalogue scheme's file.
-/// \throws Error (usage, exit code 64), with the nearest name
+/// \throws UnknownScheme
 std::string_view catalogue_source(const std::string& name);
 
 struct SchemeTable;  // scheme_table.h, which includes toml++

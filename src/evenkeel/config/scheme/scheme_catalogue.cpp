@@ -21,10 +21,13 @@ std::string_view catalogue_source(const std::string& name) {
   for (const auto& [each, source] : embedded_schemes()) {
     if (each == name) return source;
   }
-  throw norm::SchemeError("unknown_scheme", "",
-                          text("the catalogue has no scheme \"", name,
-                               "\"; a file is named by its path, which ends in .toml",
-                               did_you_mean(name, catalogue(), "`evenkeel schemes` lists all")));
+  throw UnknownScheme(name);
 }
+
+UnknownScheme::UnknownScheme(const std::string& name)
+    : Error(Exit::usage,
+            text("the catalogue has no scheme \"", name,
+                 "\"; a file is named by its path, which ends in .toml",
+                 did_you_mean(name, catalogue(), "`evenkeel schemes` lists all"))) {}
 
 }  // namespace evenkeel::config

@@ -9,7 +9,6 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
-#include "evenkeel/data/detokenize.h"
 #include "evenkeel/nn/attention_inputs.h"
 #include "evenkeel/nn/batch_tensors.h"
 #include "evenkeel/nn/mixture_of_experts.h"
@@ -101,12 +100,14 @@ std::vector<double> losses_of(const nn::Model& model, const data::Batch& batch) 
 }
 
 /// The first tokens of a sequence as text, in quotes.
-std::string excerpt(const data::Batch& batch, std::int64_t row) {
+std::string excerpt(const BatchOfRun& where, std::int64_t row) {
   constexpr std::int64_t kShown = 32;
+  if (where.encoding == nullptr) return "";
+  const auto& batch = *where.batch;
   const auto width = static_cast<std::int64_t>(batch.inputs.size()) / batch.rows;
   const auto first = batch.inputs.begin() + row * width;
   const std::vector<std::int64_t> tokens(first, first + std::min(width, kShown));
-  auto shown = data::detokenize(tokens);
+  auto shown = where.encoding->tokenizer().decode(tokens);
   for (auto& letter : shown) {
     const bool plain = letter >= ' ' && letter <= '~' && letter != '"';
     if (!plain) letter = '.';
@@ -118,10 +119,9 @@ std::string excerpt(const data::Batch& batch, std::int64_t row) {
 /// losses in the upper half between median and maximum, if the maximum is an outlier; else the
 /// result is "".
 /// \param losses    one per sequence, nats per token
-/// \param first     index of the batch's first sequence in the run
 /// \param baseline  loss of a healthy batch, nats per token
-std::string outlier_sequences(const data::Batch& batch, const std::vector<double>& losses,
-                              std::int64_t first, double baseline) {
+std::string outlier_sequences(const BatchOfRun& where, const std::vector<double>& losses,
+                              double baseline) {
   constexpr double kOutlierRatio = 1.3;  // in units of the median
   auto sorted = losses;
   std::sort(sorted.begin(), sorted.end());
@@ -134,11 +134,11 @@ std::string outlier_sequences(const data::Batch& batch, const std::vector<double
   int count = 0;
   for (std::size_t i = 0; i < losses.size(); ++i) {
     if (losses[i] < (median + most) / 2) continue;
-    out += text(count++ == 0 ? "" : ", ", first + static_cast<std::int64_t>(i));
+    out += text(count++ == 0 ? "" : ", ", where.first_sequence + static_cast<std::int64_t>(i));
   }
   out.insert(0, count == 1 ? "sequence " : "sequences ");
   const auto worst = std::max_element(losses.begin(), losses.end()) - losses.begin();
-  return out + excerpt(batch, worst);
+  return out + excerpt(where, worst);
 }
 
 /// The parameter with the largest ratio of present norm to baseline norm, and that ratio.
@@ -199,8 +199,8 @@ HealthEvent origin_of_nonfinite(const nn::Model& model, const nn::Parameters& pa
 }
 
 HealthEvent origin_of_spike(const nn::Model& model, const nn::Parameters& parameters,
-                            const std::vector<at::Tensor>& gradients, const data::Batch& batch,
-                            std::int64_t first_sequence, const Baseline& baseline) {
+                            const std::vector<at::Tensor>& gradients, const BatchOfRun& where,
+                            const Baseline& baseline) {
   constexpr double kJump = 2;  // above the growth of a weight's norm between health checks
   const auto now = l2_norms(parameters, gradients);
   const auto weight = most_grown(now, baseline.norms, &L2Norms::weight);
@@ -214,7 +214,7 @@ HealthEvent origin_of_spike(const nn::Model& model, const nn::Parameters& parame
   const auto gradient = most_grown(now, baseline.norms, &L2Norms::gradient);
   auto event = event_at(model, gradient.first);
   const auto sequences =
-      outlier_sequences(batch, losses_of(model, batch), first_sequence, baseline.loss);
+      outlier_sequences(where, losses_of(model, *where.batch), baseline.loss);
   event.explanation =
       gradient.first.empty()
           ? "one batch or one layer"

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "evenkeel/data/text_encoding.h"
 #include "evenkeel/data/windows.h"
 #include "evenkeel/nn/model.h"
 #include "evenkeel/nn/parameters.h"
@@ -39,13 +40,19 @@ L2NormsByName l2_norms(const nn::Parameters& parameters, const std::vector<at::T
 HealthEvent origin_of_nonfinite(const nn::Model& model, const nn::Parameters& parameters,
                                 const std::vector<at::Tensor>& gradients, const data::Batch& batch);
 
+/// A batch of a run.
+struct BatchOfRun {
+  const data::Batch* batch = nullptr;
+  std::int64_t first_sequence = 0;                // index of its first sequence in the run
+  const data::TextEncoding* encoding = nullptr;  // decodes its tokens; nullptr: no text is shown
+};
+
 /// Finds the parameter that changed most since the baseline: a weight whose L2 norm more than
 /// doubled, else the gradient whose norm grew most. Also lists the sequences of the batch with
 /// outlier losses.
-/// \param first_sequence  index of the batch's first sequence in the run
 /// \return an event without `kind` and `observation`
 HealthEvent origin_of_spike(const nn::Model& model, const nn::Parameters& parameters,
-                            const std::vector<at::Tensor>& gradients, const data::Batch& batch,
-                            std::int64_t first_sequence, const Baseline& baseline);
+                            const std::vector<at::Tensor>& gradients, const BatchOfRun& where,
+                            const Baseline& baseline);
 
 }  // namespace evenkeel::train

@@ -105,8 +105,9 @@ void HealthMonitor::report_nonfinite(const PendingUpdate& pending, const StepRes
 /// \return true if the update may be applied
 bool HealthMonitor::report_spike(const PendingUpdate& pending, const std::string& kind,
                                  double baseline_loss, std::string observation) {
-  auto event = origin_of_spike(*model_, *parameters_, *pending.gradients, *pending.batch,
-                               pending.first_sequence, {baseline_norms_, baseline_loss});
+  auto event = origin_of_spike(*model_, *parameters_, *pending.gradients,
+                               {pending.batch, pending.first_sequence, pending.encoding},
+                               {baseline_norms_, baseline_loss});
   event.kind = kind;
   event.observation = std::move(observation);
   if (kind == "explosion") event.remedy = kEarlyRemedy;

@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Token files, tokenizers and mixtures on the command line."""
+import array
+import json
+import pathlib
+import unittest
+
+import program
+from program import lines_of, metrics, settings, small, state_at
+
+NOTES = {"a.md": "# Rivers\n\nThe river sees the moon. " * 40, "sub/b.md": "A cat follows the baker.\n" * 60,
+         "cover.png": "no text"}
+
+
+class Tokenize(program.Case):
+    def prepare(self):
+        for name, text in NOTES.items():
+            (self.folder / "notes" / name).parent.mkdir(parents=True, exist_ok=True)
+            self.write(f"notes/{name}", text)
+
+    def test_a_folder_of_notes_in_four_commands(self):
+        out = self.succeed("tokenize", "notes", "--train-vocabulary", 280, "--output", "tok", "--quiet")[0]
+        self.assertEqual(out, "tok/tokenizer.json: 280 tokens\n")
+        self.train("run", data_train="notes", data_tokenizer="tok/tokenizer.json", train_steps=2)
+        (self.folder / "tok/tokenizer.json").unlink()  # the run folder has a copy
+        text = self.succeed("generate", "--run", "run", "--prompt", "The river", "--tokens", 20)[0]
+        self.assertTrue(text.startswith("The river"), text)
+        result = json.loads(self.succeed("eval", "--run", "run", "--json", "--quiet")[0])
+        self.assertEqual(set(result) & {"val_loss", "val_bits_per_byte"}, {"val_loss", "val_bits_per_byte"})
+
+    def test_shards_are_equal_for_any_number_of_threads(self):
+        for threads in (1, 2, 3):
+            self.succeed("tokenize", "notes", "--tokenizer", "bytes", "--output", f"t{threads}",
+                         "--threads", threads, "--shard", "1kt", "--quiet")
+        files = {path.name: path.read_bytes() for path in (self.folder / "t1").iterdir()}
+        self.assertGreater(len(files), 4)
+        for other in ("t2", "t3"):
+            self.assertEqual({path.name: path.read_bytes() for path in (self.folder / other).iterdir()}, files)
+
+    def test_every_format_gives_the_same_training(self):
+        states = []
+        for kind in ("olmo", "llm_c", "megatron", "nanogpt"):
+            self.succeed("tokenize", "notes", "--tokenizer", "bytes", "--output", kind, "--format", kind, "--quiet")
+            self.succeed("tokenize", "--check", kind, "--tokenizer", "bytes")
+            states.append(state_at(self.train(f"run-{kind}", data_train=kind, train_steps=3), 3))
+        for state in states[1:]:
+            self.assertEqual(state, states[0])
+
+    def test_a_damaged_shard_is_found(self):
+        self.succeed("tokenize", "notes", "--tokenizer", "bytes", "--output", "tok", "--quiet")
+        shard = self.folder / "tok/tokens-00000.npy"
+        data = bytearray(shard.read_bytes())
+        data[10] ^= 1
+        shard.write_bytes(data)
+        done = self.evenkeel("tokenize", "--check", "tok")
+        self.assertEqual(done.returncode, 65)
+        self.assertIn(b"tok/tokens-00000.npy: must have", done.stderr)
+
+    def test_a_tokenizer_is_shown_with_the_ids_of_standard_input(self):
+        out = json.loads(self.succeed("tokenize", "--show", "bytes", "--json", given=b"hi")[0])
+        self.assertEqual(out["kind"], "bytes")
+        self.assertEqual(out["vocabulary"], 257)
+        self.assertEqual(out["ids"], [104, 105])
+
+    def test_what_is_missing_is_said(self):
+        self.refuse(64, "tokenize needs an input: files, folders or patterns; see evenkeel tokenize --help", "tokenize")
+        self.refuse(64, '--tokenizer must name a tokenizer, or be "bytes"', "tokenize", "notes")
+        self.refuse(64, "--output must name a folder for the shards", "tokenize", "notes", "--tokenizer", "bytes")
+        self.refuse(64, '--shard must be a number of tokens such as 100Mt, but is "5"', "tokenize", "notes",
+                    "--tokenizer", "bytes", "--output", "tok", "--shard", "5", "--quiet")
+
+
+class TokenFiles(program.Case):
+    def ids(self, name, values):
+        return self.write(name, array.array("H", values).tobytes())
+
+    def test_a_resumed_run_refuses_a_changed_shard_and_names_it(self):
+        self.ids("a-0.bin", [i % 250 for i in range(400)])
+        self.ids("a-1.bin", [i % 200 for i in range(400)])
+        run = self.train("run", data_train="a-*.bin", train_steps=2)
+        whole = self.train("whole", data_train="a-*.bin", train_steps=4, schedule_steps=2)
+        self.train("run", data_train="a-*.bin", train_steps=4)
+        self.assertEqual(state_at(run, 4), state_at(whole, 4))
+        self.ids("a-1.bin", [(i + 1) % 200 for i in range(400)])
+        done = self.evenkeel("train", "--quiet", "--run", "run", *small(data_train="a-*.bin", train_steps=5))
+        self.assertEqual(done.returncode, 78)
+        self.assertIn(b"the digest of the training text (a-1.bin) was ", done.stderr)
+        self.succeed("train", "--quiet", "--run", "run", "--override", "data",
+                     *small(data_train="a-*.bin", train_steps=5))
+
+    def test_ids_outside_of_the_vocabulary_end_before_the_first_step(self):
+        self.ids("a.bin", [1, 2, 3, 50000])
+        self.refuse(65, "a.bin: token ids must be 0 to 256, but token 3 is 50000; set model.vocabulary, or "
+                    "data.token_type if the type is not uint16", "train", "--run", "run", *small(data_train="a.bin"))
+        self.assertFalse((self.folder / "run").exists())
+
+    def test_a_run_without_a_tokenizer_has_no_bits_per_byte(self):
+        self.ids("a.bin", [i % 300 for i in range(800)])
+        run = self.train("run", data_train="a.bin", train_steps=1, model_vocabulary=300)
+        last = lines_of(run / "metrics.jsonl")[-1]
+        self.assertIn("val_loss", last)
+        self.assertNotIn("val_bits_per_byte", last)
+        self.assertRegex((run / "sample.txt").read_text(), r"^\d+( \d+)*$")
+        self.refuse(64, "the model was trained on token files, and its tokenizer is unknown; set --set "
+                    "data.tokenizer=tokenizer.json", "generate", "--run", "run", "--prompt", "x")
+
+
+class Mixture(program.Case):
+    SOURCES = '[{ path = "book.txt", weight = 3 }, { path = "other.txt", weight = 1 }]'
+
+    def prepare(self):
+        self.write("other.txt", "zebra xylophone quartz " * 100)
+
+    def test_counts_and_losses_are_by_source(self):
+        run = self.train("run", data_train=self.SOURCES, train_steps=4, train_batch=3, log_every=1)
+        lines = lines_of(run / "metrics.jsonl")
+        steps = [line for line in lines if "source_tokens" in line]
+        self.assertEqual([sum(line["source_tokens"].values()) for line in steps], [96, 192, 288, 384])
+        self.assertEqual(steps[-1]["source_tokens"], {"book.txt": 9 * 32, "other.txt": 3 * 32})
+        loss = lines[-1]["val_loss_by_source"]
+        self.assertAlmostEqual(lines[-1]["val_loss"], 0.75 * loss["book.txt"] + 0.25 * loss["other.txt"], places=12)
+
+    def test_a_resumed_run_is_equal_bit_for_bit(self):
+        whole = self.train("whole", data_train=self.SOURCES, train_steps=6, schedule_steps=3)
+        run = self.train("run", data_train=self.SOURCES, train_steps=3)
+        self.train("run", data_train=self.SOURCES, train_steps=6)
+        self.assertEqual(state_at(run, 6), state_at(whole, 6))
+        self.assertEqual(metrics(run)[-1], metrics(whole)[-1])
+
+    def test_plan_has_the_epochs_of_each_source(self):
+        plan = json.loads(self.succeed("plan", "--json", *small(data_train=self.SOURCES, train_steps=4000))[0])
+        book, other = plan["text"]
+        self.assertEqual((book["name"], book["share"], other["share"]), ("book.txt", 0.75, 0.25))
+        self.assertAlmostEqual(book["epochs"], 4000 * 2 * 32 * 0.75 / book["tokens"])
+        error = self.succeed("plan", *small(data_train=self.SOURCES, train_steps=400000))[1]
+        self.assertRegex(error, r"^warning: the run reads book\.txt [\d,]+ times; ")
+
+    def test_an_order_of_chunks_takes_no_weights(self):
+        self.refuse(64, 'data.order must be "shuffled" or "file" for sources with weights, but is "olmo"; list '
+                    "the files without weights", "config", *settings({"data.train": self.SOURCES, "data.order": "olmo"}))
+
+
+class Plan(program.Case):
+    def test_a_missing_text_is_an_error(self):
+        self.refuse(65, "none.txt: must be a file or a folder, but is missing", "plan",
+                    *small(data_train="none.txt"))
+
+    def test_the_time_follows_from_a_speed(self):
+        plan = json.loads(self.succeed("plan", "--json", "--tokens-per-second", 100, *small(train_steps=10))[0])
+        self.assertEqual(plan["seconds"], 10 * 2 * 32 / 100)
+
+
+class Generate(program.Case):
+    def prepare(self):
+        self.train("run", train_steps=1)
+
+    def text(self, *arguments):
+        return self.evenkeel("generate", "--run", "run", "--prompt", "The", *arguments).stdout
+
+    def test_raw_bytes_are_written_only_on_request(self):
+        self.text("--tokens", 200).decode()  # valid UTF-8
+        raw = self.text("--tokens", 200, "--raw")
+        with self.assertRaises(UnicodeDecodeError):
+            raw.decode()
+
+    def test_a_stop_string_ends_the_text_before_it(self):
+        raw = self.text("--tokens", 200, "--raw")
+        stop = raw[40:42].decode("latin-1")
+        printable = next((chr(byte) for byte in raw[4:] if 32 < byte < 127), None)
+        self.assertIsNotNone(printable, stop)
+        out = self.text("--tokens", 200, "--raw", "--stop", printable)
+        self.assertEqual(out, raw[:raw.index(printable.encode(), 3)] + b"\n")
+
+    def test_a_prompt_is_utf8(self):
+        done = self.evenkeel("generate", "--run", "run", given=b"\xff\xfe")
+        self.assertEqual((done.returncode, done.stderr),
+                         (65, b"evenkeel: standard input: a prompt must be UTF-8, but byte 0 is not; convert it\n"))
+
+
+if __name__ == "__main__":
+    program.main()
