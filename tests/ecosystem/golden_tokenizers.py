@@ -100,6 +100,9 @@ def tokenizers():
     back = [decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse()]
     out["llama2"] = byte_fallback(None, normalizers.Sequence(spaces),
                                   decoders.Sequence([*back, decoders.Strip(" ", 1, 0)]))
+    data = json.loads(byte_fallback(pre_tokenizers.Metaspace(), normalizers.Sequence([]), decoders.Metaspace()).to_str())
+    fields = json.loads(out["llama2"].to_str())
+    out["words"] = Tokenizer.from_str(json.dumps({**fields, "model": data["model"]}))  # no token spans words
     out["gemma"] = byte_fallback(split(" ", "merged_with_previous"), spaces[1], decoders.Sequence(back))
     out["metaspace"] = byte_fallback(pre_tokenizers.Metaspace(prepend_scheme="first", split=False),
                                      normalizers.Sequence([]), decoders.Metaspace(prepend_scheme="first"))

@@ -15,17 +15,12 @@ class Merges {
  public:
   /// Working memory of one thread.
   struct Scratch {
-    struct Symbol {
-      Id id;
+    struct Links {
       std::uint32_t previous, next;
     };
-    struct Candidate {
-      std::uint64_t rank_and_position, pair;
-      Id merged;
-    };
-    std::vector<std::uint64_t> ranks;
-    std::vector<Symbol> symbols;
-    std::vector<Candidate> heap;
+    std::vector<std::uint64_t> ranks;  // of the pair that begins at each symbol, and its merged id
+    std::vector<Links> links;
+    std::vector<std::uint64_t> heap;  // rank and position of pairs
   };
 
   explicit Merges(std::size_t count = 0);
@@ -38,18 +33,18 @@ class Merges {
 
  private:
   struct Entry {
-    std::uint64_t pair;
-    std::uint32_t rank;
-    Id merged;
+    std::uint64_t pair, rank_and_id;
   };
   static std::uint64_t pair_of(Id left, Id right) { return std::uint64_t{left} << 32 | right; }
-  const Entry& find(std::uint64_t pair) const;
   std::uint64_t rank_and_id(Id left, Id right) const;
   void apply_short(std::vector<Id>& ids, Scratch& scratch) const;
   void apply_long(std::vector<Id>& ids, Scratch& scratch) const;
-  void push(std::uint32_t position, Scratch& scratch) const;
+  void enter(std::uint32_t position, const std::vector<Id>& ids, Scratch& scratch) const;
 
   std::vector<Entry> entries_;  // open addressing; a power of two
+  // A bit for each hash of a pair, sixteen for each merge: most pairs have no merge, which this
+  // part of the table shows from the second-level cache.
+  std::vector<std::uint64_t> filter_;
   std::size_t count_ = 0;
 };
 
