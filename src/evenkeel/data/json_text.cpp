@@ -4,7 +4,6 @@
 #include <simdjson.h>
 
 #include <algorithm>
-#include <new>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -76,7 +75,8 @@ std::string_view JsonText::find(std::string_view value, const JsonPlace& place) 
   auto& dom = parser_->dom;
   if (value.size() > dom.capacity()) {
     const auto capacity = std::max({kSmallest, value.size(), 2 * dom.capacity()});
-    if (dom.allocate(capacity, kMaxDepth) != simdjson::SUCCESS) throw std::bad_alloc();
+    // Fails for 4 GB, or where address space for 15 times the value is refused.
+    if (dom.allocate(capacity, kMaxDepth) != simdjson::SUCCESS) return find_slowly(value, place);
   }
   const auto* const bytes = reinterpret_cast<const std::uint8_t*>(value.data());
   simdjson::dom::element root;
@@ -86,8 +86,8 @@ std::string_view JsonText::find(std::string_view value, const JsonPlace& place) 
   return find_slowly(value, place);
 }
 
-/// Refuses the value with a reason, or finds the string in what simdjson does not take: an integer
-/// of more than 64 bits.
+/// Refuses the value with a reason, or finds the string in what simdjson does not take: integers of
+/// more than 64 bits, and very large values.
 std::string_view JsonText::find_slowly(std::string_view value, const JsonPlace& place) {
   check_utf8(value, std::string(place.path), place.offset);
   found_ = string_in(parse_json(value, place.name()), key_, place);
