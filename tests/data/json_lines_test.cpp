@@ -34,7 +34,7 @@ TEST_F(JsonLines, LeaveOutEmptyStrings) {
 }
 
 TEST_F(JsonLines, TakeTheLastOfSeveralEqualKeys) {
-  EXPECT_EQ(lines("{\"text\": 1, \"text\": \"two\"}"), (Strings{"two"}));
+  EXPECT_EQ(lines("{\"text\": \"one\", \"text\": \"two\"}"), (Strings{"two"}));
 }
 
 TEST_F(JsonLines, TakeEscapedKeysAndSurrogatePairs) {
