@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#define XXH_INLINE_ALL
 #include "evenkeel/tokenizer/tokenizer.h"
 
-#include <xxhash.h>
-
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <filesystem>
 
+#include "evenkeel/base/digest.h"
 #include "evenkeel/base/file.h"
 #include "evenkeel/base/json_parser.h"
 #include "evenkeel/tokenizer/model.h"
@@ -25,16 +21,6 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMaxFileBytes = std::uint64_t{256} << 20;
 constexpr Id kBytes = 256;
-
-std::string xxh3_digits(std::string_view bytes) {
-  const auto hash = XXH3_128bits(bytes.data(), bytes.size());
-  constexpr std::size_t kDigits = 32;
-  std::array<char, kDigits + 1> digits{};
-  std::snprintf(digits.data(), digits.size(), "%016llx%016llx",
-                static_cast<unsigned long long>(hash.high64),
-                static_cast<unsigned long long>(hash.low64));
-  return {digits.data(), kDigits};
-}
 
 Model byte_model() {
   Model model;
@@ -102,7 +88,7 @@ Tokenizer Tokenizer::load(const std::string& path, const LoadOptions& options) {
   const auto file = tokenizer_file(path);
   const auto content = read_file(file, kMaxFileBytes);
   auto model = file_model(file.string(), content, options);
-  model.digest = xxh3_digits(content);
+  model.digest = evenkeel::digest(content.data(), content.size());
   find_end_of_text(file, model);
   std::sort(model.special_tokens.begin(), model.special_tokens.end(),
             [](const SpecialToken& a, const SpecialToken& b) { return a.id < b.id; });
