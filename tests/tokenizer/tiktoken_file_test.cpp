@@ -36,6 +36,12 @@ TEST_F(TiktokenFile, MergesPairsByTheRankOfTheirConcatenation) {
   EXPECT_EQ(decoded(tokenizer, {5, 3, 6}), "abc a ");
 }
 
+TEST_F(TiktokenFile, TakesAWordThatIsATokenWithoutMerges) {
+  const auto tokenizer = Tokenizer::load(file("r.tiktoken", "YQ== 0\nYw== 1\nYWNj 2\n"), {"[ac]+"});
+  EXPECT_EQ(encoded(tokenizer, "acc"), (Ids{2}));
+  EXPECT_EQ(encoded(tokenizer, "acca"), (Ids{0, 1, 1, 0}));
+}
+
 TEST_F(TiktokenFile, HasThePatternAndTheSpecialTokensOfItsName) {
   const auto tokenizer = Tokenizer::load(file("gpt2.tiktoken", kRanks));
   EXPECT_EQ(tokenizer.end_of_text(), 7U);
