@@ -24,14 +24,11 @@ class CommandLine(program.Case):
     def test_an_unknown_verb(self):
         self.refuse(64, f'no verb is named "trian"; did you mean "train"? known: {", ".join(program.VERBS)}', "trian")
 
-    def test_an_unknown_option(self):
-        self.refuse(64, 'train has no option --sett; did you mean "--set"? see `evenkeel train --help`',
-                    "train", "--sett", "train.steps=3")
-        self.refuse(64, "train has no option --depth; see `evenkeel train --help`", "train", "--depth", 6)
-
-    def test_a_setting_without_its_option(self):
-        self.refuse(64, 'train: unexpected argument "data.train=x.txt"; did you mean --set data.train=x.txt? '
-                        "see `evenkeel train --help`", "train", "data.train=x.txt")
+    def test_arguments_that_no_option_takes(self):
+        self.refuse_each([(64, f"train{what}; {hint}see `evenkeel train --help`", "train", *given) for what, hint, *given in [
+            (" has no option --sett", 'did you mean "--set"? ', "--sett", "train.steps=3"),
+            (" has no option --depth", "", "--depth", 6),
+            (': unexpected argument "data.train=x"', "did you mean --set data.train=x? ", "data.train=x")]])
 
     def test_a_device_that_this_build_lacks(self):
         self.refuse(64, "--device cuda: this build runs on the cpu only; leave --device out",

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/data/text_encoding.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "data/refusal.h"
+
+namespace evenkeel::data {
+namespace {
+
+const std::string kGpt2 = EK_TESTS "/golden/tokenizers/gpt2.json";
+
+config::Data data_with(const std::string& end_of_text) {
+  return {.tokenizer = kGpt2, .end_of_text = end_of_text};
+}
+
+TEST(TextEncoding, OfBytesHasTheirVocabulary) {
+  const TextEncoding encoding({});
+  EXPECT_TRUE(encoding.is_bytes());
+  EXPECT_EQ(encoding.vocabulary(), kByteVocabulary);
+  EXPECT_EQ(encoding.end_of_text(), kEndOfText);
+  EXPECT_EQ(encoding.prompt("hi"), (std::vector<std::int64_t>{256, 'h', 'i'}));
+}
+
+TEST(TextEncoding, TakesEndOfTextFromTheTokenizerOrTheKey) {
+  const auto end = TextEncoding(data_with("auto")).required_end_of_text();
+  EXPECT_EQ(TextEncoding(data_with("<|endoftext|>")).required_end_of_text(), end);
+  EXPECT_EQ(TextEncoding(data_with("7")).required_end_of_text(), 7U);
+}
+
+TEST(TextEncoding, RefusesAnEndOfTextThatIsNoToken) {
+  EXPECT_EQ(refusal([] { TextEncoding(data_with("<|endoftxt|>")); }),
+            "data.end_of_text: the tokenizer has no token \"<|endoftxt|>\"; did you mean "
+            "\"<|endoftext|>\"? known: <|endoftext|>");
+}
+
+TEST(TextEncoding, StartsAPromptWithEndOfTextUnlessTheTextIsTokenFiles) {
+  config::Data data = data_with("auto");
+  const auto end = std::int64_t{TextEncoding(data).required_end_of_text()};
+  EXPECT_EQ(TextEncoding(data).prompt("The").front(), end);
+  data.train = {"part-*.npy"};
+  EXPECT_NE(TextEncoding(data).prompt("The").front(), end);
+  data.begin = true;
+  EXPECT_EQ(TextEncoding(data).prompt("The").front(), end);
+}
+
+// Bytes of the tokens of a text sum to the bytes of the text.
+TEST(TextEncoding, KnowsTheBytesOfEachToken) {
+  const TextEncoding encoding(data_with("auto"));
+  const std::string text = "The river sees the moon, \xc3\xa9\n  twice.";
+  std::size_t bytes = 0;
+  for (const auto id : encoding.encode(text)) bytes += (*encoding.token_lengths())[id];
+  EXPECT_EQ(bytes, text.size());
+  EXPECT_EQ((*encoding.token_lengths())[encoding.required_end_of_text()], 1U);
+}
+
+}  // namespace
+}  // namespace evenkeel::data
