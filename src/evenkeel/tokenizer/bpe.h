@@ -14,7 +14,7 @@ namespace evenkeel::tokenizer {
 
 /// Finds a token by its bytes without a copy of them.
 struct TextHash {
-  using is_transparent = void;
+  using is_transparent = void;  // NOLINT(readability-identifier-naming): the library's name
   std::size_t operator()(std::string_view text) const {
     return std::hash<std::string_view>()(text);
   }

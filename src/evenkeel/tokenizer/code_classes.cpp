@@ -32,13 +32,13 @@ const CodeClasses& CodeClasses::instance() {
 
 CodeClasses::CodeClasses() {
   std::string classes(kMaxCodePoint + 1, '\0');
-  mark(classes, {"L"}, kLetter);
-  mark(classes, {"N"}, kNumber);
-  mark(classes, space_set(), kSpace);
-  mark(classes, CodeSet({{'\n', '\n'}, {'\r', '\r'}}), kLineEnd);
-  mark(classes, {"Lu", "Lt", "Lm", "Lo", "M"}, kUpper);
-  mark(classes, {"Ll", "Lm", "Lo", "M"}, kLower);
-  mark(classes, CodeSet({{0, 0x2ff}, {0x3400, 0x4dbf}, {0x4e00, 0x9fff}}), kQuickNfc);
+  mark(classes, {"L"}, letter);
+  mark(classes, {"N"}, number);
+  mark(classes, space_set(), space);
+  mark(classes, CodeSet({{'\n', '\n'}, {'\r', '\r'}}), line_end);
+  mark(classes, {"Lu", "Lt", "Lm", "Lo", "M"}, upper);
+  mark(classes, {"Ll", "Lm", "Lo", "M"}, lower);
+  mark(classes, CodeSet({{0, 0x2ff}, {0x3400, 0x4dbf}, {0x4e00, 0x9fff}}), quick_nfc);
   std::map<std::string, std::uint16_t> known;
   for (std::size_t block = 0; block < block_of_.size(); ++block) {
     auto content = classes.substr(block << kShift, kBlock);

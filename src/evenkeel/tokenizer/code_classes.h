@@ -11,13 +11,13 @@ namespace evenkeel::tokenizer {
 class CodeClasses {
  public:
   enum Class : std::uint8_t {
-    kLetter = 1,    // \p{L}
-    kNumber = 2,    // \p{N}
-    kSpace = 4,     // \s
-    kLineEnd = 8,   // \r \n
-    kUpper = 16,    // \p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}
-    kLower = 32,    // \p{Ll}\p{Lm}\p{Lo}\p{M}
-    kQuickNfc = 64  // U+0000 to U+02FF and blocks of ideographs: unchanged by NFC in any context
+    letter = 1,     // \p{L}
+    number = 2,     // \p{N}
+    space = 4,      // \s
+    line_end = 8,   // \r \n
+    upper = 16,     // \p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}
+    lower = 32,     // \p{Ll}\p{Lm}\p{Lo}\p{M}
+    quick_nfc = 64  // U+0000 to U+02FF and blocks of ideographs: unchanged by NFC in any context
   };
 
   static const CodeClasses& instance();

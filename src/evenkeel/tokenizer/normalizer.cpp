@@ -65,7 +65,7 @@ bool is_unchanged(std::string_view text) {
   const auto& classes = CodeClasses::instance();
   for (std::size_t at = 0; at < text.size();) {
     const auto [code, length] = decode_utf8(text.data() + at);
-    if ((classes.of(code) & CodeClasses::kQuickNfc) == 0) return false;
+    if ((classes.of(code) & CodeClasses::quick_nfc) == 0) return false;
     at += length;
   }
   return true;

@@ -17,7 +17,7 @@ class Normalizer {
     std::string to;    // replace: its replacement; prepend: what is put before a text
   };
 
-  void add(Step step) { steps_.push_back(std::move(step)); }
+  void add(const Step& step) { steps_.push_back(step); }
   bool empty() const { return steps_.empty(); }
 
   /// The normalized text.

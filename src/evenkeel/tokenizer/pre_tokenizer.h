@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "evenkeel/tokenizer/regex.h"
@@ -49,7 +48,7 @@ class PreTokenizer {
     Regex::Scratch regex;
   };
 
-  void add(PreTokenizerStep step) { steps_.push_back(std::move(step)); }
+  void add(const PreTokenizerStep& step) { steps_.push_back(step); }
 
   /// Calls word(text) for each word. No word is empty.
   /// \param text      well-formed UTF-8

@@ -248,8 +248,9 @@ class Translation {
     }
     std::uint32_t code = 0;
     constexpr int kHexadecimal = 16;
-    const auto* const stop = digits.data() + digits.size();
-    const auto [read, error] = std::from_chars(digits.data(), stop, code, kHexadecimal);
+    const char* const start = digits.data();
+    const char* const stop = start + digits.size();
+    const auto [read, error] = std::from_chars(start, stop, code, kHexadecimal);
     // In Oniguruma \x80 to \xff without braces are bytes, not characters.
     const bool is_byte = kind == 'x' && end == at_ + 4 && code >= 0x80;
     if (digits.empty() || error != std::errc() || read != stop || code > kMaxCodePoint || is_byte) {

@@ -112,8 +112,9 @@ void read_line(std::string_view line, const std::string& where, Model& model) {
   const auto bytes = base64_decoded(line.substr(0, space));
   const auto digits = space == std::string_view::npos ? "" : line.substr(space + 1);
   Id id = 0;
-  const auto* const stop = digits.data() + digits.size();
-  const auto [read, error] = std::from_chars(digits.data(), stop, id);
+  const char* const start = digits.data();
+  const char* const stop = start + digits.size();
+  const auto [read, error] = std::from_chars(start, stop, id);
   const bool is_number = !digits.empty() && error == std::errc() && read == stop;
   if (!bytes || bytes->empty() || !is_number || id >= kMaxVocabulary) {
     refuse(where, "must be a token in base 64, a space and a rank below ", kMaxVocabulary,

@@ -18,9 +18,7 @@ struct Character {
   char32_t code = 0;
   bool is(std::uint8_t any_of) const { return (classes & any_of) != 0; }
   /// Neither space nor letter nor number: `[^\s\p{L}\p{N}]`.
-  bool is_other() const {
-    return length != 0 && !is(Class::kSpace | Class::kLetter | Class::kNumber);
-  }
+  bool is_other() const { return length != 0 && !is(Class::space | Class::letter | Class::number); }
 };
 
 /// Reads characters of one text.
@@ -56,16 +54,16 @@ class Reader {
 };
 
 bool is_letter(const Character& each) {
-  return each.is(Class::kLetter);
+  return each.is(Class::letter);
 }
 bool is_number(const Character& each) {
-  return each.is(Class::kNumber);
+  return each.is(Class::number);
 }
 bool is_other(const Character& each) {
   return each.is_other();
 }
 bool is_line_end(const Character& each) {
-  return each.is(Class::kLineEnd);
+  return each.is(Class::line_end);
 }
 
 /// The bytes of `'s|'t|'re|'ve|'m|'ll|'d` at an apostrophe; 0 for no match. U+017F is an s without
@@ -91,10 +89,10 @@ std::size_t end_of_spaces(const Reader& text, std::size_t begin, bool lines, boo
   std::size_t last = begin;  // begin of the last character
   std::size_t line = 0;      // end of the last line end
   auto at = begin;
-  for (auto each = text.at(at); each.is(Class::kSpace); each = text.at(at)) {
+  for (auto each = text.at(at); each.is(Class::space); each = text.at(at)) {
     last = at;
     at += each.length;
-    if (each.is(Class::kLineEnd)) line = at;
+    if (each.is(Class::line_end)) line = at;
   }
   if (whole_tail && at == text.size()) return at;
   if (lines && line > 0) return line;
@@ -107,13 +105,13 @@ std::size_t end_of_gpt2(const Reader& text, std::size_t at) {
   auto begin = at;
   if (first.code == ' ') {
     const auto next = text.at(at + 1);
-    if (next.length != 0 && !next.is(Class::kSpace)) {
+    if (next.length != 0 && !next.is(Class::space)) {
       first = next;
       ++begin;
     }
   }
-  if (first.is(Class::kLetter)) return text.run(begin, is_letter);
-  if (first.is(Class::kNumber)) return text.run(begin, is_number);
+  if (first.is(Class::letter)) return text.run(begin, is_letter);
+  if (first.is(Class::number)) return text.run(begin, is_number);
   if (first.is_other()) return text.run(begin, is_other);
   return end_of_spaces(text, at, false, false);
 }
@@ -122,7 +120,7 @@ std::size_t end_of_gpt2(const Reader& text, std::size_t at) {
 std::size_t end_of_symbols(const Reader& text, std::size_t at, unsigned digits, bool slash,
                            bool whole_tail) {
   const auto first = text.at(at);
-  if (first.is(Class::kNumber)) return text.run(at, is_number, digits);
+  if (first.is(Class::number)) return text.run(at, is_number, digits);
   const auto begin = first.code == ' ' ? at + 1 : at;
   if (text.at(begin).is_other()) {
     const auto end = text.run(begin, is_other);
@@ -135,20 +133,20 @@ std::size_t end_of_symbols(const Reader& text, std::size_t at, unsigned digits, 
 
 std::size_t end_of_gpt4(const Reader& text, std::size_t at, unsigned digits, bool whole_tail) {
   const auto first = text.at(at);
-  if (first.is(Class::kLetter)) return text.run(at, is_letter);
+  if (first.is(Class::letter)) return text.run(at, is_letter);
   if (const auto bytes = contraction(text, at, true)) return at + bytes;
-  if (!first.is(Class::kLineEnd | Class::kNumber)) {
+  if (!first.is(Class::line_end | Class::number)) {
     const auto begin = at + first.length;
-    if (text.at(begin).is(Class::kLetter)) return text.run(begin, is_letter);
+    if (text.at(begin).is(Class::letter)) return text.run(begin, is_letter);
   }
   return end_of_symbols(text, at, digits, false, whole_tail);
 }
 
 bool is_upper(const Character& each) {
-  return each.is(Class::kUpper);
+  return each.is(Class::upper);
 }
 bool is_lower(const Character& each) {
-  return each.is(Class::kLower);
+  return each.is(Class::lower);
 }
 
 /// The end of `[upper]*[lower]+` from `begin` on; 0 for no match. [upper]* gives characters back
@@ -173,7 +171,7 @@ std::size_t end_of_upper_word(const Reader& text, std::size_t begin) {
 std::size_t end_of_o200k(const Reader& text, std::size_t at) {
   const auto first = text.at(at);
   const auto skipped = at + first.length;  // begin of a word after `[^\r\n\p{L}\p{N}]?`
-  const bool may_skip = !first.is(Class::kLineEnd | Class::kNumber | Class::kLetter);
+  const bool may_skip = !first.is(Class::line_end | Class::number | Class::letter);
   auto end = may_skip ? end_of_lower_word(text, skipped) : 0;
   if (end == 0) end = end_of_lower_word(text, at);
   if (end == 0 && may_skip) end = end_of_upper_word(text, skipped);
