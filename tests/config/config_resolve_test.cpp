@@ -116,9 +116,37 @@ TEST_F(Resolve, RefusesAMixtureThatCannotBe) {
 TEST_F(Resolve, RefusesKeysThatHaveNoEffectYet) {
   EXPECT_EQ(set_error({"log.tensorboard=true"}),
             "--set log.tensorboard=true: log.tensorboard: unknown key; known: every");
-  EXPECT_EQ(set_error({"data.tokenizer=gpt2"}),
-            "--set data.tokenizer=gpt2: data.tokenizer: unknown word \"gpt2\"; known: bytes");
-  EXPECT_EQ(config_of_sets({"data.tokenizer=bytes"}).data.format, "auto");
+}
+
+TEST_F(Resolve, RefusesKeysOfTheTextThatHaveNoEffectTogether) {
+  EXPECT_EQ(set_error({"data.special_in_text=false"}),
+            "data.special_in_text has no effect where data.tokenizer is \"bytes\", which has no "
+            "special tokens in a text; leave it out");
+  EXPECT_EQ(set_error({"data.order=olmo", "data.train=[{ path = 'a.npy' }]"}),
+            "data.order must be \"shuffled\" or \"file\" for sources with weights, but is "
+            "\"olmo\"; list the files without weights");
+}
+
+TEST_F(Resolve, ReadsSourcesWithWeights) {
+  const auto data =
+      config_of_sets({"data.train=[{ path = 'a.txt', weight = 0.7 }, { path = 'b.npy' }]"}).data;
+  EXPECT_EQ(data.train, (std::vector<std::string>{"a.txt", "b.npy"}));
+  EXPECT_EQ(data.weights, (std::vector<double>{0.7, 1}));
+  EXPECT_EQ(config_of_sets({"data.train=[{ path = 'a.txt' }]", "data.train=b.txt"}).data.weights,
+            std::vector<double>());
+  EXPECT_EQ(set_error({"data.train=[{ path = 'a.txt', wieght = 2 }]"}),
+            "--set data.train=[{ path = 'a.txt', wieght = 2 }]: data.train[0].wieght: unknown key; "
+            "did you mean \"weight\"? known: path, weight");
+  EXPECT_EQ(set_error({"data.train=[{ path = 'a.txt', weight = 0 }]"}),
+            "--set data.train=[{ path = 'a.txt', weight = 0 }]: data.train[0].weight must be a "
+            "number > 0, but is 0");
+}
+
+TEST_F(Resolve, ReadsAnEndOfTextAsATokenOrAnId) {
+  EXPECT_EQ(config_of_sets({"data.end_of_text=50256"}).data.end_of_text, "50256");
+  EXPECT_EQ(config_of_sets({"data.end_of_text=<|eos|>"}).data.end_of_text, "<|eos|>");
+  EXPECT_EQ(config_of_sets({"data.begin=false"}).data.begin, false);
+  EXPECT_EQ(config_of_sets({"data.begin=auto"}).data.begin, std::nullopt);
 }
 
 TEST_F(Resolve, NamesAValueOfTheWrongType) {

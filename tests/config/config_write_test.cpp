@@ -110,7 +110,8 @@ std::optional<Config> away_from_default(const std::string& name, const Key& key)
                                      "false", "0.25",   "7.5%",     "[0.5, 0.6]", "[3, 5]",
                                      "5kt",   "normal", "other.txt"};
   for (const auto& word : known_words(set_error({name + "=zzz"}))) values.push_back(word);
-  for (const auto* const needed : {"seed=1", "model.experts.count=4", "schedule.kind=wsd"}) {
+  for (const auto* const needed :
+       {"seed=1", "model.experts.count=4", "schedule.kind=wsd", "data.tokenizer=tok.json"}) {
     for (const auto& value : values) {
       try {
         auto config = config_of_sets({needed, name + "=" + value});
@@ -127,12 +128,18 @@ TEST_F(ToToml, ReadsBackEachKeyThatChanged) {
   for (const auto& section : sections()) {
     for (const auto& key : section.keys) {
       const auto name = full_name(section, key);
-      if (name == "optimizer.kind" || name == "data.tokenizer") continue;  // one value only
+      if (name == "optimizer.kind") continue;  // one value only
       const auto config = away_from_default(name, key);
       ASSERT_TRUE(config) << name;
       expect_equal(config_of_file(to_toml(*config)), *config);
     }
   }
+}
+
+TEST_F(ToToml, ReadsBackSourcesWithWeights) {
+  const auto config = config_of_sets(
+      {"data.train=[{ path = 'a \\\"b.txt', weight = 0.1 }, { path = 'c.npy', weight = 3 }]"});
+  expect_equal(config_of_file(to_toml(config)), config);
 }
 
 TEST_F(ToToml, ReadsBackWithManyKeysChanged) {
@@ -205,8 +212,13 @@ validation = "auto"
 validation_fraction = 0.1
 mask_documents = false
 tokenizer = "bytes"
+special_in_text = true
+end_of_text = "auto"
+begin = "auto"
 format = "auto"
 text_key = "text"
+token_type = "auto"
+order = "shuffled"
 
 # How long and how.
 [train]

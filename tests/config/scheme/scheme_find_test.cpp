@@ -49,11 +49,11 @@ TEST_F(SchemeFile, ExtendsAFileByItsPath) {
 
 TEST_F(SchemeFile, TellsFileAndLineOfAMistake) {
   write_file("mine.toml", "extends = 'pre_norm'\n[attention.input]\neps = 1");
-  EXPECT_EQ(
-      error("mine.toml"),
-      "mine.toml:3, attention.input: unknown_key: there is no key \"eps\" here; known: affine, "
-      "epsilon, epsilon_at, gain_form, gain_init, heads_share, kind, out_scale, partial, "
-      "pre_scale, rope, scope, stored_at");
+  EXPECT_EQ(error("mine.toml"),
+            "mine.toml:3, attention.input: unknown_key: there is no key \"eps\" here; did you mean "
+            "\"epsilon\"? known: affine, "
+            "epsilon, epsilon_at, gain_form, gain_init, heads_share, kind, out_scale, partial, "
+            "pre_scale, rope, scope, stored_at");
   write_file("mine.toml", "[attention]\ninputs = 'norm'");
   EXPECT_EQ(error("mine.toml"),
             "mine.toml:2, attention: unknown_key: there is no key \"inputs\" here; did you mean "

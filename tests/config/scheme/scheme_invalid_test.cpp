@@ -157,7 +157,8 @@ TEST(InvalidScheme, NamesTheNearestKind) {
 
 TEST(InvalidScheme, NamesTheNearestKey) {
   EXPECT_EQ(refusal("norm = { kind = 'dyt', alpha = 0.5 }"),
-            "scheme inline, norm: unknown_key: there is no key \"alpha\" here; known: affine, "
+            "scheme inline, norm: unknown_key: there is no key \"alpha\" here; did you mean "
+            "\"alpha_init\"? known: affine, "
             "alpha_init, gain_form, gain_init, heads_share, kind, out_scale, pre_scale, rope, "
             "scope, stored_at");
   EXPECT_EQ(refusal("layout = 'paralel'"),
