@@ -27,7 +27,7 @@ class CommandLine(program.Case):
     def test_arguments_that_no_option_takes(self):
         self.refuse_each([(64, f"train{what}; {hint}see `evenkeel train --help`", "train", *given) for what, hint, *given in [
             (" has no option --sett", 'did you mean "--set"? ', "--sett", "train.steps=3"),
-            (" has no option --depth", "", "--depth", 6),
+            (" has no option --zoom", "", "--zoom", 6),
             (': unexpected argument "data.train=x"', "did you mean --set data.train=x? ", "data.train=x")]])
 
     def test_a_device_that_this_build_lacks(self):

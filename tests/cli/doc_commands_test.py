@@ -113,6 +113,9 @@ class Documentation(program.Case):
             if name.endswith((".txt", ".jsonl")) and arguments[0] != "report":
                 line = '{"text": "The old baker sees the river."}\n' * 50
                 self.write(name, line if name.endswith(".jsonl") else program.BOOK)
+            elif name == "notes":
+                (self.folder / name).mkdir()
+                self.write("notes/a.md", program.BOOK)
             elif name.endswith(".toml"):
                 usual = 'seed = 2\n' if value_of("--config", arguments) == name else 'extends = "pre_norm"\n'
                 self.write(name, blocks.get(name, STUDY if arguments[0] == "study" else usual))

@@ -88,8 +88,10 @@ class TrainedModel(program.Case):
                             "10000.0; put that back", verb, "--run", "run")
 
     def test_zero_bytes_are_text(self):
-        out = self.evenkeel("generate", "--run", "run", "--tokens", 2, given=b"a\0b").stdout
-        self.assertTrue(out.startswith(b"a\0b"), out)
+        shown = self.evenkeel("generate", "--run", "run", "--tokens", 2, given=b"a\0b").stdout
+        self.assertTrue(shown.decode().startswith("a\ufffdb"), shown)
+        raw = self.evenkeel("generate", "--run", "run", "--tokens", 2, "--raw", given=b"a\0b").stdout
+        self.assertTrue(raw.startswith(b"a\0b"), raw)
 
     def test_eval_in_a_wider_precision(self):
         arguments = ["eval", "--run", "run", "--json"]

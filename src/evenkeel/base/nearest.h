@@ -12,8 +12,8 @@ namespace evenkeel {
 std::string nearest(std::string_view word, const std::vector<std::string>& known);
 
 /// The end of a message about an unknown word: `; did you mean "rms_norm"? known: dyt, layer_norm,
-/// rms_norm`. Suggests the nearest word, else the shortest one that begins with it (three letters or
-/// more). Without either, the first part is missing.
+/// rms_norm`. Suggests the nearest word, else the shortest one that begins with it (three letters
+/// or more). Without either, the first part is missing.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& known);
 
 /// As above, for a list that is too long to print: `; did you mean "pre_norm"? docs/schemes.md

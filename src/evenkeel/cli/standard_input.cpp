@@ -11,7 +11,7 @@
 
 namespace evenkeel::cli {
 
-std::string standard_input(const char* what) {
+std::string standard_input(const char* what, const char* remedy) {
   constexpr std::size_t kMaxBytes = std::size_t{16} << 20;
   errno = 0;
   std::string content;
@@ -20,7 +20,7 @@ std::string standard_input(const char* what) {
     content.append(buffer.data(), static_cast<std::size_t>(std::cin.gcount()));
     if (content.size() <= kMaxBytes) continue;
     throw Error(Exit::data, text("standard input: ", what, " must have at most ", kMaxBytes,
-                                 " bytes, but has more; shorten it"));
+                                 " bytes, but has more; ", remedy));
   }
   if (errno != 0) {
     throw Error(Exit::io, text("standard input: cannot be read as ", what, ": ",

@@ -59,7 +59,7 @@ void generate_check(const GenerateOptions& options) {
 std::string prompt_of(const GenerateOptions& options) {
   std::string prompt = options.prompt.value_or("");
   if (!options.prompt && ::isatty(STDIN_FILENO) == 0) {
-    prompt = standard_input("a prompt");
+    prompt = standard_input("a prompt", "shorten it, or set --prompt");
     while (!prompt.empty() && prompt.back() == '\n') prompt.pop_back();
   }
   if (const auto bad = first_invalid_utf8(prompt)) {

@@ -55,7 +55,8 @@ TextEncoding::TextEncoding(const config::Data& data)
                        ? tokenizer_.end_of_text()
                        : std::optional<TokenId>(named_token(data.end_of_text, tokenizer_))),
       lengths_(lengths_of(tokenizer_)),
-      begins_(data.begin.value_or(!are_token_files(data.train, data))),
+      begins_(data.begin.value_or(true)),
+      prompt_begins_(data.begin.value_or(!are_token_files(data.train, data))),
       special_in_text_(data.special_in_text) {}
 
 TokenId TextEncoding::required_end_of_text() const {
@@ -76,7 +77,7 @@ std::vector<TokenId> TextEncoding::encode(std::string_view text) const {
 
 std::vector<std::int64_t> TextEncoding::prompt(std::string_view text) const {
   std::vector<std::int64_t> tokens;
-  if (begins_ && end_of_text_) tokens.push_back(*end_of_text_);
+  if (prompt_begins_ && end_of_text_) tokens.push_back(*end_of_text_);
   const auto ids = encode(text);
   tokens.insert(tokens.end(), ids.begin(), ids.end());
   return tokens;

@@ -29,21 +29,22 @@ class TextEncoding {
   /// The end-of-text token. \throws Error (data) if there is none, with all special tokens
   TokenId required_end_of_text() const;
   const TokenLengths& token_lengths() const { return lengths_; }
-  /// True if the first token of a text or prompt is end-of-text.
+  /// True if the first token of a text that is tokenized here is end-of-text.
   bool begins_with_end_of_text() const { return begins_; }
   bool special_in_text() const { return special_in_text_; }
 
   /// A text as tokens, without end-of-text.
   std::vector<TokenId> encode(std::string_view text) const;
 
-  /// A prompt for generation: end-of-text (data.begin), then the text.
+  /// A prompt for generation: end-of-text, then the text. With data.begin = "auto", a model that
+  /// was trained on token files has no end-of-text there.
   std::vector<std::int64_t> prompt(std::string_view text) const;
 
  private:
   tokenizer::Tokenizer tokenizer_;
   std::optional<TokenId> end_of_text_;
   TokenLengths lengths_;
-  bool begins_ = true;
+  bool begins_ = true, prompt_begins_ = true;
   bool special_in_text_ = true;
 };
 

@@ -77,7 +77,7 @@ TextSize text_size_of(const Corpus& corpus) {
 }
 
 TextSize text_size_of(const std::vector<std::string>& inputs, const config::Data& data,
-                 const TextEncoding& encoding, std::int64_t vocabulary) {
+                      const TextEncoding& encoding, std::int64_t vocabulary) {
   const bool is_builtin = builtin_of(inputs, "train") != nullptr;
   if (!is_builtin && are_token_files(inputs, data)) {
     const auto count = token_count(inputs, data, vocabulary);

@@ -25,9 +25,8 @@ std::string_view catalogue_source(const std::string& name) {
 }
 
 UnknownScheme::UnknownScheme(const std::string& name)
-    : Error(Exit::usage,
-            text("the catalogue has no scheme \"", name,
-                 "\"; a file is named by its path, which ends in .toml",
-                 did_you_mean(name, catalogue(), "`evenkeel schemes` lists all"))) {}
+    : Error(Exit::usage, text("the catalogue has no scheme \"", name,
+                              "\"; a file is named by its path, which ends in .toml",
+                              did_you_mean(name, catalogue(), "`evenkeel schemes` lists all"))) {}
 
 }  // namespace evenkeel::config

@@ -213,8 +213,7 @@ HealthEvent origin_of_spike(const nn::Model& model, const nn::Parameters& parame
   }
   const auto gradient = most_grown(now, baseline.norms, &L2Norms::gradient);
   auto event = event_at(model, gradient.first);
-  const auto sequences =
-      outlier_sequences(where, losses_of(model, *where.batch), baseline.loss);
+  const auto sequences = outlier_sequences(where, losses_of(model, *where.batch), baseline.loss);
   event.explanation =
       gradient.first.empty()
           ? "one batch or one layer"

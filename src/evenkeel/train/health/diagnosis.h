@@ -43,7 +43,7 @@ HealthEvent origin_of_nonfinite(const nn::Model& model, const nn::Parameters& pa
 /// A batch of a run.
 struct BatchOfRun {
   const data::Batch* batch = nullptr;
-  std::int64_t first_sequence = 0;                // index of its first sequence in the run
+  std::int64_t first_sequence = 0;               // index of its first sequence in the run
   const data::TextEncoding* encoding = nullptr;  // decodes its tokens; nullptr: no text is shown
 };
 

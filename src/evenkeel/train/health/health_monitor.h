@@ -43,7 +43,7 @@ class HealthMonitor {
   struct PendingUpdate {
     std::int64_t step = 0;  // from 1
     const data::Batch* batch = nullptr;
-    std::int64_t first_sequence = 0;  // index of the batch's first sequence in the run
+    std::int64_t first_sequence = 0;               // index of the batch's first sequence in the run
     const data::TextEncoding* encoding = nullptr;  // decodes the batch; nullptr: no text is shown
     const std::vector<at::Tensor>* gradients = nullptr;  // one flat buffer per parameter group
   };
