@@ -119,6 +119,10 @@ class Mixture(program.Case):
         self.assertEqual([sum(line["source_tokens"].values()) for line in steps], [96, 192, 288, 384])
         self.assertEqual(steps[-1]["source_tokens"], {"book.txt": 9 * 32, "other.txt": 3 * 32})
         loss = lines[-1]["val_loss_by_source"]
+        page = (run / "report.html").read_text()
+        self.assertIn("<h2>Sources</h2>", page)
+        self.assertIn("other.txt", page)
+        self.assertIn("Validation loss by source", page)
         self.assertAlmostEqual(lines[-1]["val_loss"], 0.75 * loss["book.txt"] + 0.25 * loss["other.txt"], places=12)
 
     def test_a_resumed_run_is_equal_bit_for_bit(self):

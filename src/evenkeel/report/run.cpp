@@ -98,6 +98,26 @@ void add_routing(Run& run, const json& record, double step) {
   }
 }
 
+/// Adds the tokens and the validation losses of the sources of a mixture.
+void add_sources(Run& run, const json& record, double step) {
+  constexpr std::size_t kMostSources = 100;
+  const auto each = [&](const char* key, const auto& use) {
+    const auto found = record.find(key);
+    if (found == record.end() || !found->is_object()) return;
+    for (const auto& [name, value] : found->items()) {
+      const double amount = number_of(value);
+      const bool is_known = run.sources.contains(name) || run.sources.size() < kMostSources;
+      if (is_known && amount >= 0) use(run.sources[name], amount);
+    }
+  };
+  constexpr double kMostTokens = 1e18;
+  each("source_tokens", [](Run::Source& source, double amount) {
+    source.tokens = std::fmax(source.tokens, std::fmin(amount, kMostTokens));
+  });
+  each("val_loss_by_source",
+       [step](Run::Source& source, double amount) { source.loss.add(step, amount); });
+}
+
 /// Adds a record of metrics.jsonl to the series. A record without a finite step is skipped.
 /// \param timed_until  the last step whose time is counted
 void add_step(Run& run, const json& record, double& timed_until) {
@@ -115,6 +135,7 @@ void add_step(Run& run, const json& record, double& timed_until) {
   run_add(run.ood_gap, record, "ood_gap", step);
   run_add(run.ood_exact_match, record, "ood_exact", step);
   add_routing(run, record, step);
+  add_sources(run, record, step);
   if (record.contains("clipped") && record["clipped"].is_boolean()) {
     run.clipped.add(step, record["clipped"].get<bool>() ? 1 : 0);
   }

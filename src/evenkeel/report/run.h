@@ -51,6 +51,13 @@ struct Run {
   Series balance_loss, load, dead_experts, routing_entropy;
   LayerMap expert_load;  // [layer][expert] at the last logged step: tokens / mean
 
+  /// A source of a mixture of texts.
+  struct Source {
+    double tokens = 0;  // seen in training
+    Series loss;        // validation loss over steps, nats per token
+  };
+  std::map<std::string, Source> sources;  // by name; at most 100
+
   std::vector<Event> events;
   std::map<std::string, std::size_t> damaged;  // file name -> damaged lines, if there are any
   std::vector<LayerMap> layer_maps;            // probes.jsonl

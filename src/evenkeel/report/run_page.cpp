@@ -13,6 +13,7 @@
 #include "evenkeel/report/layer_figures.h"
 #include "evenkeel/report/mixture_figures.h"
 #include "evenkeel/report/page_parts.h"
+#include "evenkeel/report/source_figures.h"
 
 namespace evenkeel::report {
 
@@ -49,8 +50,11 @@ std::string run_page_verdict(const Run& run) {
                 " of ", loss_text(run.floor->nats_per_byte), after);
   }
   if (std::isfinite(validation)) {
-    return text("Validation loss ", element("strong", loss_text(validation)), " nats per token, ",
-                loss_text(last_finite(run.bits_per_byte.y)), " bits per byte,", after);
+    const double bits_per_byte = last_finite(run.bits_per_byte.y);
+    const auto per_byte =
+        std::isfinite(bits_per_byte) ? text(" ", loss_text(bits_per_byte), " bits per byte,") : "";
+    return text("Validation loss ", element("strong", loss_text(validation)), " nats per token,",
+                per_byte, after);
   }
   if (std::isfinite(final_loss(run))) {
     return text("Training loss ", element("strong", loss_text(final_loss(run))), " nats per token,",
@@ -91,7 +95,9 @@ std::string tiles(const Run& run) {
     out += tile("Entropy floor", loss_text(run.floor->nats_per_byte),
                 "nats per byte; " + bits(run.floor->nats_per_byte) + " bits");
   } else {
-    out += tile("Bits a byte", loss_text(last_finite(run.bits_per_byte.y)), "validation");
+    if (run.bits_per_byte.size() > 0) {
+      out += tile("Bits a byte", loss_text(last_finite(run.bits_per_byte.y)), "validation");
+    }
     out += tile("Perplexity", fixed(std::exp(validation), 2), "a token, validation");
   }
   out += tile("Training loss", loss_text(final_loss(run)),
@@ -250,6 +256,8 @@ std::string run_page(const Run& run) {
   const auto figures = loss_figure(run) + evaluation_figure(run) + answers_figure(run) +
                        gradient_figure(run) + rate_figure(run) + throughput_figure(run);
   out += section("Curves", element("div", figures, "figures"));
+  const auto sources = source_figures(run);
+  if (!sources.empty()) out += section("Sources", sources);
   const auto experts = mixture_figures(run);
   if (!experts.empty()) out += section("Experts", element("div", experts, "figures"));
   const auto layers = layer_figures(run);
