@@ -80,6 +80,11 @@ std::string differences_table(const std::vector<Run>& runs, const std::vector<Di
   return element("div", element("table", body), "scroll");
 }
 
+std::string loss_text(double value) {
+  constexpr int kDecimals = 4;
+  return fixed(value, kDecimals);
+}
+
 std::size_t half_window(std::size_t points) {
   constexpr std::size_t kWindowsInARun = 60;
   return std::max<std::size_t>(1, points / (2 * kWindowsInARun));

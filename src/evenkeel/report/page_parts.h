@@ -56,6 +56,9 @@ extern const Quantity kExactMatch, kOodLoss,
 /// The number of neighbours on either side in the moving mean of a curve of `points` points.
 std::size_t half_window(std::size_t points);
 
+/// A loss with four decimals, since the sampling error of 64 sequences is about 0.001; "–" for NaN.
+std::string loss_text(double value);
+
 /// "no data: metrics.jsonl is missing" or "no data: metrics.jsonl has no lr".
 std::string no_data(const std::vector<const Run*>& runs, const Quantity& quantity);
 

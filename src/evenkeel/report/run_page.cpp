@@ -19,13 +19,6 @@ namespace evenkeel::report {
 
 namespace {
 
-constexpr int kRunPageDecimals = 4;  // of losses: a sampling error of 64 sequences is about 0.001
-
-/// A loss with four decimals; "–" for NaN.
-std::string loss_text(double value) {
-  return fixed(value, kRunPageDecimals);
-}
-
 /// Converts nats to bits: divides by ln 2.
 std::string bits(double nats) {
   return loss_text(nats / std::numbers::ln2);
