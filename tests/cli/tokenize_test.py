@@ -67,8 +67,8 @@ class Tokenize(program.Case):
         self.refuse(64, "tokenize needs an input: files, folders or patterns; see evenkeel tokenize --help", "tokenize")
         self.refuse(64, '--tokenizer must name a tokenizer, or be "bytes"', "tokenize", "notes")
         self.refuse(64, "--output must name a folder for the shards", "tokenize", "notes", "--tokenizer", "bytes")
-        self.refuse(64, '--shard must be a number of tokens such as 100Mt, but is "5"', "tokenize", "notes",
-                    "--tokenizer", "bytes", "--output", "tok", "--shard", "5", "--quiet")
+        self.refuse(64, '--shard must be a number of tokens, as 20000 or 100Mt, but is "x"', "tokenize", "notes",
+                    "--tokenizer", "bytes", "--output", "tok", "--shard", "x", "--quiet")
 
 
 class TokenFiles(program.Case):
@@ -102,8 +102,8 @@ class TokenFiles(program.Case):
         self.assertIn("val_loss", last)
         self.assertNotIn("val_bits_per_byte", last)
         self.assertRegex((run / "sample.txt").read_text(), r"^\d+( \d+)*$")
-        self.refuse(64, "the model was trained on token files, and its tokenizer is unknown; set --set "
-                    "data.tokenizer=tokenizer.json", "generate", "--run", "run", "--prompt", "x")
+        self.refuse(64, "the model was trained on token files, and its tokenizer is unknown; name it with "
+                    "--set data.tokenizer=tokenizer.json", "generate", "--run", "run", "--prompt", "x")
 
 
 class Mixture(program.Case):

@@ -7,6 +7,7 @@
 #include "data/refusal.h"
 #include "data/temporary_folder.h"
 #include "data/zstd_packed.h"
+#include "evenkeel/data/texts.h"
 
 namespace evenkeel::data {
 namespace {
@@ -16,7 +17,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kKnown =
     ".txt .text .md .rst .tex .html .py .c .cc .cpp .cu .h .hpp .go .java .jl .js .rs .sh .sql .ts "
-    ".jsonl .ndjson .json .parquet (also .gz, .zst)";
+    ".css .kt .log .lua .php .r .rb .swift .toml .xml .yaml .jsonl .ndjson .json .parquet (also "
+    ".gz, .zst)";
 
 class TextFilesTest : public TemporaryFolder {
  protected:
@@ -38,8 +40,30 @@ TEST_F(TextFilesTest, AreThoseOfAFolderAndItsFoldersInTheOrderOfTheirPaths) {
   for (const char* const name : {"c.txt", "a.md", "b/inner/y.json", "b/x.py", "b/z.jsonl.gz"}) {
     file(name, std::string(name).ends_with(".gz") ? gzipped("x") : "x");
   }
-  EXPECT_EQ(found(path("")),
-            (Strings{"a.md", "b/inner/y.json", "b/x.py", "b/z.jsonl.gz", "c.txt"}));
+  EXPECT_EQ(found(path("")), (Strings{"a.md", "b/x.py", "b/z.jsonl.gz", "c.txt"}));
+  EXPECT_EQ(found(path("b/*/*.json")), (Strings{"b/inner/y.json"}));
+}
+
+TEST_F(TextFilesTest, OfAFolderDoNotIncludeRunFolders) {
+  fs::create_directories(path("runs/x"));
+  file("runs/x/run.toml", "seed = 1");
+  file("runs/x/sample.txt", "generated");
+  file("a.txt", "x");
+  EXPECT_EQ(found(path("")), (Strings{"a.txt"}));
+}
+
+TEST_F(TextFilesTest, MayBeEmptyInAFolder) {
+  file("__init__.py", "");
+  file("a.py", "x = 1");
+  EXPECT_EQ(read_texts({path("")}, {}).documents, (Strings{"x = 1"}));
+  EXPECT_EQ(refusal([&] { read_texts({path("__init__.py")}, {}); }),
+            path("__init__.py") + ": must hold text, but is empty");
+}
+
+TEST_F(TextFilesTest, DoNotComeFromAPatternWithTwoStars) {
+  EXPECT_EQ(refused(path("**/*.md")), path("**/*.md") +
+                                          ": ** is not known in a pattern; name the folder, which "
+                                          "is read with its folders");
 }
 
 TEST_F(TextFilesTest, DoNotIncludeHiddenEntriesAndLinksToFolders) {
@@ -117,12 +141,12 @@ TEST_F(TextFilesTest, HaveTheCompressionOfTheirContent) {
 TEST_F(TextFilesTest, AreDescribed) {
   file("a.txt", "x\r\ny");
   file("b.txt.zst", zstd_packed("x\r\ny"));
-  file("c.json", "x\r\n");
+  file("c.md", "x\r\n");
   for (const char* const name : {"1.png", "2.png", "3.png", "4.png", "5.png"}) file(name, "x");
   const auto files = find_text_files({path("a.txt"), path("")}, {});
   EXPECT_EQ(files.description,
             path("a.txt") + ", " + path("") +
-                " (3 text, 1 json, 1 of them zstd, 3 of them with CRLF line ends; left out: 1.png, "
+                " (4 text, 1 of them zstd, 4 of them with CRLF line ends; left out: 1.png, "
                 "2.png, 3.png and 2 more)");
 }
 

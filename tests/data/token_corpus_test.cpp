@@ -34,7 +34,7 @@ TEST_F(TokenCorpus, IsSplitAtTheLastEndOfTextBeforeTheCut) {
 TEST_F(TokenCorpus, OfAFolderIsTheFilesInTheOrderOfTheirNames) {
   ids_file("b.bin", {3, 4});
   ids_file("a.bin", {1, 2});
-  const auto folder = std::filesystem::path(file("note.md", "no tokens")).parent_path().string();
+  const auto folder = std::filesystem::path(file("note.png", "no tokens")).parent_path().string();
   const auto corpus =
       load_corpora({.train = {folder}, .validation = {folder}}, 2, 300).train.front().corpus;
   EXPECT_EQ(corpus.tokens.range(0, 4), (Ids{1, 2, 3, 4}));
@@ -70,6 +70,32 @@ TEST_F(TokenCorpus, RefusesAFolderWithoutTokenFiles) {
   const auto folder = std::filesystem::path(file("note.md", "text")).parent_path().string();
   EXPECT_EQ(refusal([&] { load_corpora({.train = {folder}, .format = "tokens"}, 2); }),
             folder + ": must have token files (.bin, .npy), but has none; name a file");
+}
+
+TEST_F(TokenCorpus, RefusesAFolderWithTextsAndTokenFiles) {
+  ids_file("a.bin", {1, 2, 3, 4});
+  const auto note = file("note.md", "a text");
+  const auto folder = std::filesystem::path(note).parent_path().string();
+  EXPECT_EQ(refusal([&] { load_corpora({.train = {folder}}, 2); }),
+            folder + ": must have text or token files, but has both: " + note + " and " +
+                path("a.bin") + "; name a pattern, or set data.format to text or tokens");
+  const config::Data tokens = {.train = {folder}, .validation = {folder}, .format = "tokens"};
+  EXPECT_EQ(load_corpora(tokens, 2).train.front().corpus.tokens.size(), 4);
+}
+
+TEST_F(TokenCorpus, RefusesAnIndexThatIsNoIndex) {
+  const auto a = ids_file("a.bin", {1, 2, 3, 4});
+  const auto index = file("a.idx", "garbage");
+  EXPECT_EQ(refusal([&] { load_corpora({.train = {a}}, 2); }),
+            index + ": must be the index of " + a +
+                " and begin with MMIDIDX, as Megatron's does, "
+                "but does not; write it again, or give it another name");
+}
+
+TEST_F(TokenCorpus, RefusesAnEndOfTextOutsideOfTheVocabulary) {
+  const auto a = ids_file("a.bin", {1, 2, 3, 4});
+  EXPECT_EQ(refusal([&] { load_corpora({.train = {a}, .end_of_text = "60000"}, 2, 50304); }),
+            "data.end_of_text must be a token id from 0 to 50303, but is 60000");
 }
 
 TEST_F(TokenCorpus, RefusesToMaskDocumentsWithoutAnEndOfText) {

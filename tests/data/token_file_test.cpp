@@ -187,9 +187,12 @@ TEST_F(TokenFiles, RefusesAnIndexThatDoesNotFitItsFile) {
             "a.idx: the header has 34 bytes, but the index has 20; write the index again");
 }
 
-TEST_F(TokenFiles, IgnoresAnIndexOfAnotherProgram) {
-  file("a.idx", "something else");
-  EXPECT_EQ(ids_in("a.bin", bytes_of<std::uint16_t>({5, 6}), 10), (Ids{5, 6}));
+TEST_F(TokenFiles, RefusesAnIndexOfAnotherProgram) {
+  const auto index = file("a.idx", "something else");
+  EXPECT_EQ(refusal([&] { ids_in("a.bin", bytes_of<std::uint16_t>({5, 6}), 10); }),
+            index + ": must be the index of " + path("a.bin") +
+                " and begin with MMIDIDX, as Megatron's does, but does not; write it again, or "
+                "give it another name");
 }
 
 TEST_F(TokenFiles, RefusesFilesThatAreNoTokens) {

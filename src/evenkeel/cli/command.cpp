@@ -131,6 +131,7 @@ EK_OPTION(std::int64_t);
 EK_OPTION(std::uint64_t);
 EK_OPTION(double);
 EK_OPTION(std::optional<double>);
+EK_OPTION(std::optional<std::int64_t>);
 EK_OPTION(std::string);
 EK_OPTION(std::optional<std::string>);
 EK_OPTION(std::vector<std::string>);

@@ -26,7 +26,7 @@ namespace {
 constexpr const char* kGenerateExamples = R"(Examples:
   evenkeel generate --run runs/hybrid_norm_star-tiny-1
   evenkeel generate --run runs/x-1 --prompt "The old baker" --temperature 0.7 --count 3
-  echo "To be" | evenkeel generate --run runs/x-1 --tokens 500 --top-k 40 --stop "\n\n")";
+  echo "To be" | evenkeel generate --run runs/x-1 --tokens 500 --top-k 40 --stop $'\n\n')";
 
 /// Options of `generate`. `tokens` per text, `count` texts; no prompt: standard input.
 struct GenerateOptions {
@@ -86,7 +86,7 @@ void check_has_text(const train::TrainedModel& loaded) {
       !data::are_token_files(loaded.config.data.train, loaded.config.data))
     return;
   throw Error(Exit::usage,
-              "the model was trained on token files, and its tokenizer is unknown; set "
+              "the model was trained on token files, and its tokenizer is unknown; name it with "
               "--set data.tokenizer=tokenizer.json");
 }
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -43,7 +44,7 @@ struct TokenizeOptions {
                                  name = "tokens";
   std::string pattern = "gpt2", end_of_text = "auto";
   std::optional<std::string> check, show;  // --check FOLDER, --show TOKENIZER
-  std::int64_t vocabulary = 0;             // --train-vocabulary
+  std::optional<std::int64_t> vocabulary;  // --train-vocabulary
   int threads = 0;                         // 0: one per processor
 };
 
@@ -67,12 +68,15 @@ void require(bool holds, const char* message) {
 }
 
 std::int64_t shard_tokens(const std::string& word) {
+  std::int64_t plain = 0;
+  const auto read = std::from_chars(word.data(), word.data() + word.size(), plain);
+  if (read.ec == std::errc() && read.ptr == word.data() + word.size() && plain >= 1) return plain;
   const auto length = config::parse_length(word);
   if (length && length->unit == config::Length::Unit::tokens && length->amount >= 1) {
     return static_cast<std::int64_t>(length->amount);
   }
   throw Error(Exit::usage,
-              text("--shard must be a number of tokens such as 100Mt, but is \"", word, "\""));
+              text("--shard must be a number of tokens, as 20000 or 100Mt, but is \"", word, "\""));
 }
 
 /// Prints the progress on a terminal, at most five times a second.
@@ -121,6 +125,9 @@ Exit write_shards(const TokenizeOptions& options) {
   require(!options.output.empty(), "--output must name a folder for the shards");
   const auto data = data_of(options);
   const data::TextEncoding encoding(data);
+  encoding.check_end_of_text(encoding.vocabulary());
+  require(!options.name.empty() && options.name.find('/') == std::string::npos,
+          "--name must be the first part of file names, without \"/\"");
   const auto files = data::find_text_files(options.inputs, data);
   if (!options.common.quiet) print_message(files.description);
   data::TokenWriter writer({.folder = options.output,
@@ -198,7 +205,14 @@ Exit show_tokenizer(const TokenizeOptions& options) {
 /// Trains a vocabulary on the inputs and writes OUTPUT/tokenizer.json.
 Exit train_tokenizer(const TokenizeOptions& options) {
   require(!options.output.empty(), "--output must name a folder for tokenizer.json");
-  require(options.pattern == "gpt2" || options.pattern == "gpt4", "--pattern must be gpt2 or gpt4");
+  require(*options.vocabulary >= tokenizer::kMinTrainedVocabulary,
+          "--train-vocabulary must be at least 257: the bytes and end-of-text");
+  const std::filesystem::path folder = options.output;
+  std::error_code none;
+  if (std::filesystem::exists(folder / "tokenizer.json", none)) {
+    throw Error(Exit::data, text((folder / "tokenizer.json").string(),
+                                 ": exists already; name another folder, or remove it"));
+  }
   const auto data = data_of(options);
   const auto files = data::find_text_files(options.inputs, data);
   if (!options.common.quiet) print_message(files.description);
@@ -207,9 +221,8 @@ Exit train_tokenizer(const TokenizeOptions& options) {
   for (const auto& file : files.files) {
     data::read_pieces(file, data, [&](std::string_view piece, bool) { words.add(piece); });
   }
-  const auto vocabulary = tokenizer::train_vocabulary(words, options.vocabulary);
+  const auto vocabulary = tokenizer::train_vocabulary(words, *options.vocabulary);
   std::error_code error;
-  const std::filesystem::path folder = options.output;
   std::filesystem::create_directories(folder, error);
   if (error)
     throw Error(Exit::io, text(options.output, ": cannot make the folder: ", error.message()));
@@ -223,10 +236,10 @@ Exit train_tokenizer(const TokenizeOptions& options) {
     return Exit::success;
   }
   print("%s: %s tokens\n", file.path().c_str(), with_commas(size).c_str());
-  if (size < options.vocabulary) {
+  if (size < *options.vocabulary) {
     print_message(
         text("note: the text has no more pairs to merge, so the vocabulary is smaller than ",
-             with_commas(options.vocabulary)));
+             with_commas(*options.vocabulary)));
   }
   return Exit::success;
 }
@@ -236,7 +249,7 @@ Exit run_tokenize(const TokenizeOptions& options) {
   if (options.check) return check_folder(options);
   require(!options.inputs.empty(),
           "tokenize needs an input: files, folders or patterns; see evenkeel tokenize --help");
-  return options.vocabulary > 0 ? train_tokenizer(options) : write_shards(options);
+  return options.vocabulary ? train_tokenizer(options) : write_shards(options);
 }
 
 void add_tokenize_options(const Command& command, TokenizeOptions& options) {

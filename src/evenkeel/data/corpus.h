@@ -39,6 +39,7 @@ struct Corpus {
   std::string origin;               // of token files: "shards (2 token files, npy, uint16)"
   std::string description;          // "builtin:sentences, 21,003 documents, 3.1 MB"
   std::string digest;               // Tokens::digest()
+  std::vector<Tokens::File> files;  // that were read, with their digests; empty for a builtin
   /// The token before an answer, which ends at end-of-text. With it, only answers are scored: the
   /// text before an answer determines it. nullopt: all tokens are scored.
   std::optional<TokenId> answer_start_token;

@@ -26,14 +26,15 @@ bool is_hidden(const fs::path& path) {
   return path.filename().string().starts_with('.');
 }
 
-/// Appends the files of a folder and of its folders.
+/// Appends the files of a folder and of its folders, without hidden ones and run folders.
 void add_folder(const fs::path& folder, std::vector<fs::path>& files) {
   std::error_code error;
   auto at = fs::recursive_directory_iterator(folder, error);
   for (; !error && at != end(at); at.increment(error)) {
     std::error_code ignored;  // a link to nothing is refused when it is opened
     const bool is_folder = at->is_directory(ignored);
-    if (is_hidden(at->path())) {
+    const bool is_run = is_folder && fs::exists(at->path() / "run.toml", ignored);
+    if (is_run || is_hidden(at->path())) {
       if (is_folder) at.disable_recursion_pending();
       continue;
     }
@@ -62,6 +63,11 @@ fs::path pattern_root(const std::string& pattern) {
 }
 
 InputPaths pattern_paths(const std::string& pattern) {
+  if (pattern.find("**") != std::string::npos) {
+    throw Error(Exit::data, text(pattern,
+                                 ": ** is not known in a pattern; name the folder, which is "
+                                 "read with its folders"));
+  }
   InputPaths found = {.paths = {}, .root = pattern_root(pattern), .is_search = true};
   const auto paths = matches(pattern);
   for (const auto& path : paths) {
@@ -86,7 +92,7 @@ InputPaths input_paths(const std::string& input) {
   const auto status = fs::status(path, error);
   InputPaths found;
   if (fs::is_directory(status)) {
-    found = {.paths = {}, .root = path, .is_search = true};
+    found = {.paths = {}, .root = path, .is_search = true, .is_folder = true};
     add_folder(path, found.paths);
   } else if (fs::exists(status)) {
     found.paths = {path};

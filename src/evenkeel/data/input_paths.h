@@ -12,6 +12,7 @@ struct InputPaths {
   std::vector<std::filesystem::path> paths;
   std::filesystem::path root;  // the folder or the start of the pattern, which names begin after
   bool is_search = false;      // a folder or a pattern: files of other kinds are left out
+  bool is_folder = false;
 };
 
 /// The files that an input names: a file, a folder with its folders, or a pattern. Sorted.

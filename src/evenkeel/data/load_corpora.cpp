@@ -9,6 +9,7 @@
 #include "evenkeel/base/number.h"
 #include "evenkeel/data/builtins.h"
 #include "evenkeel/data/detokenize.h"
+#include "evenkeel/data/file_digest.h"
 #include "evenkeel/data/split.h"
 #include "evenkeel/data/texts.h"
 #include "evenkeel/data/token_cache.h"
@@ -106,6 +107,13 @@ std::string unique_name(const std::vector<Source>& sources, const std::string& n
   return same == 0 ? name : text(name, " (", same + 1, ")");
 }
 
+/// The text files with their digests.
+std::vector<Tokens::File> digests_of(const TextFiles& files) {
+  std::vector<Tokens::File> digests;
+  for (const auto& file : files.files) digests.push_back({file.path, file_digest(file.path).xxh3});
+  return digests;
+}
+
 /// Loads the texts of a run.
 class CorporaLoader {
  public:
@@ -113,7 +121,9 @@ class CorporaLoader {
       : data_(data),
         context_(context),
         encoding_(std::make_shared<const TextEncoding>(data)),
-        vocabulary_(vocabulary == 0 ? encoding_->vocabulary() : vocabulary) {}
+        vocabulary_(vocabulary == 0 ? encoding_->vocabulary() : vocabulary) {
+    encoding_->check_end_of_text(vocabulary_);
+  }
 
   Corpora load(bool with_training_text) const;
 
@@ -156,6 +166,7 @@ std::pair<Corpus, std::optional<Corpus>> CorporaLoader::training_corpora(
     if (split_off) other = builtin_corpus(std::move(validation), *builtin, *encoding_);
     return {builtin_corpus(std::move(train), *builtin, *encoding_), std::move(other)};
   }
+  for (const auto& input : inputs) refuse_mixed_folder(input, data_);
   if (are_token_files(inputs, data_)) {
     auto whole = token_corpus(inputs, data_, *encoding_, vocabulary_);
     if (!split_off) return {std::move(whole), std::nullopt};
@@ -168,8 +179,11 @@ std::pair<Corpus, std::optional<Corpus>> CorporaLoader::training_corpora(
     return split_tokens(whole, data_.validation_fraction);
   }
   auto texts = read_texts(inputs, data_);
-  if (!split_off)
-    return {text_corpus(texts.documents, texts.description, *encoding_), std::nullopt};
+  if (!split_off) {
+    auto train = text_corpus(texts.documents, texts.description, *encoding_);
+    train.files = digests_of(files);
+    return {std::move(train), std::nullopt};
+  }
   const auto all = static_cast<double>(texts.bytes());
   const auto [front, back] = split(std::move(texts.documents), data_.validation_fraction);
   const double share = all > 0 ? 1 - static_cast<double>(bytes_of(front)) / all : 0;
@@ -183,6 +197,7 @@ Corpus CorporaLoader::evaluation_corpus(const Inputs& inputs, const char* key) c
   if (const auto* const builtin = builtin_of(inputs, key)) {
     return builtin_corpus(builtin->generate_validation(), *builtin, *encoding_);
   }
+  for (const auto& input : inputs) refuse_mixed_folder(input, data_);
   if (are_token_files(inputs, data_)) return token_corpus(inputs, data_, *encoding_, vocabulary_);
   const auto files = find_text_files(inputs, data_);
   if (is_large_text(files.files)) return large_text_corpus(files);
@@ -200,6 +215,7 @@ Corpus CorporaLoader::large_text_corpus(const TextFiles& files) const {
     corpus.tokens = std::move(all);
   }
   corpus.origin = files.description;
+  corpus.files = digests_of(files);
   describe_tokens(corpus);
   return corpus;
 }

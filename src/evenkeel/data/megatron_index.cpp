@@ -137,11 +137,13 @@ std::optional<TokenBytes> megatron_index_of(const std::string& path) {
   std::error_code error;
   if (index == path || !std::filesystem::exists(index, error)) return std::nullopt;
   TokenBytes bytes(index.string());
-  if (bytes.size() < static_cast<std::int64_t>(kIndexMagic.size())) return std::nullopt;
   std::string start(kIndexMagic.size(), '\0');
-  bytes.read(0, static_cast<std::int64_t>(start.size()), start.data());
-  if (start != kIndexMagic) return std::nullopt;
-  return bytes;
+  const auto size = static_cast<std::int64_t>(start.size());
+  if (bytes.size() >= size) bytes.read(0, size, start.data());
+  if (start == kIndexMagic) return bytes;
+  bytes.refuse(text("must be the index of ", path,
+                    " and begin with MMIDIDX, as Megatron's does, but does "
+                    "not; write it again, or give it another name"));
 }
 
 TokenLayout megatron_layout(const TokenBytes& file, const TokenBytes& index) {

@@ -10,8 +10,8 @@
 
 namespace evenkeel::data {
 
-/// The index X.idx of X.bin, if there is one that begins with Megatron's magic string.
-/// \throws Error (data, exit code 65) if the index cannot be read
+/// The index X.idx of X.bin; nullopt if there is no such file.
+/// \throws Error (data, exit code 65) if the file is no index of Megatron
 std::optional<TokenBytes> megatron_index_of(const std::string& path);
 
 /// The layout of Megatron's `file`. The sequences must follow each other in the file without gaps,

@@ -69,6 +69,12 @@ TokenId TextEncoding::required_end_of_text() const {
                                known.empty() ? "(none)" : known));
 }
 
+void TextEncoding::check_end_of_text(std::int64_t vocabulary) const {
+  if (!end_of_text_ || *end_of_text_ < vocabulary) return;
+  throw Error(Exit::data, text("data.end_of_text must be a token id from 0 to ", vocabulary - 1,
+                               ", but is ", *end_of_text_));
+}
+
 std::vector<TokenId> TextEncoding::encode(std::string_view text) const {
   std::vector<TokenId> ids;
   tokenizer::Encoder(tokenizer_, special_in_text_).encode(text, ids);

@@ -28,6 +28,8 @@ class TextEncoding {
   std::optional<TokenId> end_of_text() const { return end_of_text_; }
   /// The end-of-text token. \throws Error (data) if there is none, with all special tokens
   TokenId required_end_of_text() const;
+  /// \throws Error (data, exit code 65) if end-of-text is not below `vocabulary`
+  void check_end_of_text(std::int64_t vocabulary) const;
   const TokenLengths& token_lengths() const { return lengths_; }
   /// True if the first token of a text that is tokenized here is end-of-text.
   bool begins_with_end_of_text() const { return begins_; }

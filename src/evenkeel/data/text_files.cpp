@@ -25,16 +25,19 @@ struct Ending {
   std::string_view ending;
   TextKind kind;
 };
-constexpr std::array<Ending, 25> kEndings = {
-    {{".txt", TextKind::text},       {".text", TextKind::text},    {".md", TextKind::text},
-     {".rst", TextKind::text},       {".tex", TextKind::text},     {".html", TextKind::text},
-     {".py", TextKind::text},        {".c", TextKind::text},       {".cc", TextKind::text},
-     {".cpp", TextKind::text},       {".cu", TextKind::text},      {".h", TextKind::text},
-     {".hpp", TextKind::text},       {".go", TextKind::text},      {".java", TextKind::text},
-     {".jl", TextKind::text},        {".js", TextKind::text},      {".rs", TextKind::text},
-     {".sh", TextKind::text},        {".sql", TextKind::text},     {".ts", TextKind::text},
-     {".jsonl", TextKind::jsonl},    {".ndjson", TextKind::jsonl}, {".json", TextKind::json},
-     {".parquet", TextKind::parquet}}};
+constexpr std::array<Ending, 36> kEndings = {
+    {{".txt", TextKind::text},     {".text", TextKind::text},  {".md", TextKind::text},
+     {".rst", TextKind::text},     {".tex", TextKind::text},   {".html", TextKind::text},
+     {".py", TextKind::text},      {".c", TextKind::text},     {".cc", TextKind::text},
+     {".cpp", TextKind::text},     {".cu", TextKind::text},    {".h", TextKind::text},
+     {".hpp", TextKind::text},     {".go", TextKind::text},    {".java", TextKind::text},
+     {".jl", TextKind::text},      {".js", TextKind::text},    {".rs", TextKind::text},
+     {".sh", TextKind::text},      {".sql", TextKind::text},   {".ts", TextKind::text},
+     {".css", TextKind::text},     {".kt", TextKind::text},    {".log", TextKind::text},
+     {".lua", TextKind::text},     {".php", TextKind::text},   {".r", TextKind::text},
+     {".rb", TextKind::text},      {".swift", TextKind::text}, {".toml", TextKind::text},
+     {".xml", TextKind::text},     {".yaml", TextKind::text},  {".jsonl", TextKind::jsonl},
+     {".ndjson", TextKind::jsonl}, {".json", TextKind::json},  {".parquet", TextKind::parquet}}};
 
 std::string lower_case(std::string word) {
   std::transform(word.begin(), word.end(), word.begin(),
@@ -97,7 +100,8 @@ bool has_crlf(TextStream& stream) {
 
 TextFile text_file(const fs::path& path, const std::string& format, Found& found) {
   TextStream stream(path.string());
-  const TextFile file = {path.string(), kind_of(path, format), stream.compression()};
+  const TextFile file = {
+      .path = path.string(), .kind = kind_of(path, format), .compression = stream.compression()};
   const auto named = named_compression(path);
   if (named != Compression::none && file.compression == Compression::none) {
     throw Error(Exit::data,
@@ -116,17 +120,25 @@ TextFile text_file(const fs::path& path, const std::string& format, Found& found
   return file;
 }
 
+/// True for a file of a folder that is no text of its own: settings of a project are .json, too.
+bool is_left_out(const fs::path& path, const InputPaths& paths, const std::string& format) {
+  const auto kind = named_kind(path);
+  if (!kind) return true;
+  return *kind == TextKind::json && paths.is_folder && format != name_of(TextKind::json);
+}
+
 /// Appends the files of an input.
 void add_files(const std::string& input, const std::string& format, std::vector<TextFile>& files,
                Found& found) {
   const auto paths = input_paths(input);
   const auto before = files.size();
   for (const auto& path : paths.paths) {
-    if (paths.is_search && !named_kind(path)) {
+    if (paths.is_search && is_left_out(path, paths, format)) {
       found.left_out.push_back(paths.root.empty() ? path.string()
                                                   : path.lexically_relative(paths.root).string());
     } else {
       files.push_back(text_file(path, format, found));
+      files.back().may_be_empty = paths.is_search;
     }
   }
   if (files.size() > before) return;
@@ -176,6 +188,15 @@ TextFiles find_text_files(const std::vector<std::string>& inputs, const config::
   for (const auto& input : inputs) add_files(input, data.format, all.files, found);
   all.description = files_described(inputs, found);
   return all;
+}
+
+std::vector<std::string> text_file_names(const std::string& folder) {
+  const auto paths = input_paths(folder);
+  std::vector<std::string> names;
+  for (const auto& path : paths.paths) {
+    if (!is_left_out(path, paths, "auto")) names.push_back(path.string());
+  }
+  return names;
 }
 
 }  // namespace evenkeel::data

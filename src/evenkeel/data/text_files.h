@@ -28,6 +28,7 @@ struct TextFile {
   std::string path;
   TextKind kind = TextKind::text;
   Compression compression = Compression::none;
+  bool may_be_empty = false;  // found in a folder or by a pattern: an empty file is skipped
 };
 
 struct TextFiles {
@@ -38,10 +39,14 @@ struct TextFiles {
 /// Finds the files of a text. An input is a file, a folder, or a pattern as of a shell (`*`, `?`,
 /// `[a-z]`); `~` at its start is the home folder. A folder gives the text files in it and in its
 /// folders, in the order of their paths. Hidden entries, links to folders and files of other kinds
-/// are left out of folders and patterns.
+/// are left out of folders and patterns; so are the .json files of a folder, unless data.format is
+/// "json", and run folders.
 /// \param data  data.format: the kind of all files that are found, if it is not "auto"
 /// \throws Error (data, exit code 65) for a missing file, a folder or pattern without text files, a
 ///         name without a known ending, or a file that is compressed by its name only
 TextFiles find_text_files(const std::vector<std::string>& inputs, const config::Data& data);
+
+/// The files of a folder that find_text_files() reads.
+std::vector<std::string> text_file_names(const std::string& folder);
 
 }  // namespace evenkeel::data

@@ -93,7 +93,7 @@ void read_documents(const TextFile& file, const config::Data& data,
     is_empty = false;
     use(document);
   });
-  if (is_empty) window.refuse("must hold text, but is empty");
+  if (is_empty && !file.may_be_empty) window.refuse("must hold text, but is empty");
 }
 
 void read_pieces(const TextFile& file, const config::Data& data,
@@ -107,7 +107,7 @@ void read_pieces(const TextFile& file, const config::Data& data,
     is_empty = false;
     use(piece, is_end);
   });
-  if (is_empty) window.refuse("must hold text, but is empty");
+  if (is_empty && !file.may_be_empty) window.refuse("must hold text, but is empty");
 }
 
 }  // namespace evenkeel::data

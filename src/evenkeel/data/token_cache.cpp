@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <thread>
 
@@ -14,6 +15,7 @@
 #include "evenkeel/base/print.h"
 #include "evenkeel/data/encode_files.h"
 #include "evenkeel/data/file_digest.h"
+#include "evenkeel/data/shard_check.h"
 #include "evenkeel/data/shard_manifest.h"
 #include "evenkeel/data/token_writer.h"
 
@@ -24,7 +26,34 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kCacheVersion = 1;  // of the tokens that a text gives
-constexpr const char* kCacheFolder = ".evenkeel-cache";
+constexpr const char* kCacheVariable = "EVENKEEL_CACHE";
+
+/// The folder of all caches, which is made if it is missing.
+/// \throws Error (io)
+fs::path cache_folder() {
+  const auto* const set = std::getenv(kCacheVariable);
+  const fs::path folder = set == nullptr ? ".evenkeel-cache" : set;
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (!error) return folder;
+  throw Error(Exit::io,
+              text(folder.string(), ": cannot make the folder for tokens of large texts: ",
+                   error.message(), "; set ", kCacheVariable, " to another folder"));
+}
+
+/// True if a folder of the cache has all its files as they were written.
+bool is_complete(const fs::path& folder) {
+  std::error_code none;
+  if (!fs::exists(folder / kShardManifest, none)) return false;
+  try {
+    check_shards(folder.string());
+  } catch (const Error& error) {
+    print_message(
+        text("text   encoding again, because the saved tokens are damaged: ", error.what()));
+    return false;
+  }
+  return true;
+}
 
 std::string cache_key(const std::vector<TextFile>& files, const config::Data& data,
                       const TextEncoding& encoding) {
@@ -44,6 +73,8 @@ void fill_cache(const fs::path& target, const std::vector<TextFile>& files,
   const auto part = fs::path(target.string() + text(".part-", ::getpid()));
   std::error_code none;
   fs::remove_all(part, none);
+  print_message(text("text   encoding ", files.size(), files.size() == 1 ? " file" : " files",
+                     " once; the tokens are saved in ", target.string()));
   TokenWriter writer({.folder = part.string(),
                       .vocabulary = encoding.vocabulary(),
                       .end_of_text = encoding.required_end_of_text(),
@@ -55,13 +86,14 @@ void fill_cache(const fs::path& target, const std::vector<TextFile>& files,
         writer.append_part(ids);
       });
   writer.finish();
-  fs::rename(part, target, none);
-  if (none && !fs::exists(target / kShardManifest)) {
-    throw Error(Exit::io, text(target.string(), ": cannot be written: ", none.message()));
+  std::error_code error;
+  fs::rename(part, target, error);
+  if (error) fs::remove_all(part, none);  // another process was faster
+  if (error && !is_complete(target)) {
+    throw Error(Exit::io, text(target.string(), ": cannot be written: ", error.message()));
   }
-  if (none) fs::remove_all(part, none);  // another process was faster
   print_message(text("text   encoded ", bytes_text(static_cast<double>(sum.bytes)), " as ",
-                     with_commas(sum.tokens), " tokens, saved in ", target.string()));
+                     with_commas(sum.tokens), " tokens"));
 }
 
 }  // namespace
@@ -81,9 +113,11 @@ bool is_large_text(const std::vector<TextFile>& files) {
 
 std::string cached_tokens(const std::vector<TextFile>& files, const config::Data& data,
                           const TextEncoding& encoding) {
-  const auto target = fs::path(kCacheFolder) / cache_key(files, data, encoding);
+  const auto target = cache_folder() / cache_key(files, data, encoding);
+  if (is_complete(target)) return target.string();
   std::error_code none;
-  if (!fs::exists(target / kShardManifest, none)) fill_cache(target, files, data, encoding);
+  fs::remove_all(target, none);
+  fill_cache(target, files, data, encoding);
   return target.string();
 }
 

@@ -8,11 +8,13 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/data/input_paths.h"
 #include "evenkeel/data/shard_manifest.h"
+#include "evenkeel/data/text_files.h"
 #include "evenkeel/data/token_file.h"
 
 namespace evenkeel::data {
@@ -35,7 +37,29 @@ std::vector<std::string> token_files_in(const std::string& input) {
   return files;
 }
 
-std::vector<std::string> token_files_of(const std::vector<std::string>& inputs) {
+/// The shards of a manifest. Their sizes are compared, not their digests (evenkeel tokenize
+/// --check).
+/// \throws Error (data) for a shard that is missing or has another size
+std::vector<std::string> files_of_manifest(const ShardManifest& manifest, const fs::path& folder) {
+  std::vector<std::string> files;
+  for (const auto& shard : manifest.shards) {
+    const auto path = folder / shard.tokens_file.name;
+    std::error_code error;
+    const auto bytes = fs::file_size(path, error);
+    if (error || std::cmp_not_equal(bytes, shard.tokens_file.digest.bytes)) {
+      throw Error(Exit::data,
+                  text(path.string(), ": must have ", shard.tokens_file.digest.bytes, " bytes as ",
+                       kShardManifest, " says, but ", error ? "is missing" : text("has ", bytes),
+                       "; copy the file or write the shards again"));
+    }
+    files.push_back(path.string());
+  }
+  return files;
+}
+
+std::vector<std::string> token_files_of(const std::vector<std::string>& inputs,
+                                        const std::optional<ShardManifest>& manifest) {
+  if (manifest && inputs.size() == 1) return files_of_manifest(*manifest, inputs.front());
   std::vector<std::string> files;
   for (const auto& input : inputs) {
     const auto inside = token_files_in(input);
@@ -91,7 +115,7 @@ std::vector<std::shared_ptr<const TokenFile>> open_token_files(
   auto type = type_named(data.token_type);
   if (manifest && !type) type = manifest->type;
   std::vector<std::shared_ptr<const TokenFile>> files;
-  for (const auto& path : token_files_of(inputs)) {
+  for (const auto& path : token_files_of(inputs, manifest)) {
     files.push_back(std::make_shared<const TokenFile>(path, type ? &*type : nullptr, vocabulary));
     check_format(*files.back(), data);
   }
@@ -149,7 +173,8 @@ bool are_token_files(const std::vector<std::string>& inputs, const config::Data&
   const auto& first = inputs.front();
   if (has_token_ending(first)) return true;
   std::error_code none;
-  return fs::is_directory(first, none) && !token_files_in(first).empty();
+  if (!fs::is_directory(first, none)) return false;
+  return fs::exists(fs::path(first) / kShardManifest, none) || !token_files_in(first).empty();
 }
 
 TokenCount token_count(const std::vector<std::string>& inputs, const config::Data& data,
@@ -162,6 +187,18 @@ TokenCount token_count(const std::vector<std::string>& inputs, const config::Dat
     count.documents += file->layout().documents;
   }
   return count;
+}
+
+void refuse_mixed_folder(const std::string& input, const config::Data& data) {
+  std::error_code none;
+  if (data.format != "auto" || !fs::is_directory(input, none)) return;
+  if (fs::exists(fs::path(input) / kShardManifest, none)) return;
+  const auto tokens = token_files_in(input);
+  const auto texts = text_file_names(input);
+  if (tokens.empty() || texts.empty()) return;
+  throw Error(Exit::data,
+              text(input, ": must have text or token files, but has both: ", texts.front(), " and ",
+                   tokens.front(), "; name a pattern, or set data.format to text or tokens"));
 }
 
 Corpus token_corpus(const std::vector<std::string>& inputs, const config::Data& data,
@@ -180,6 +217,7 @@ Corpus token_corpus(const std::vector<std::string>& inputs, const config::Data& 
   if (manifest && !is_named) corpus.end_of_text = manifest->end_of_text;
   if (manifest) corpus.document_count = manifest->documents();
   corpus.token_lengths = lengths_up_to(vocabulary, encoding);
+  corpus.files = corpus.tokens.files();
   corpus.origin = token_files_described(inputs, files);
   describe_tokens(corpus);
   return corpus;

@@ -24,6 +24,10 @@ bool are_token_files(const std::vector<std::string>& inputs, const config::Data&
 Corpus token_corpus(const std::vector<std::string>& inputs, const config::Data& data,
                     const TextEncoding& encoding, std::int64_t vocabulary);
 
+/// \throws Error (data, exit code 65) for a folder with texts and token files, unless data.format
+///         selects one of them
+void refuse_mixed_folder(const std::string& input, const config::Data& data);
+
 /// The numbers of tokens and documents of token files, from their headers. 0 documents: unknown.
 struct TokenCount {
   std::int64_t tokens = 0, documents = 0;

@@ -18,11 +18,25 @@
 
 namespace evenkeel::train {
 
+namespace {
+
+/// The configuration of a run, with the copy of the tokenizer where the original file is gone.
+config::Config with_tokenizer(const OpenRun& open) {
+  auto config = open.config;
+  std::error_code none;
+  if (!std::filesystem::exists(config.data.tokenizer, none)) {
+    config.data.tokenizer = tokenizer_of_run(open.lock->directory(), config.data.tokenizer);
+  }
+  return config;
+}
+
+}  // namespace
+
 Run::Run(const Request& request, OpenRun open, Console& console)
     : request_(request),
       open_(std::move(open)),
       console_(console),
-      setup_(set_up_run(open_.config)),
+      setup_(set_up_run(with_tokenizer(open_))),
       provenance_(open_.config, setup_),
       recorder_(open_.lock->directory(), open_.config, console) {
   const auto& config = open_.config;

@@ -17,25 +17,28 @@ namespace {
                                         ": its manifest does not say what it was made from"));
 }
 
-/// The token files of the training text: [{path, digest}, ...].
+/// The files of the training text: [{path, digest}, ...].
 nlohmann::ordered_json files_of(const std::vector<data::Source>& sources) {
   auto list = nlohmann::ordered_json::array();
   for (const auto& source : sources) {
-    for (const auto& file : source.corpus.tokens.files()) {
+    for (const auto& file : source.corpus.files) {
       list.push_back({{"path", file.path}, {"digest", file.digest}});
     }
   }
   return list;
 }
 
-/// ": shard-3.npy has changed": the first token file that differs; "" if there is none.
+/// " (shard-3.npy)": the first file that differs, or is new or gone; "" if there is none.
 std::string changed_file(const nlohmann::json& before, const nlohmann::json& now) {
   const auto was = before.value("files", nlohmann::json::array());
   const auto is = now.value("files", nlohmann::json::array());
   for (std::size_t i = 0; i < std::min(was.size(), is.size()); ++i) {
     if (was[i] != is[i]) return text(" (", is[i].at("path").get<std::string>(), ")");
   }
-  return "";
+  if (was.size() == is.size()) return "";
+  const auto& more = was.size() > is.size() ? was : is;
+  return text(" (", more[std::min(was.size(), is.size())].at("path").get<std::string>(),
+              was.size() > is.size() ? ", gone)" : ", new)");
 }
 
 }  // namespace
@@ -116,11 +119,14 @@ void RunProvenance::compare_with(const store::VerifiedCheckpoint& checkpoint,
   if (!before.contains("data") || !before.contains("isa")) throw_no_provenance(checkpoint);
   const nlohmann::json now_data = now.at("data");
   const auto& before_data = before.at("data");
-  const auto digest_name =
-      text("the digest of the training text", changed_file(before_data, now_data));
-  compare(digest_name.c_str(), before_data.at("train_digest"), now_data.at("train_digest"), "data");
   compare("the digest of the tokenizer", before_data.value("tokenizer_digest", nlohmann::json()),
           now_data.value("tokenizer_digest", nlohmann::json()), "data");
+  const auto file = changed_file(before_data, now_data);
+  for (const auto& [what, key] :
+       {std::pair("the digest of the training text", "train_digest"),
+        std::pair("the digest of the validation text", "validation_digest")}) {
+    compare(text(what, file).c_str(), before_data.at(key), now_data.at(key), "data");
+  }
   for (const char* const key : {"isa", "libtorch", "libtorch_isa"}) {
     compare(key, before.at(key), now.at(key), "numerics");
   }
