@@ -8,7 +8,7 @@ import resource
 import subprocess
 
 import program
-from program import settings, small
+from program import ENDINGS, settings, small
 
 TRAIN_KEYS = "batch, from, micro_batch, precision, steps, threads, tokens"
 KINDS = ", ".join(sorted([*program.NORM_KINDS, "none", "norm"]))
@@ -25,7 +25,8 @@ class CommandLine(program.Case):
         self.refuse(64, f'no verb is named "trian"; did you mean "train"? known: {", ".join(program.VERBS)}', "trian")
 
     def test_arguments_that_no_option_takes(self):
-        self.refuse_each([(64, f"train{what}; {hint}see `evenkeel train --help`", "train", *given) for what, hint, *given in [
+        end = "see `evenkeel train --help`"
+        self.refuse_each([(64, f"train{what}; {hint}{end}", "train", *given) for what, hint, *given in [
             (" has no option --sett", 'did you mean "--set"? ', "--sett", "train.steps=3"),
             (" has no option --zoom", "", "--zoom", 6),
             (': unexpected argument "data.train=x"', "did you mean --set data.train=x? ", "data.train=x")]])
@@ -194,10 +195,6 @@ class Scheme(program.Case):
                          "token depend on other tokens, also later ones; if that is intended, write "
                          '{ kind = "batch_norm", allow_leakage = true }',
                          'extends = "pre_norm"\nattention = { input = "batch_norm" }\n')
-
-
-ENDINGS = (".txt .text .md .rst .tex .html .py .c .cc .cpp .cu .h .hpp .go .java .jl .js .rs .sh .sql .ts .jsonl "
-           ".ndjson .json .parquet (also .gz, .zst)")
 
 
 class Text(program.Case):

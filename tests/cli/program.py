@@ -29,6 +29,10 @@ NORM_KINDS = sorted(re.findall(r'\.name = "(\w+)"', (pathlib.Path(__file__).pare
 VERBS = sorted(re.findall(r"^([a-z]+) ", (pathlib.Path(__file__).parents[2] /
                                           "src/evenkeel/cli/verbs.txt").read_text(), re.MULTILINE))
 
+# The endings of texts, as messages list them.
+ENDINGS = " ".join(re.findall(r'\{"(\.\w+)", TextKind::', (
+    pathlib.Path(__file__).parents[2] / "src/evenkeel/data/text_files.cpp").read_text())) + " (also .gz, .zst)"
+
 # Threads that wait for one another by spinning take seconds per step on a machine with other work.
 ENVIRONMENT = os.environ | {"OMP_WAIT_POLICY": "passive"}
 
