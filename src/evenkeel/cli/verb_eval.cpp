@@ -89,6 +89,36 @@ nlohmann::ordered_json eval_as_json(const train::TrainedModel& loaded,
   return out;
 }
 
+/// Evaluates the model on one text, whose description it prints.
+evaluate::Evaluation evaluation_of(const train::TrainedModel& loaded, const EvalOptions& options,
+                                   const char* name, const data::Corpus& text) {
+  if (!options.common.quiet) {
+    std::string label = name;
+    label.resize(7, ' ');
+    print_message(label + text.description);
+  }
+  const data::ValidationWindows windows(text, loaded.config.model.context, options.sequences);
+  const auto micro_batch_size = plan::evaluation_batch_size(loaded.config, loaded.shape.vocabulary);
+  return evaluate::evaluate(*loaded.model, windows, micro_batch_size);
+}
+
+/// Evaluates the model on all texts of its configuration.
+Evaluations evaluations_of(const train::TrainedModel& loaded, const EvalOptions& options) {
+  const auto corpora = data::load_evaluation_corpora(
+      loaded.config.data, loaded.config.model.context, loaded.config.model.vocabulary);
+  Evaluations evaluations;
+  std::vector<evaluate::Evaluation> parts;
+  std::vector<double> shares;
+  for (const auto& source : corpora.validation) {
+    parts.push_back(evaluation_of(loaded, options, "text", source.corpus));
+    shares.push_back(source.share);
+    if (corpora.validation.size() > 1) evaluations.sources.emplace_back(source.name, parts.back());
+  }
+  evaluations.validation = evaluate::weighted_mean(parts, shares);
+  if (corpora.ood) evaluations.ood = evaluation_of(loaded, options, "ood", *corpora.ood);
+  return evaluations;
+}
+
 /// Evaluates the model of --run and prints the results.
 /// \throws Error (usage, data, no_checkpoint, differs); (diverged), after printing, if the loss is
 ///         not finite
@@ -101,29 +131,7 @@ Exit run_eval(const EvalOptions& options) {
   }
   const auto loaded = train::load_run(common.run, common.sources());
   for (const auto& line : loaded.skipped) print_message(line);
-  const auto corpora = data::load_evaluation_corpora(
-      loaded.config.data, loaded.config.model.context, loaded.config.model.vocabulary);
-  const auto evaluated = [&](const char* name, const data::Corpus& text) {
-    if (!common.quiet) {
-      std::string label = name;
-      label.resize(7, ' ');
-      print_message(label + text.description);
-    }
-    const data::ValidationWindows windows(text, loaded.config.model.context, options.sequences);
-    const auto micro_batch_size =
-        plan::evaluation_batch_size(loaded.config, loaded.shape.vocabulary);
-    return evaluate::evaluate(*loaded.model, windows, micro_batch_size);
-  };
-  Evaluations evaluations;
-  std::vector<evaluate::Evaluation> parts;
-  std::vector<double> shares;
-  for (const auto& source : corpora.validation) {
-    parts.push_back(evaluated("text", source.corpus));
-    shares.push_back(source.share);
-    if (corpora.validation.size() > 1) evaluations.sources.emplace_back(source.name, parts.back());
-  }
-  evaluations.validation = evaluate::weighted_mean(parts, shares);
-  if (corpora.ood) evaluations.ood = evaluated("ood", *corpora.ood);
+  const auto evaluations = evaluations_of(loaded, options);
   if (common.json) {
     print_json(eval_as_json(loaded, evaluations));
   } else {

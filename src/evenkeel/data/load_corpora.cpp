@@ -110,6 +110,7 @@ std::string unique_name(const std::vector<Source>& sources, const std::string& n
 /// The text files with their digests.
 std::vector<Tokens::File> digests_of(const TextFiles& files) {
   std::vector<Tokens::File> digests;
+  digests.reserve(files.files.size());
   for (const auto& file : files.files) digests.push_back({file.path, file_digest(file.path).xxh3});
   return digests;
 }
@@ -146,6 +147,7 @@ class CorporaLoader {
 std::vector<Inputs> CorporaLoader::training_inputs() const {
   if (data_.weights.empty()) return {data_.train};
   std::vector<Inputs> sources;
+  sources.reserve(data_.train.size());
   for (const auto& input : data_.train) sources.push_back({input});
   return sources;
 }

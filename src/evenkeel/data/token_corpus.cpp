@@ -42,6 +42,7 @@ std::vector<std::string> token_files_in(const std::string& input) {
 /// \throws Error (data) for a shard that is missing or has another size
 std::vector<std::string> files_of_manifest(const ShardManifest& manifest, const fs::path& folder) {
   std::vector<std::string> files;
+  files.reserve(manifest.shards.size());
   for (const auto& shard : manifest.shards) {
     const auto path = folder / shard.tokens_file.name;
     std::error_code error;

@@ -111,6 +111,7 @@ Tokens Tokens::slice(std::int64_t begin, std::int64_t end) const {
 
 std::vector<std::int64_t> Tokens::part_sizes() const {
   std::vector<std::int64_t> sizes;
+  sizes.reserve(parts_.size());
   for (const auto& part : parts_) sizes.push_back(part.count);
   return sizes;
 }

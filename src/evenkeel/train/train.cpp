@@ -73,7 +73,7 @@ Result train(const Request& request) {
 
 std::string closing_text(const Result& result, bool quiet) {
   const std::string rule(72, '-');
-  const auto report = text("report: ", (result.folder / "report.html").string(), "\n");
+  auto report = text("report: ", (result.folder / "report.html").string(), "\n");
   if (quiet || !result.is_complete) return report;
   return text(rule, "\n", store::Directory(result.folder).read("sample.txt"), "\n", rule, "\n",
               report);

@@ -134,6 +134,7 @@ StepRecord Trainer::step() {
 std::vector<std::pair<std::string, std::int64_t>> Trainer::source_tokens() const {
   const auto counts = windows_.counts(progress_.sequences);
   std::vector<std::pair<std::string, std::int64_t>> tokens;
+  tokens.reserve(counts.size());
   for (std::size_t i = 0; i < counts.size(); ++i) {
     tokens.emplace_back(source_names_[i], counts[i] * config_.model.context);
   }
