@@ -110,9 +110,9 @@ void add_sources(Run& run, const json& record, double step) {
       if (is_known && amount >= 0) use(run.sources[name], amount);
     }
   };
-  constexpr double kMostTokens = 1e18;
+  constexpr double kMostSourceTokens = 1e18;
   each("source_tokens", [](Run::Source& source, double amount) {
-    source.tokens = std::fmax(source.tokens, std::fmin(amount, kMostTokens));
+    source.tokens = std::fmax(source.tokens, std::fmin(amount, kMostSourceTokens));
   });
   each("val_loss_by_source",
        [step](Run::Source& source, double amount) { source.loss.add(step, amount); });
