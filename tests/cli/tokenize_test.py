@@ -106,6 +106,15 @@ class TokenFiles(program.Case):
                     "--set data.tokenizer=tokenizer.json", "generate", "--run", "run", "--prompt", "x")
 
 
+class TextFiles(program.Case):
+    def test_a_resumed_run_refuses_a_changed_text_and_names_it(self):
+        self.train("run", train_steps=1)
+        self.write("book.txt", program.BOOK + "One more line.\n")
+        done = self.evenkeel("train", "--quiet", "--run", "run", "--set", "train.steps=2")
+        self.assertEqual(done.returncode, 78)
+        self.assertIn(b"text (book.txt) was ", done.stderr)
+
+
 class Mixture(program.Case):
     SOURCES = '[{ path = "book.txt", weight = 3 }, { path = "other.txt", weight = 1 }]'
 

@@ -18,7 +18,7 @@ class TokenCache : public TemporaryFolder {
   /// The folder of the tokens of a.txt.
   std::string cached() const {
     const auto files = find_text_files({path("a.txt")}, {});
-    return cached_tokens(files.files, {}, TextEncoding({}));
+    return cached_tokens(files.files, digests_of(files.files), {}, TextEncoding({}));
   }
 };
 

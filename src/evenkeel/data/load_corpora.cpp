@@ -9,7 +9,6 @@
 #include "evenkeel/base/number.h"
 #include "evenkeel/data/builtins.h"
 #include "evenkeel/data/detokenize.h"
-#include "evenkeel/data/file_digest.h"
 #include "evenkeel/data/split.h"
 #include "evenkeel/data/texts.h"
 #include "evenkeel/data/token_cache.h"
@@ -107,14 +106,6 @@ std::string unique_name(const std::vector<Source>& sources, const std::string& n
   return same == 0 ? name : text(name, " (", same + 1, ")");
 }
 
-/// The text files with their digests.
-std::vector<Tokens::File> digests_of(const TextFiles& files) {
-  std::vector<Tokens::File> digests;
-  digests.reserve(files.files.size());
-  for (const auto& file : files.files) digests.push_back({file.path, file_digest(file.path).xxh3});
-  return digests;
-}
-
 /// Loads the texts of a run.
 class CorporaLoader {
  public:
@@ -183,14 +174,16 @@ std::pair<Corpus, std::optional<Corpus>> CorporaLoader::training_corpora(
   auto texts = read_texts(inputs, data_);
   if (!split_off) {
     auto train = text_corpus(texts.documents, texts.description, *encoding_);
-    train.files = digests_of(files);
+    train.files = digests_of(files.files);
     return {std::move(train), std::nullopt};
   }
   const auto all = static_cast<double>(texts.bytes());
   const auto [front, back] = split(std::move(texts.documents), data_.validation_fraction);
   const double share = all > 0 ? 1 - static_cast<double>(bytes_of(front)) / all : 0;
+  auto train = text_corpus(front, texts.description, *encoding_);
+  train.files = digests_of(files.files);
   return {
-      text_corpus(front, texts.description, *encoding_),
+      std::move(train),
       text_corpus(back, text("the last ", percent(share), " of ", texts.description), *encoding_)};
 }
 
@@ -209,7 +202,8 @@ Corpus CorporaLoader::evaluation_corpus(const Inputs& inputs, const char* key) c
 
 /// The tokens of a text that does not stay in memory.
 Corpus CorporaLoader::large_text_corpus(const TextFiles& files) const {
-  const auto folder = cached_tokens(files.files, data_, *encoding_);
+  const auto digests = digests_of(files.files);
+  const auto folder = cached_tokens(files.files, digests, data_, *encoding_);
   auto corpus = token_corpus({folder}, {}, *encoding_, encoding_->vocabulary());
   if (encoding_->begins_with_end_of_text()) {
     Tokens all({encoding_->required_end_of_text()});
@@ -217,7 +211,7 @@ Corpus CorporaLoader::large_text_corpus(const TextFiles& files) const {
     corpus.tokens = std::move(all);
   }
   corpus.origin = files.description;
-  corpus.files = digests_of(files);
+  corpus.files = digests;
   describe_tokens(corpus);
   return corpus;
 }

@@ -55,14 +55,13 @@ bool is_complete(const fs::path& folder) {
   return true;
 }
 
-std::string cache_key(const std::vector<TextFile>& files, const config::Data& data,
-                      const TextEncoding& encoding) {
+std::string cache_key(const std::vector<TextFile>& files, const std::vector<Tokens::File>& digests,
+                      const config::Data& data, const TextEncoding& encoding) {
   auto all = text("version ", kCacheVersion, "\ntokenizer ", encoding.tokenizer().digest(),
                   "\nspecial ", encoding.special_in_text(), "\nend ",
                   encoding.required_end_of_text(), "\nkey ", data.text_key, "\n");
-  for (const auto& file : files) {
-    const auto [bytes, xxh3] = file_digest(file.path);
-    all += text(name_of(file.kind), " ", bytes, " ", xxh3, "\n");
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    all += text(name_of(files[i].kind), " ", digests[i].digest, "\n");
   }
   return evenkeel::digest(all.data(), all.size());
 }
@@ -111,9 +110,17 @@ bool is_large_text(const std::vector<TextFile>& files) {
   return bytes > kLarge;
 }
 
-std::string cached_tokens(const std::vector<TextFile>& files, const config::Data& data,
+std::vector<Tokens::File> digests_of(const std::vector<TextFile>& files) {
+  std::vector<Tokens::File> digests;
+  digests.reserve(files.size());
+  for (const auto& file : files) digests.push_back({file.path, file_digest(file.path).xxh3});
+  return digests;
+}
+
+std::string cached_tokens(const std::vector<TextFile>& files,
+                          const std::vector<Tokens::File>& digests, const config::Data& data,
                           const TextEncoding& encoding) {
-  const auto target = cache_folder() / cache_key(files, data, encoding);
+  const auto target = cache_folder() / cache_key(files, digests, data, encoding);
   if (is_complete(target)) return target.string();
   std::error_code none;
   fs::remove_all(target, none);

@@ -13,12 +13,18 @@ namespace evenkeel::data {
 /// True if a text is so large that its tokens are not kept in memory.
 bool is_large_text(const std::vector<TextFile>& files);
 
+/// The paths of text files, with the digests of their content. Reads the files.
+/// \throws Error (data, exit code 65) for a file that cannot be read
+std::vector<Tokens::File> digests_of(const std::vector<TextFile>& files);
+
 /// The folder with the tokens of a text: .evenkeel-cache/KEY in the current folder, or KEY in the
 /// folder of the environment variable EVENKEEL_CACHE. If it is missing or damaged, the text is
 /// encoded and the folder written first. KEY is a digest of the content of the files, of
 /// the tokenizer, and of the keys of [data] that change the tokens.
 /// \throws Error (data, exit code 65) as encode_files(); Error (io, exit code 74)
-std::string cached_tokens(const std::vector<TextFile>& files, const config::Data& data,
+/// \param digests  digests_of(files)
+std::string cached_tokens(const std::vector<TextFile>& files,
+                          const std::vector<Tokens::File>& digests, const config::Data& data,
                           const TextEncoding& encoding);
 
 }  // namespace evenkeel::data
