@@ -223,7 +223,7 @@ class Change(program.Case):
         self.write("book.txt", book.replace("moon", "noon", 1))
         after = json.loads((self.train("new", train_steps=1) / "provenance.json").read_text())
         after = after["data"]["train_digest"]
-        self.refuse_change(f'run: the digest of the training text was "{before}" when the checkpoint '
+        self.refuse_change(f'run: the digest of the training text (book.txt) was "{before}" when the checkpoint '
                            f'was written, but is "{after}" now; allow it with --override data')
         self.succeed("train", "--run", "run", "--override", "data")
         self.assertEqual(digest(), after)
