@@ -87,10 +87,25 @@ struct Schedule {
   Length decay = {20, Length::Unit::percent};  // wsd: length of the decay at the end
 };
 
-/// [evaluate]: the validation loss.
+/// A text by name, for its loss.
+struct NamedText {
+  std::string name;
+  std::vector<std::string> inputs;  // as data.validation
+  bool operator==(const NamedText&) const = default;
+};
+
+/// [evaluate]: the validation loss, the loss of other texts, and tasks (docs/evaluation.md).
 struct Evaluate {
-  std::int64_t every = 100;     // steps between evaluations; 0: only at the end
-  std::int64_t sequences = 64;  // validation windows; 0: all
+  std::int64_t every = 100;         // steps between evaluations; 0: only at the end
+  std::int64_t sequences = 64;      // validation windows; 0: all
+  std::vector<NamedText> texts;     // more texts, whose losses are reported by name
+  std::vector<std::string> tasks;   // labels, groups or paths of request files
+  std::int64_t task_every = 0;      // steps between evaluations of tasks; 0: only at the end
+  std::int64_t task_documents = 0;  // first documents of each task; 0: all
+  std::int64_t max_context = 0;     // tokens of a row; 0: "auto", min(2048, model.context)
+  std::string rule = "olmo";        // "olmo", "olmo_v2", "lm_eval"
+  std::string score_precision = "float32";  // of log-probabilities; "bfloat16"
+  std::string task_folder = "auto";         // folder of the tasks' files
 };
 
 /// [checkpoint]: the states from which a stopped run is resumed.

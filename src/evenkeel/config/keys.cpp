@@ -126,13 +126,6 @@ Section schedule() {
   return keys.section();
 }
 
-Section evaluate() {
-  SectionBuilder<Evaluate> keys("evaluate", "Loss on held-out text.", &Config::evaluate);
-  keys.integer("every", &Evaluate::every, kCount);
-  keys.integer("sequences", &Evaluate::sequences, kCount);
-  return keys.section();
-}
-
 Section checkpoint() {
   SectionBuilder<Checkpoint> keys("checkpoint", "What a stopped run goes on from.",
                                   &Config::checkpoint);
@@ -180,7 +173,7 @@ std::string full_name(const Section& section, const Key& key) {
 const std::vector<Section>& sections() {
   static const std::vector<Section> sections = {
       keys_top(), model(),      experts(), data_section(), train(), optimizer(), schedule(),
-      evaluate(), checkpoint(), probe(),   health(),       log(),   kernels()};
+      evaluate_section(), checkpoint(), probe(),   health(),       log(),   kernels()};
   return sections;
 }
 

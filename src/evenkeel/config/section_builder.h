@@ -136,7 +136,8 @@ class SectionBuilder {
   Fields Config::* fields_;
 };
 
-/// The keys of [data].
+/// The keys of [data] and [evaluate].
 Section data_section();
+Section evaluate_section();
 
 }  // namespace evenkeel::config

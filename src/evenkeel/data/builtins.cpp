@@ -21,7 +21,8 @@ const std::vector<Builtin> kBuiltins = {
 
 }  // namespace
 
-const Builtin* builtin_of(const std::vector<std::string>& inputs, const char* key) {
+const Builtin* builtin_of(const std::vector<std::string>& inputs,
+                          const std::string& key) {
   const auto named = [](const std::string& input) { return input.starts_with(kBuiltin); };
   const auto found = std::find_if(inputs.begin(), inputs.end(), named);
   if (found == inputs.end()) return nullptr;
@@ -31,11 +32,11 @@ const Builtin* builtin_of(const std::vector<std::string>& inputs, const char* ke
   for (const auto& each : kBuiltins) names.emplace_back(each.name);
   const auto known = std::find(names.begin(), names.end(), name);
   if (known == names.end()) {
-    throw Error(Exit::data, text("data.", key, ": no builtin text is named \"", name, "\"",
+    throw Error(Exit::data, text(key, ": no builtin text is named \"", name, "\"",
                                  did_you_mean(name, names)));
   }
   if (inputs.size() > 1) {
-    throw Error(Exit::data, text("data.", key, ": \"", *found, "\" must stand alone, but ",
+    throw Error(Exit::data, text(key, ": \"", *found, "\" must stand alone, but ",
                                  inputs.size() - 1, " more are listed"));
   }
   return &kBuiltins[static_cast<std::size_t>(known - names.begin())];

@@ -109,24 +109,26 @@ std::string unique_name(const std::vector<Source>& sources, const std::string& n
 /// Loads the texts of a run.
 class CorporaLoader {
  public:
-  CorporaLoader(const config::Data& data, std::int64_t context, std::int64_t vocabulary)
+  CorporaLoader(const config::Data& data, std::int64_t context, std::int64_t vocabulary,
+                std::shared_ptr<const TextEncoding> encoding)
       : data_(data),
         context_(context),
-        encoding_(std::make_shared<const TextEncoding>(data)),
+        encoding_(std::move(encoding)),
         vocabulary_(vocabulary == 0 ? encoding_->vocabulary() : vocabulary) {
     encoding_->check_end_of_text(vocabulary_);
   }
 
   Corpora load(bool with_training_text) const;
+  Source load_named(const config::NamedText& text) const;
 
  private:
   std::vector<Inputs> training_inputs() const;
   bool is_split_off(const Inputs& train) const;
   std::pair<Corpus, std::optional<Corpus>> training_corpora(const Inputs& inputs) const;
   Corpus large_text_corpus(const TextFiles& files) const;
-  Corpus evaluation_corpus(const Inputs& inputs, const char* key) const;
+  Corpus evaluation_corpus(const Inputs& inputs, const std::string& key) const;
   void check_training(const Source& source) const;
-  void check_evaluation(const Corpus& corpus, const char* key) const;
+  void check_evaluation(const Corpus& corpus, const std::string& key) const;
 
   const config::Data& data_;
   std::int64_t context_;
@@ -146,14 +148,14 @@ std::vector<Inputs> CorporaLoader::training_inputs() const {
 /// True if the validation text is a part of the training text or of the same builtin.
 bool CorporaLoader::is_split_off(const Inputs& train) const {
   return data_.validation == kAuto ||
-         (builtin_of(train, "train") != nullptr && data_.validation == train);
+         (builtin_of(train, "data.train") != nullptr && data_.validation == train);
 }
 
 /// A training text, and its validation text if that is split off.
 std::pair<Corpus, std::optional<Corpus>> CorporaLoader::training_corpora(
     const Inputs& inputs) const {
   const bool split_off = is_split_off(inputs);
-  if (const auto* const builtin = builtin_of(inputs, "train")) {
+  if (const auto* const builtin = builtin_of(inputs, "data.train")) {
     auto [train, validation] = builtin->generate();
     std::optional<Corpus> other;
     if (split_off) other = builtin_corpus(std::move(validation), *builtin, *encoding_);
@@ -188,7 +190,7 @@ std::pair<Corpus, std::optional<Corpus>> CorporaLoader::training_corpora(
 }
 
 /// An evaluation text: the validation documents of a builtin, or files.
-Corpus CorporaLoader::evaluation_corpus(const Inputs& inputs, const char* key) const {
+Corpus CorporaLoader::evaluation_corpus(const Inputs& inputs, const std::string& key) const {
   if (const auto* const builtin = builtin_of(inputs, key)) {
     return builtin_corpus(builtin->generate_validation(), *builtin, *encoding_);
   }
@@ -231,11 +233,12 @@ void CorporaLoader::check_training(const Source& source) const {
   }
 }
 
-void CorporaLoader::check_evaluation(const Corpus& corpus, const char* key) const {
+/// \param key  "data.validation"
+void CorporaLoader::check_evaluation(const Corpus& corpus, const std::string& key) const {
   if (corpus.tokens.size() < 2) {
     throw Error(Exit::data,
-                text("data.", key, ": must hold text, but ",
-                     data_.validation == kAuto
+                text(key, ": must hold text, but ",
+                     key == "data.validation" && data_.validation == kAuto
                          ? "\"auto\" leaves none; raise data.validation_fraction or name files"
                          : "has none; name other files"));
   }
@@ -244,7 +247,7 @@ void CorporaLoader::check_evaluation(const Corpus& corpus, const char* key) cons
   std::int64_t longest = 0;
   for (const auto& each : corpus.documents) longest = std::max(longest, each.end - each.begin + 1);
   if (longest <= context_) return;
-  throw Error(Exit::data, text("data.", key, ": model.context must be at least ", longest,
+  throw Error(Exit::data, text(key, ": model.context must be at least ", longest,
                                ", for the longest question with its answer, but is ", context_));
 }
 
@@ -264,12 +267,19 @@ Corpora CorporaLoader::load(bool with_training_text) const {
   }
   if (corpora.validation.empty()) {
     corpora.validation = {
-        {data_.validation.front(), 1, evaluation_corpus(data_.validation, "validation")}};
+        {data_.validation.front(), 1, evaluation_corpus(data_.validation, "data.validation")}};
   }
-  if (!data_.ood.empty()) corpora.ood = evaluation_corpus(data_.ood, "ood");
-  for (const auto& source : corpora.validation) check_evaluation(source.corpus, "validation");
-  if (corpora.ood) check_evaluation(*corpora.ood, "ood");
+  if (!data_.ood.empty()) corpora.ood = evaluation_corpus(data_.ood, "data.ood");
+  for (const auto& source : corpora.validation) check_evaluation(source.corpus, "data.validation");
+  if (corpora.ood) check_evaluation(*corpora.ood, "data.ood");
   return corpora;
+}
+
+Source CorporaLoader::load_named(const config::NamedText& named) const {
+  const auto key = text("evaluate.texts.", named.name);
+  Source source{named.name, 1, evaluation_corpus(named.inputs, key)};
+  check_evaluation(source.corpus, key);
+  return source;
 }
 
 }  // namespace
@@ -293,12 +303,25 @@ std::string digest(const std::vector<Source>& sources) {
 }
 
 Corpora load_corpora(const config::Data& data, std::int64_t context, std::int64_t vocabulary) {
-  return CorporaLoader(data, context, vocabulary).load(/*with_training_text=*/true);
+  return CorporaLoader(data, context, vocabulary, std::make_shared<const TextEncoding>(data))
+      .load(/*with_training_text=*/true);
 }
 
 Corpora load_evaluation_corpora(const config::Data& data, std::int64_t context,
                                 std::int64_t vocabulary) {
-  return CorporaLoader(data, context, vocabulary).load(/*with_training_text=*/false);
+  return CorporaLoader(data, context, vocabulary, std::make_shared<const TextEncoding>(data))
+      .load(/*with_training_text=*/false);
+}
+
+std::vector<Source> load_named_texts(const std::vector<config::NamedText>& texts,
+                                     const config::Data& data,
+                                     std::shared_ptr<const TextEncoding> encoding,
+                                     std::int64_t context, std::int64_t vocabulary) {
+  std::vector<Source> sources;
+  if (texts.empty()) return sources;
+  const CorporaLoader loader(data, context, vocabulary, std::move(encoding));
+  for (const auto& each : texts) sources.push_back(loader.load_named(each));
+  return sources;
 }
 
 }  // namespace evenkeel::data

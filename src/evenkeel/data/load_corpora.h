@@ -46,4 +46,12 @@ Corpora load_corpora(const config::Data& data, std::int64_t context, std::int64_
 Corpora load_evaluation_corpora(const config::Data& data, std::int64_t context,
                                 std::int64_t vocabulary = 0);
 
+/// Reads or generates the texts of evaluate.texts, each with its name.
+/// \param encoding  of the run
+/// \throws Error (data, exit code 65) as load_corpora()
+std::vector<Source> load_named_texts(const std::vector<config::NamedText>& texts,
+                                     const config::Data& data,
+                                     std::shared_ptr<const TextEncoding> encoding,
+                                     std::int64_t context, std::int64_t vocabulary = 0);
+
 }  // namespace evenkeel::data

@@ -78,7 +78,7 @@ TextSize text_size_of(const Corpus& corpus) {
 
 TextSize text_size_of(const std::vector<std::string>& inputs, const config::Data& data,
                       const TextEncoding& encoding, std::int64_t vocabulary) {
-  const bool is_builtin = builtin_of(inputs, "train") != nullptr;
+  const bool is_builtin = builtin_of(inputs, "data.train") != nullptr;
   if (!is_builtin && are_token_files(inputs, data)) {
     const auto count = token_count(inputs, data, vocabulary);
     return {.tokens = static_cast<double>(count.tokens), .documents = count.documents};
@@ -108,7 +108,7 @@ std::vector<TextSize> text_sizes(const config::Data& data, std::int64_t vocabula
     auto size = text_size_of(inputs, data, encoding, limit);
     const bool is_whole = size.is_estimate || are_token_files(inputs, data);
     const bool is_split = data.validation == std::vector<std::string>{"auto"};
-    if (is_whole && is_split && builtin_of(inputs, "train") == nullptr) {
+    if (is_whole && is_split && builtin_of(inputs, "data.train") == nullptr) {
       size.tokens *= 1 - data.validation_fraction;
     }
     size.name = inputs.front();

@@ -176,7 +176,12 @@ at::Tensor Attention::operator()(const Activation& x, const Positions& positions
                                   .document_starts = positions.document_starts};
   if (observer != nullptr && observer->attention) observer->attention(l, inputs);
   const bool use_formula = !fused && path == AttentionPath::automatic;
-  auto context = causal_attention(inputs, use_formula ? AttentionPath::explicit_scores : path);
+  const auto attend = [&](const AttentionInputs& sequence) {
+    return causal_attention(sequence, use_formula ? AttentionPath::explicit_scores : path);
+  };
+  const auto context = positions.packing == nullptr
+                           ? attend(inputs)
+                           : packed_attention(inputs, *positions.packing, attend);
   const auto context_by_token = context.transpose(1, 2);
   const auto normed_context = [this, mode](const at::Tensor& rows) {
     return attention_normed(context_norm, rows, mode).flatten(-2);

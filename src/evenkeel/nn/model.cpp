@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "evenkeel/base/error.h"
 #include "evenkeel/nn/block.h"
 #include "evenkeel/nn/build.h"
 #include "evenkeel/nn/embedding.h"
@@ -63,6 +64,20 @@ at::Tensor Model::document_starts_of(const at::Tensor& ids, std::int64_t first,
   return documents.of_tokens;
 }
 
+/// Rotary angles and document starts of the tokens of a pass.
+Positions Model::positions_of(const at::Tensor& ids, const Pass& pass) const {
+  if (pass.packing != nullptr) {
+    EK_ASSERT(pass.cache == nullptr && ids.size(0) == 1);
+    const auto at = pass.packing->positions(ids.size(1));
+    return {{rotary(0, at.max().item<std::int64_t>() + 1).cos_sin.index_select(0, at)},
+            options_.document_end ? pass.packing->document_starts(ids, *options_.document_end)
+                                  : at::Tensor(),
+            pass.packing};
+  }
+  const auto first = pass.cache != nullptr ? pass.cache->front().length : 0;
+  return {rotary(first, ids.size(1)), document_starts_of(ids, first, pass.cache)};
+}
+
 /// The input of the first block: x = embedding_scale * norm(embedding), y = y_init * x.
 BlockState Model::embedded(const at::Tensor& ids, Mode mode) const {
   const auto& weight = parameters_->at("embedding.weight");
@@ -98,8 +113,7 @@ bool Model::uses_library_operators() const {
 
 at::Tensor Model::hidden(const at::Tensor& ids, const Pass& pass) const {
   const ops::SerialLibraries one_thread(uses_library_operators());
-  const auto first = pass.cache != nullptr ? pass.cache->front().length : 0;
-  const Positions positions(rotary(first, ids.size(1)), document_starts_of(ids, first, pass.cache));
+  const auto positions = positions_of(ids, pass);
   const bool reports_stream = pass.observer != nullptr && pass.observer->stream;
   const auto run = is_checkpointed(pass) ? run_block_checkpointed : run_block;
   auto state = embedded(ids, pass.mode);

@@ -19,6 +19,7 @@ struct Block;
 struct BlockState;
 struct Layers;
 struct Parameter;
+struct Positions;
 class Parameters;
 
 /// A decoder-only transformer under a normalization scheme:
@@ -80,6 +81,7 @@ class Model {
   const Parameter& head() const;  // [V or more, D]
   Rotary rotary(std::int64_t first, std::int64_t positions) const;
   at::Tensor document_starts_of(const at::Tensor& ids, std::int64_t first, ModelCache* cache) const;
+  Positions positions_of(const at::Tensor& ids, const Pass& pass) const;
   bool is_checkpointed(const Pass& pass) const;
   BlockState embedded(const at::Tensor& ids, Mode mode) const;
   at::Tensor final_stream(BlockState& state, Mode mode) const;

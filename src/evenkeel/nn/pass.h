@@ -9,6 +9,7 @@
 namespace evenkeel::nn {
 
 struct Observer;
+struct Packing;
 struct RouterLosses;
 
 /// The options of one forward pass. The default is an evaluation of whole sequences.
@@ -16,6 +17,8 @@ struct Pass {
   Mode mode = Mode::evaluation;
   /// Not null: the tokens have the next positions; their keys and values are appended to the cache.
   ModelCache* cache = nullptr;
+  /// Not null: the tokens are one row [1, T] of packed sequences. Without a cache and a gradient.
+  const Packing* packing = nullptr;
   const Observer* observer = nullptr;  // may be null
   /// Output: mean auxiliary losses over all routers; unchanged in a model without routers. May be
   /// null.

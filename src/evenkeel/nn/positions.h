@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "evenkeel/nn/packing.h"
 #include "evenkeel/nn/rotary.h"
 
 namespace evenkeel::nn {
@@ -15,9 +16,10 @@ namespace evenkeel::nn {
 struct Positions {
   Rotary rotary;
   at::Tensor document_starts;  // [B, T], int32: first visible position; undefined: 0
+  const Packing* packing = nullptr;  // null: each row is one sequence
 
-  Positions(Rotary rope, at::Tensor starts = {})  // NOLINT: a rotation is one
-      : rotary(std::move(rope)), document_starts(std::move(starts)) {}
+  Positions(Rotary rope, at::Tensor starts = {}, const Packing* pack = nullptr)  // NOLINT
+      : rotary(std::move(rope)), document_starts(std::move(starts)), packing(pack) {}
 };
 
 /// The start position of the document of each token. An end-of-text token belongs to the document

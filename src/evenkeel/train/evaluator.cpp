@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "evenkeel/plan/batch_size.h"
 #include "evenkeel/train/machine.h"
@@ -21,7 +22,10 @@ std::int64_t sequences_of(double share, std::int64_t all) {
 
 Evaluator::Evaluator(const config::Config& config, const data::Corpora& text,
                      std::int64_t vocabulary)
-    : micro_batch_size_(plan::evaluation_batch_size(config, vocabulary)) {
+    : text_sources_(data::load_named_texts(config.evaluate.texts, config.data, text.encoding,
+                                           config.model.context, vocabulary)),
+      tasks_(config, *text.encoding, vocabulary),
+      micro_batch_size_(plan::evaluation_batch_size(config, vocabulary)) {
   for (const auto& source : text.validation) {
     validation_.push_back(
         {source.name, source.share,
@@ -29,6 +33,11 @@ Evaluator::Evaluator(const config::Config& config, const data::Corpora& text,
                                  sequences_of(source.share, config.evaluate.sequences))});
   }
   if (text.ood) ood_.emplace(*text.ood, config.model.context, config.evaluate.sequences);
+  for (const auto& each : text_sources_) {
+    texts_.push_back({each.name, 1,
+                      data::ValidationWindows(each.corpus, config.model.context,
+                                              config.evaluate.sequences)});
+  }
 }
 
 RunEvaluation Evaluator::evaluate(const nn::Model& model, std::int64_t step) {
@@ -44,10 +53,25 @@ RunEvaluation Evaluator::evaluate(const nn::Model& model, std::int64_t step) {
   last_step_ = step;
   gap_ = result.validation.gap;
   if (ood_) result.ood = evaluate::evaluate(model, *ood_, micro_batch_size_);
+  for (const auto& each : texts_) {
+    result.texts.push_back(
+        {each.name, evaluate::evaluate(model, each.windows, micro_batch_size_)});
+  }
   return result;
 }
 
-void Evaluator::resume(const std::vector<nlohmann::json>& metrics) {
+RunTaskScores Evaluator::evaluate_tasks(const nn::Model& model, std::int64_t step) {
+  RunTaskScores scores{step, tasks_.evaluate(model), {}};
+  for (const auto& result : scores.results) {
+    for (auto& line : tasks_.records(result, step)) scores.records.push_back(std::move(line));
+  }
+  last_task_step_ = step;
+  return scores;
+}
+
+void Evaluator::resume(const std::vector<nlohmann::json>& metrics,
+                       const std::vector<nlohmann::json>& evaluations) {
+  if (!evaluations.empty()) last_task_step_ = evaluations.back().value("step", std::int64_t{-1});
   for (const auto& line : metrics) {
     if (!line.contains("val_loss")) continue;
     last_step_ = line.at("step").get<std::int64_t>();

@@ -12,6 +12,7 @@
 #include "evenkeel/data/load_corpora.h"
 #include "evenkeel/data/windows.h"
 #include "evenkeel/evaluate/evaluation.h"
+#include "evenkeel/evaluate/task_suite.h"
 #include "evenkeel/nn/model.h"
 
 namespace evenkeel::train {
@@ -26,9 +27,17 @@ struct RunEvaluation {
   };
   std::vector<OfSource> sources;            // of a mixture
   std::optional<evaluate::Evaluation> ood;  // on the out-of-distribution text data.ood
+  std::vector<OfSource> texts;              // on the texts of evaluate.texts
 };
 
-/// Evaluates the model of a run on its validation texts.
+/// The scores of a run's tasks at one step.
+struct RunTaskScores {
+  std::int64_t step = 0;
+  std::vector<evaluate::TaskResult> results;
+  std::vector<nlohmann::ordered_json> records;  // the lines of evaluations.jsonl
+};
+
+/// Evaluates the model of a run on its validation texts, on evaluate.texts and on its tasks.
 class Evaluator {
  public:
   /// \param text        must outlive the Evaluator
@@ -39,12 +48,22 @@ class Evaluator {
   /// \param step  optimizer steps that the model has taken
   RunEvaluation evaluate(const nn::Model& model, std::int64_t step);
 
-  /// Restores last_step() and gap() when a run is resumed.
-  /// \param metrics  the lines of metrics.jsonl
-  void resume(const std::vector<nlohmann::json>& metrics);
+  /// True if evaluate.tasks names a task.
+  bool has_tasks() const { return !tasks_.tasks().empty(); }
+
+  /// Scores the tasks.
+  RunTaskScores evaluate_tasks(const nn::Model& model, std::int64_t step);
+
+  /// Restores the state below when a run is resumed.
+  /// \param metrics      the lines of metrics.jsonl
+  /// \param evaluations  the lines of evaluations.jsonl
+  void resume(const std::vector<nlohmann::json>& metrics,
+              const std::vector<nlohmann::json>& evaluations);
 
   /// The step of the last evaluation; -1 before the first one.
   std::int64_t last_step() const { return last_step_; }
+  /// The step of the last evaluate_tasks(); -1 before the first one.
+  std::int64_t last_task_step() const { return last_task_step_; }
 
   /// The last validation loss minus the entropy of the text, nats per byte; nullopt if the entropy
   /// is unknown.
@@ -58,8 +77,11 @@ class Evaluator {
   };
   std::vector<Source> validation_;
   std::optional<data::ValidationWindows> ood_;
+  std::vector<data::Source> text_sources_;  // of evaluate.texts
+  std::vector<Source> texts_;
+  evaluate::TaskSuite tasks_;
   std::int64_t micro_batch_size_;
-  std::int64_t last_step_ = -1;
+  std::int64_t last_step_ = -1, last_task_step_ = -1;
   std::optional<double> gap_;
 };
 

@@ -21,6 +21,7 @@ namespace {
 constexpr const char* kMetricsName = "metrics.jsonl";
 constexpr const char* kHealthName = "health.jsonl";
 constexpr const char* kProbesName = "probes.jsonl";
+constexpr const char* kEvaluationsName = "evaluations.jsonl";
 
 struct rusage usage() {
   struct rusage used{};
@@ -43,7 +44,7 @@ std::string four_digits(double value) {
 }
 
 std::string message_of(const RunEvaluation& evaluation) {
-  const auto& [step, validation, sources, ood] = evaluation;
+  const auto& [step, validation, sources, ood, texts] = evaluation;
   auto message = text("step ", step, ": validation loss ", four_digits(validation.nats_per_token),
                       " nats per token");
   if (validation.bits_per_byte) {
@@ -63,6 +64,21 @@ std::string message_of(const RunEvaluation& evaluation) {
     message += text("; out of distribution ", four_digits(ood->nats_per_token), " nats per token");
     if (ood->exact_match) message += text(", ", percent(*ood->exact_match), " right");
   }
+  for (const auto& [name, of_text] : texts) {
+    message += text("; ", name, " ", four_digits(of_text.nats_per_token));
+  }
+  return message;
+}
+
+/// The headline metric of each task.
+std::string message_of(const RunTaskScores& scores) {
+  auto message = text("step ", scores.step, ":");
+  for (const auto& result : scores.results) {
+    const auto& metric = result.score.metrics.front();
+    message += text(&result == &scores.results.front() ? " " : "; ", result.task->task.label, " ",
+                    metric.name, " ",
+                    result.score.chance ? percent(metric.value) : four_digits(metric.value));
+  }
   return message;
 }
 
@@ -81,7 +97,8 @@ Recorder::Recorder(const store::Directory& run, const config::Config& config, Co
       console_(console),
       metrics_(run, kMetricsName),
       health_(run, kHealthName),
-      probes_(run, kProbesName) {}
+      probes_(run, kProbesName),
+      evaluations_(run, kEvaluationsName) {}
 
 void Recorder::resume_status() {
   if (const auto status = store::read_status(run_)) cpu_contention_ = status->cpu_contention;
@@ -96,6 +113,7 @@ void Recorder::resume(std::int64_t step, const nlohmann::json& records) {
   each(health_, kHealthName);
   each(metrics_, kMetricsName);
   each(probes_, kProbesName);
+  each(evaluations_, kEvaluationsName);
   const auto known = store::read_records(run_, kHealthName).records;
   for (const auto& loss : losses) {
     if (loss.empty()) continue;
@@ -124,6 +142,7 @@ nlohmann::json Recorder::flush() {
   each(metrics_, kMetricsName);
   each(probes_, kProbesName);
   each(health_, kHealthName);
+  each(evaluations_, kEvaluationsName);
   return summaries;
 }
 
@@ -194,8 +213,16 @@ void Recorder::record(const RunEvaluation& evaluation) {
     line["val_loss_by_source"][name] = of_source.nats_per_token;
   }
   if (evaluation.ood) line.update(evaluate::record(*evaluation.ood, "ood"));
+  for (const auto& [name, of_text] : evaluation.texts) {
+    line["texts"][name] = evaluate::record(of_text, "text");
+  }
   append(metrics_, line);
   console_.info(message_of(evaluation));
+}
+
+void Recorder::record(const RunTaskScores& scores) {
+  for (const auto& line : scores.records) append(evaluations_, line);
+  console_.info(message_of(scores));
 }
 
 void Recorder::record_failed_save(std::int64_t step, const std::string& error) {

@@ -19,6 +19,7 @@ namespace evenkeel::train {
 struct HealthEvent;
 struct Progress;
 struct RunEvaluation;
+struct RunTaskScores;
 struct StepRecord;
 
 /// True if an action with the period `every` is due after `step`. \param every  in steps; 0: never
@@ -45,8 +46,8 @@ class StepTimer {
   std::int64_t faults_;
 };
 
-/// Writes the records of a run to its folder (metrics.jsonl, health.jsonl, probes.jsonl,
-/// status.json) and to the console. A failed write is a warning, and the run continues; the record
+/// Writes the records of a run to its folder (metrics.jsonl, evaluations.jsonl, health.jsonl,
+/// probes.jsonl, status.json) and to the console. A failed write is a warning, and the run continues; the record
 /// is held in memory and written later.
 class Recorder {
  public:
@@ -79,6 +80,9 @@ class Recorder {
   /// Records an evaluation in metrics.jsonl and on the console.
   void record(const RunEvaluation& evaluation);
 
+  /// Records the scores of tasks in evaluations.jsonl and on the console.
+  void record(const RunTaskScores& scores);
+
   /// Records a checkpoint that could not be saved, as a health event.
   void record_failed_save(std::int64_t step, const std::string& error);
 
@@ -99,7 +103,7 @@ class Recorder {
   store::Directory run_;
   const config::Config& config_;
   Console& console_;
-  store::RecordsFile metrics_, health_, probes_;
+  store::RecordsFile metrics_, health_, probes_, evaluations_;
   double seconds_per_step_ = 0;              // exponential moving average
   std::optional<CpuContention> contention_;  // since the first step of this process
   std::optional<double> cpu_contention_;     // largest share of CPU time of other processes

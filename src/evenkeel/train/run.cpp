@@ -96,7 +96,9 @@ void Run::resume(const store::VerifiedCheckpoint& checkpoint) {
   }
   recorder_.resume(checkpoint.step, checkpoint.manifest.value("records", nlohmann::json()));
   saved_at_ = checkpoint.step;
-  evaluator_->resume(store::read_records(open_.lock->directory(), "metrics.jsonl").records);
+  const auto& folder = open_.lock->directory();
+  evaluator_->resume(store::read_records(folder, "metrics.jsonl").records,
+                     store::read_records(folder, "evaluations.jsonl").records);
   console_.info(text("resumes from step ", checkpoint.step, " of ", steps, " (",
                      checkpoint.folder.path().filename().string(), ")"));
 }
@@ -133,6 +135,7 @@ void Run::step() {
   const auto& config = open_.config;
   const auto now = progress().step;
   if (is_due(now, config.evaluate.every)) evaluate();
+  if (is_due(now, config.evaluate.task_every)) evaluate_tasks();
   const std::chrono::duration<double> unsaved = Clock::now() - saved_time_;
   const bool by_time =
       config.checkpoint.seconds > 0 && unsaved.count() >= config.checkpoint.seconds;
@@ -201,11 +204,18 @@ void Run::evaluate() {
   recorder_.record(evaluator_->evaluate(trainer_->model(), progress().step));
 }
 
+void Run::evaluate_tasks() {
+  if (!evaluator_->has_tasks()) return;
+  recorder_.record(evaluator_->evaluate_tasks(trainer_->model(), progress().step));
+}
+
 void Run::finish(const std::string& state) {
   open_.lock->check_path();
   recorder_.note_contention();
   const bool diverged = state == "diverged";
   if (evaluator_->last_step() != progress().step && !diverged) evaluate();
+  const bool needs_tasks = state == "finished" && evaluator_->last_task_step() != progress().step;
+  if (needs_tasks) evaluate_tasks();
   const auto& folder = open_.lock->directory();
   bool has_sample = false;
   wait_for_space([&] {

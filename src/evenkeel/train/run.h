@@ -77,6 +77,7 @@ class Run {
   void load_initial_weights();
   void stop_if_diverged(const StepResult& result);
   void evaluate();
+  void evaluate_tasks();
 
   Request request_;
   OpenRun open_;

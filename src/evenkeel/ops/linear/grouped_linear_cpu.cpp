@@ -2,6 +2,7 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
 #include <ATen/record_function.h>
 #include <torch/library.h>
 
@@ -60,6 +61,22 @@ std::vector<GroupedTask> row_tasks(const Tensor& x, const Tensor& offsets) {
   return tasks;
 }
 
+/// y = x w for the rows of one task. The libraries sum the terms of very few rows in another order
+/// than those of more. So in a batch of at least kFewRows rows, zeros fill up a smaller task: the
+/// bits of a row do not depend on how many rows its group has.
+/// \param w  [depth, columns], the matrix of the group
+void multiply_task(const Tensor& y, const Tensor& x, const Tensor& w, const GroupedTask& task) {
+  constexpr std::int64_t kFewRows = 16;
+  const auto to = y.narrow(0, task.first, task.rows);
+  const auto from = x.narrow(0, task.first, task.rows);
+  if (task.rows >= kFewRows || x.size(0) < kFewRows) return serial_matmul_out(to, from, w);
+  const auto padded = at::zeros({kFewRows, x.size(1)}, x.options());
+  padded.narrow(0, 0, task.rows).copy_(from);
+  const auto product = at::empty({kFewRows, y.size(1)}, y.options());
+  serial_matmul_out(product, padded, w);
+  to.copy_(product.narrow(0, 0, task.rows));
+}
+
 /// Blocks of rows of the gradients of the groups' matrices, largest groups first.
 std::vector<GroupedTask> gradient_tasks(const Tensor& offsets, std::int64_t outputs) {
   constexpr std::int64_t kRows = 512;
@@ -97,8 +114,7 @@ Tensor grouped_linear_forward_cpu(const Tensor& x_any, const Tensor& weight,
   const auto offsets = checked_offsets(offsets_any, x.size(0));
   const auto y = at::empty({x.size(0), weight.size(1)}, x.options());
   for_each_grouped_task(row_tasks(x, offsets), [&](const GroupedTask& task) {
-    serial_matmul_out(y.narrow(0, task.first, task.rows), x.narrow(0, task.first, task.rows),
-                      weight.select(0, task.group).t());
+    multiply_task(y, x, weight.select(0, task.group).t(), task);
   });
   return y;
 }
@@ -135,8 +151,7 @@ std::tuple<Tensor, Tensor> grouped_linear_backward_cpu(const Tensor& dy_any, con
   const auto dx = for_x ? at::empty(x.sizes(), x.options()) : at::empty({0}, x.options());
   if (for_x) {
     for_each_grouped_task(row_tasks(dy, offsets), [&](const GroupedTask& task) {
-      serial_matmul_out(dx.narrow(0, task.first, task.rows), dy.narrow(0, task.first, task.rows),
-                        weight.select(0, task.group));
+      multiply_task(dx, dy, weight.select(0, task.group), task);
     });
   }
   const auto dweight =

@@ -53,7 +53,9 @@ std::string canonical_text(const config::Config& config, bool is_timed) {
   auto out = config::to_toml(canonical_config(config, is_timed));
   for (const char* const line :
        {"special_in_text = true\n", "end_of_text = \"auto\"\n", "begin = \"auto\"\n",
-        "token_type = \"auto\"\n", "order = \"shuffled\"\n"}) {
+        "token_type = \"auto\"\n", "order = \"shuffled\"\n", "task_every = 0\n",
+        "task_documents = 0\n", "max_context = \"auto\"\n", "rule = \"olmo\"\n",
+        "score_precision = \"float32\"\n", "task_folder = \"auto\"\n"}) {
     if (const auto at = out.find(line); at != std::string::npos)
       out.erase(at, std::string(line).size());
   }

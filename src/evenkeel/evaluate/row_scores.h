@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "evenkeel/nn/model.h"
+#include "evenkeel/tasks/task_score.h"
+#include "evenkeel/tasks/token_rows.h"
+
+namespace evenkeel::evaluate {
+
+/// How rows are scored.
+struct RowScoreOptions {
+  bool shares_prefixes = true;  // tokens at the beginning of several rows are computed once
+  /// Log-softmax and sum of log-probabilities in bfloat16, as OLMo computes them; false: float64
+  /// from float32 logits.
+  bool scores_in_bfloat16 = false;
+  std::int64_t max_context = 2048;  // no row has more inputs
+  /// Called after each pack with the number of rows that are scored; may be empty.
+  std::function<void(std::int64_t)> on_progress = {};
+};
+
+/// The log-probability of the targets of each row, in the order of `rows`, without a gradient.
+///
+/// Rows go through the model in packs of a fixed number of tokens. The bits of a score depend on
+/// the tokens of the row alone: not on other rows, the order, shared prefixes or threads. Schemes
+/// whose norms use several tokens in evaluation (norm::causal_in_evaluation() is false) get each
+/// row by itself.
+/// \return log_probability is NaN if a logit is
+std::vector<tasks::RowScore> score_rows(const nn::Model& model,
+                                        const std::vector<tasks::TokenRow>& rows,
+                                        const RowScoreOptions& options);
+
+}  // namespace evenkeel::evaluate

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "evenkeel/config/config.h"
+#include "evenkeel/data/text_encoding.h"
+#include "evenkeel/nn/model.h"
+#include "evenkeel/tasks/task.h"
+#include "evenkeel/tasks/task_score.h"
+#include "evenkeel/tasks/token_rows.h"
+
+namespace evenkeel::evaluate {
+
+/// A task as tokens of a run's tokenizer.
+struct EncodedTask {
+  tasks::Task task;  // with at most evaluate.task_documents documents
+  tasks::TokenRows rows;
+};
+
+/// The scores of a task.
+struct TaskResult {
+  const EncodedTask* task = nullptr;
+  tasks::TaskScore score;
+  std::vector<tasks::RowScore> rows;  // document by document
+};
+
+/// The tasks of evaluate.tasks for the model of a run.
+class TaskSuite {
+ public:
+  /// Reads and encodes the tasks.
+  /// \param vocabulary  of the model
+  /// \throws Error (usage, data) as tasks::load_task() and tasks::encode()
+  TaskSuite(const config::Config& config, const data::TextEncoding& encoding,
+            std::int64_t vocabulary);
+
+  const std::vector<EncodedTask>& tasks() const { return tasks_; }
+  /// Tokens of a row at most: evaluate.max_context.
+  std::int64_t max_context() const { return max_context_; }
+  /// All rows of all tasks.
+  std::int64_t row_count() const;
+
+  /// Scores all tasks, in their order.
+  /// \param on_progress  called with the number of rows that are scored; may be empty
+  /// \throws Error (diverged) as tasks::score()
+  std::vector<TaskResult> evaluate(const nn::Model& model,
+                                   const std::function<void(std::int64_t)>& on_progress = {}) const;
+
+  /// The lines of evaluations.jsonl for a result, one a metric (docs/run_folder.md).
+  std::vector<nlohmann::ordered_json> records(const TaskResult& result, std::int64_t step) const;
+
+  /// The lines of a file of rows (docs/evaluation.md): one a row of the result.
+  std::vector<nlohmann::ordered_json> row_records(const TaskResult& result,
+                                                  std::int64_t step) const;
+
+ private:
+  tasks::Rule rule_;
+  bool scores_in_bfloat16_;
+  std::int64_t max_context_;
+  bool begins_;  // contexts begin with end-of-text
+  std::string tokenizer_digest_;
+  std::vector<EncodedTask> tasks_;
+};
+
+/// The lengths of rows: evaluate.max_context, "auto" is min(2048, model.context).
+/// \throws Error (usage, exit code 64) if it is longer than model.context
+std::int64_t max_context_of(const config::Config& config);
+
+}  // namespace evenkeel::evaluate
