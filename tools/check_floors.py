@@ -33,6 +33,7 @@ FLOORS = {  # from the lowest up; a floor lists every floor that it includes, al
     "config": ["base", "norm", "toml"],
     "store": ["base"],
     "data": ["base", "config", "tokenizer"],
+    "tasks": ["base", "data", "icu"],
     "report": ["base", "config", "store", "toml"],
     "nn": ["base", "memory", "norm", "ops", "config", "torch"],
     "plan": ["config", "nn", "norm", "torch"],
