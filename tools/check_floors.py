@@ -33,7 +33,7 @@ FLOORS = {  # from the lowest up; a floor lists every floor that it includes, al
     "config": ["base", "norm", "toml"],
     "store": ["base"],
     "data": ["base", "config", "tokenizer"],
-    "tasks": ["base", "data", "tokenizer"],
+    "tasks": ["base", "data", "icu", "tokenizer"],
     "report": ["base", "config", "store", "toml"],
     "nn": ["base", "memory", "norm", "ops", "config", "torch"],
     "plan": ["config", "nn", "norm", "torch"],

@@ -23,67 +23,76 @@ void expect_equal(const Config& a, const Config& b) {
 }
 
 /// Keys away from their defaults, all at once: long numbers, lists, quotes.
-const std::vector<std::string> kManyKeys = {"seed=9007199254740993",
-                                            "model.layers=3",
-                                            "model.width=96",
-                                            "model.heads=6",
-                                            "model.kv_heads=3",
-                                            "model.inner=77",
-                                            "model.context=31",
-                                            "model.vocabulary=511",
-                                            "model.pad_vocabulary_to=3",
-                                            "model.rope_theta=1234.5678901234567",
-                                            "model.recompute=block",
-                                            "model.tied=false",
-                                            "model.init=normal(0.02)",
-                                            "model.experts.count=7",
-                                            "model.experts.active=3",
-                                            "model.experts.shared=2",
-                                            "model.experts.dense_layers=1",
-                                            "model.experts.renormalize=true",
-                                            "model.experts.balance=0.02",
-                                            "model.experts.router_z=0.003",
-                                            "model.experts.bias_rate=0.0004",
-                                            "data.train=[\"a \\\"b\\\".txt\", \"ü\\n\"]",
-                                            "data.validation=c.txt",
-                                            "data.validation_fraction=0.30000000000000004",
-                                            "data.ood=[\"d.txt\", \"e.txt\"]",
-                                            "data.mask_documents=true",
-                                            "data.format=jsonl",
-                                            "data.text_key=body",
-                                            "train.tokens=123456789012",
-                                            "train.batch=12",
-                                            "train.micro_batch=4",
-                                            "train.precision=float64",
-                                            "train.threads=3",
-                                            "train.from=runs/other",
-                                            "optimizer.betas=[0.8, 0.987654321]",
-                                            "optimizer.epsilon=1e-12",
-                                            "optimizer.weight_decay=0.01",
-                                            "optimizer.decay_gains=false",
-                                            "optimizer.decay_embedding=true",
-                                            "optimizer.clip=0.7",
-                                            "schedule.kind=wsd",
-                                            "schedule.steps=98765432",
-                                            "schedule.peak=0.00012345678901234567",
-                                            "schedule.floor=0.123",
-                                            "schedule.start=0.0625",
-                                            "schedule.warmup=7.5%",
-                                            "schedule.decay=1234567t",
-                                            "evaluate.every=3",
-                                            "evaluate.sequences=5",
-                                            "checkpoint.every=7",
-                                            "checkpoint.keep=9",
-                                            "checkpoint.seconds=0.5",
-                                            "probe.steps=[1, 100]",
-                                            "probe.every=7",
-                                            "probe.what=[\"grad_norm\", \"kurtosis\"]",
-                                            "health.on_spike=skip",
-                                            "health.on_nonfinite=stop",
-                                            "health.budget=2",
-                                            "log.every=3",
-                                            "kernels.fused=false",
-                                            "kernels.attention=explicit"};
+const std::vector<std::string> kManyKeys = {
+    "seed=9007199254740993",
+    "model.layers=3",
+    "model.width=96",
+    "model.heads=6",
+    "model.kv_heads=3",
+    "model.inner=77",
+    "model.context=31",
+    "model.vocabulary=511",
+    "model.pad_vocabulary_to=3",
+    "model.rope_theta=1234.5678901234567",
+    "model.recompute=block",
+    "model.tied=false",
+    "model.init=normal(0.02)",
+    "model.experts.count=7",
+    "model.experts.active=3",
+    "model.experts.shared=2",
+    "model.experts.dense_layers=1",
+    "model.experts.renormalize=true",
+    "model.experts.balance=0.02",
+    "model.experts.router_z=0.003",
+    "model.experts.bias_rate=0.0004",
+    "data.train=[\"a \\\"b\\\".txt\", \"ü\\n\"]",
+    "data.validation=c.txt",
+    "data.validation_fraction=0.30000000000000004",
+    "data.ood=[\"d.txt\", \"e.txt\"]",
+    "data.mask_documents=true",
+    "data.format=jsonl",
+    "data.text_key=body",
+    "train.tokens=123456789012",
+    "train.batch=12",
+    "train.micro_batch=4",
+    "train.precision=float64",
+    "train.threads=3",
+    "train.from=runs/other",
+    "optimizer.betas=[0.8, 0.987654321]",
+    "optimizer.epsilon=1e-12",
+    "optimizer.weight_decay=0.01",
+    "optimizer.decay_gains=false",
+    "optimizer.decay_embedding=true",
+    "optimizer.clip=0.7",
+    "schedule.kind=wsd",
+    "schedule.steps=98765432",
+    "schedule.peak=0.00012345678901234567",
+    "schedule.floor=0.123",
+    "schedule.start=0.0625",
+    "schedule.warmup=7.5%",
+    "schedule.decay=1234567t",
+    "evaluate.every=3",
+    "evaluate.sequences=5",
+    "evaluate.texts={ a-1 = \"a.txt\", b_2 = [\"b\", \"c\"] }",
+    "evaluate.tasks=[\"core\", \"my/task.jsonl\"]",
+    "evaluate.task_every=11",
+    "evaluate.task_documents=12",
+    "evaluate.max_context=13",
+    "evaluate.rule=lm_eval",
+    "evaluate.score_precision=bfloat16",
+    "evaluate.task_folder=tasks",
+    "checkpoint.every=7",
+    "checkpoint.keep=9",
+    "checkpoint.seconds=0.5",
+    "probe.steps=[1, 100]",
+    "probe.every=7",
+    "probe.what=[\"grad_norm\", \"kurtosis\"]",
+    "health.on_spike=skip",
+    "health.on_nonfinite=stop",
+    "health.budget=2",
+    "log.every=3",
+    "kernels.fused=false",
+    "kernels.attention=explicit"};
 
 TEST_F(ToToml, ReadsBackForEveryPreset) {
   for (const auto& preset : presets()) {
@@ -106,9 +115,9 @@ std::vector<std::string> known_words(const std::string& message) {
 
 /// A configuration in which this key is away from its default, if there is one.
 std::optional<Config> away_from_default(const std::string& name, const Key& key) {
-  std::vector<std::string> values = {"3",     "4",      "600",      "8",          "true",
-                                     "false", "0.25",   "7.5%",     "[0.5, 0.6]", "[3, 5]",
-                                     "5kt",   "normal", "other.txt"};
+  std::vector<std::string> values = {
+      "3",    "4",          "600",    "8",   "true",   "false",     "0.25",
+      "7.5%", "[0.5, 0.6]", "[3, 5]", "5kt", "normal", "other.txt", "{ wiki = \"a.txt\" }"};
   for (const auto& word : known_words(set_error({name + "=zzz"}))) values.push_back(word);
   for (const auto* const needed :
        {"seed=1", "model.experts.count=4", "schedule.kind=wsd", "data.tokenizer=tok.json"}) {
@@ -253,6 +262,12 @@ decay = "20%"
 [evaluate]
 every = 100
 sequences = 64
+task_every = 0
+task_documents = 0
+max_context = "auto"
+rule = "olmo"
+score_precision = "float32"
+task_folder = "auto"
 
 # What a stopped run goes on from.
 [checkpoint]

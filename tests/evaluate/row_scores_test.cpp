@@ -190,7 +190,8 @@ TEST(PrefixPacks, HoldAtMostTheirTokens) {
   const auto rows = some_rows(50, 20);
   for (const bool shares : {true, false}) {
     std::vector<int> seen(rows.size());
-    for (const auto& pack : evaluate::prefix_packs(rows, {.tokens = 64, .shares_prefixes = shares})) {
+    for (const auto& pack :
+         evaluate::prefix_packs(rows, {.tokens = 64, .shares_prefixes = shares})) {
       EXPECT_LE(pack.ids.size(), 64U);
       for (const auto& row : pack.rows) ++seen[row.row];
     }

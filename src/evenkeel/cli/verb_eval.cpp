@@ -1,21 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "evenkeel/base/number.h"
 #include "evenkeel/base/print.h"
+#include "evenkeel/cli/eval_tasks.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/data/load_corpora.h"
 #include "evenkeel/data/windows.h"
 #include "evenkeel/evaluate/evaluation.h"
+#include "evenkeel/evaluate/task_suite.h"
 #include "evenkeel/plan/batch_size.h"
+#include "evenkeel/store/checkpoint.h"
 #include "evenkeel/train/load_run.h"
 
 namespace evenkeel::cli {
@@ -27,19 +35,42 @@ constexpr const char* kEvalExamples = R"(Examples:
   evenkeel eval --run runs/x-1 --sequences 64                         as many as while it trained
   evenkeel eval --run runs/x-1 --set data.validation=other.txt
   evenkeel eval --run runs/x-1 --set data.ood=other.txt               an out-of-distribution text
-  evenkeel eval --run runs/x-1 --set train.precision=float64 --json)";
+  evenkeel eval --run runs/x-1 --set train.precision=float64 --json
+  evenkeel eval --run runs/x-1 --set 'evaluate.texts={ wiki = "wiki.txt" }'
+  evenkeel eval --run runs/x-1 --task piqa_rc_0shot --task core     tasks instead of texts
+  evenkeel eval --run runs/x-1 --task copa --checkpoint all --rows rows.jsonl)";
 
 /// Options of `eval`. `sequences` is a number of windows; 0: the whole text.
 struct EvalOptions {
   CommonOptions common;
   std::int64_t sequences = 0;
+  std::vector<std::string> tasks;             // --task
+  std::string checkpoint;                     // --checkpoint: "all", a step, or "" for the newest
+  std::optional<std::filesystem::path> rows;  // --rows
 };
 
-/// The results on the validation text and, with data.ood, on that text.
+/// A text and the loss on it.
+struct NamedEvaluation {
+  std::string name;
+  evaluate::Evaluation evaluation;
+  std::int64_t documents = 0;
+};
+
+/// The results of one checkpoint.
 struct Evaluations {
-  evaluate::Evaluation validation;  // of a mixture: the mean over sources, weighted by share
-  std::vector<std::pair<std::string, evaluate::Evaluation>> sources;  // of a mixture
-  std::optional<evaluate::Evaluation> ood;                            // of data.ood
+  std::int64_t step = 0;
+  std::optional<evaluate::Evaluation> validation;  // of a mixture: the mean, weighted by share
+  std::vector<NamedEvaluation> sources;            // of a mixture
+  std::optional<evaluate::Evaluation> ood;         // of data.ood
+  std::vector<NamedEvaluation> texts;              // of evaluate.texts
+  std::vector<evaluate::TaskResult> tasks;         // of evaluate.tasks
+};
+
+/// The texts and tasks of a command, read once for all checkpoints.
+struct EvaluationInputs {
+  std::optional<data::Corpora> corpora;  // nullopt: tasks only
+  std::vector<data::Source> texts;
+  evaluate::TaskSuite suite;
 };
 
 /// Prints "loss         2.3456 nats per token".
@@ -60,41 +91,61 @@ void eval_print(const evaluate::Evaluation& evaluation) {
   print_eval_line("gap", *evaluation.gap, " nats per byte");
 }
 
-/// Prints scheme and step, then the results on the validation text and on data.ood.
+/// Prints scheme and step, then the results.
 void eval_print(const train::TrainedModel& loaded, const Evaluations& evaluations) {
   print("scheme       %s, step %lld\n", loaded.config.scheme.name.c_str(),
-        static_cast<long long>(loaded.step));
-  eval_print(evaluations.validation);
-  for (const auto& [name, evaluation] : evaluations.sources) {
+        static_cast<long long>(evaluations.step));
+  if (evaluations.validation) eval_print(*evaluations.validation);
+  for (const auto& [name, evaluation, documents] : evaluations.sources) {
     print("%s: %s nats per token\n", name.c_str(),
           with_decimals(evaluation.nats_per_token, 4).c_str());
   }
-  if (!evaluations.ood) return;
-  print("\nout of distribution\n");
-  eval_print(*evaluations.ood);
+  if (evaluations.ood) {
+    print("\nout of distribution\n");
+    eval_print(*evaluations.ood);
+  }
+  for (const auto& [name, evaluation, documents] : evaluations.texts) {
+    print("\n%s, %s documents\n", name.c_str(), with_commas(documents).c_str());
+    eval_print(evaluation);
+  }
+  if (evaluations.tasks.empty()) return;
+  print("%s%s", evaluations.validation ? "\n" : "", task_table(evaluations.tasks).c_str());
 }
 
-/// The fields of metrics.jsonl ("val_loss", "ood_loss", ...), with scheme, step and perplexity.
+/// The fields of metrics.jsonl ("val_loss", "ood_loss", ...), with scheme, step and perplexity, and
+/// the lines of evaluations.jsonl under "tasks".
 nlohmann::ordered_json eval_as_json(const train::TrainedModel& loaded,
-                                    const Evaluations& evaluations) {
-  nlohmann::ordered_json out = {{"scheme", loaded.config.scheme.name},
-                                {"step", loaded.step},
-                                {"tokens", evaluations.validation.tokens},
-                                {"perplexity", evaluations.validation.perplexity}};
-  out.update(evaluate::record(evaluations.validation, "val"));
-  for (const auto& [name, evaluation] : evaluations.sources) {
-    out["val_loss_by_source"][name] = evaluation.nats_per_token;
+                                    const Evaluations& evaluations,
+                                    const evaluate::TaskSuite& suite) {
+  nlohmann::ordered_json out = {{"scheme", loaded.config.scheme.name}, {"step", evaluations.step}};
+  if (const auto& validation = evaluations.validation) {
+    out["tokens"] = validation->tokens;
+    out["perplexity"] = validation->perplexity;
+    out.update(evaluate::record(*validation, "val"));
+  }
+  for (const auto& source : evaluations.sources) {
+    out["val_loss_by_source"][source.name] = source.evaluation.nats_per_token;
   }
   if (evaluations.ood) out.update(evaluate::record(*evaluations.ood, "ood"));
+  for (const auto& [name, evaluation, documents] : evaluations.texts) {
+    auto& entry = out["texts"][name];
+    entry = evaluate::record(evaluation, "text");
+    entry.update({{"perplexity", evaluation.perplexity},
+                  {"tokens", evaluation.tokens},
+                  {"documents", documents}});
+  }
+  for (const auto& result : evaluations.tasks) {
+    for (auto& line : suite.records(result, evaluations.step)) out["tasks"].push_back(line);
+  }
   return out;
 }
 
 /// Evaluates the model on one text, whose description it prints.
 evaluate::Evaluation evaluation_of(const train::TrainedModel& loaded, const EvalOptions& options,
-                                   const char* name, const data::Corpus& text) {
+                                   std::string label, const data::Corpus& text) {
   if (!options.common.quiet) {
-    std::string label = name;
-    label.resize(7, ' ');
+    constexpr std::size_t kLabel = 7;
+    label.resize(std::max(kLabel, label.size() + 1), ' ');
     print_message(label + text.description);
   }
   const data::ValidationWindows windows(text, loaded.config.model.context, options.sequences);
@@ -102,21 +153,99 @@ evaluate::Evaluation evaluation_of(const train::TrainedModel& loaded, const Eval
   return evaluate::evaluate(*loaded.model, windows, micro_batch_size);
 }
 
-/// Evaluates the model on all texts of its configuration.
-Evaluations evaluations_of(const train::TrainedModel& loaded, const EvalOptions& options) {
-  const auto corpora = data::load_evaluation_corpora(
-      loaded.config.data, loaded.config.model.context, loaded.config.model.vocabulary);
-  Evaluations evaluations;
+/// Adds the results on the validation texts.
+void evaluate_corpora(const train::TrainedModel& loaded, const EvalOptions& options,
+                      const data::Corpora& corpora, Evaluations& evaluations) {
   std::vector<evaluate::Evaluation> parts;
   std::vector<double> shares;
   for (const auto& source : corpora.validation) {
     parts.push_back(evaluation_of(loaded, options, "text", source.corpus));
     shares.push_back(source.share);
-    if (corpora.validation.size() > 1) evaluations.sources.emplace_back(source.name, parts.back());
+    if (corpora.validation.size() > 1) evaluations.sources.push_back({source.name, parts.back()});
   }
   evaluations.validation = evaluate::weighted_mean(parts, shares);
   if (corpora.ood) evaluations.ood = evaluation_of(loaded, options, "ood", *corpora.ood);
+}
+
+/// Evaluates the model on all inputs.
+Evaluations evaluations_of(const train::TrainedModel& loaded, const EvalOptions& options,
+                           const EvaluationInputs& inputs) {
+  Evaluations evaluations{.step = loaded.step};
+  if (inputs.corpora) evaluate_corpora(loaded, options, *inputs.corpora, evaluations);
+  for (const auto& source : inputs.texts) {
+    evaluations.texts.push_back({source.name,
+                                 evaluation_of(loaded, options, source.name, source.corpus),
+                                 source.corpus.document_count});
+  }
+  if (inputs.suite.tasks().empty()) return evaluations;
+  RowProgress progress(inputs.suite.row_count(), !options.common.quiet);
+  evaluations.tasks =
+      inputs.suite.evaluate(*loaded.model, [&progress](std::int64_t done) { progress.show(done); });
+  progress.finish();
   return evaluations;
+}
+
+/// Reads the texts and tasks of the command.
+EvaluationInputs inputs_of(const train::TrainedModel& loaded, const EvalOptions& options) {
+  auto config = loaded.config;
+  if (!options.tasks.empty()) config.evaluate.tasks = options.tasks;
+  EvaluationInputs inputs{{}, {}, {config, *loaded.encoding, loaded.shape.vocabulary}};
+  if (!options.tasks.empty()) return inputs;
+  inputs.corpora =
+      data::load_evaluation_corpora(config.data, config.model.context, config.model.vocabulary);
+  inputs.texts = data::load_named_texts(config.evaluate.texts, config.data, loaded.encoding,
+                                        config.model.context, loaded.shape.vocabulary);
+  return inputs;
+}
+
+/// The steps of --checkpoint; nullopt is the newest checkpoint.
+std::vector<std::optional<std::int64_t>> steps_of(const EvalOptions& options) {
+  const auto& word = options.checkpoint;
+  if (word.empty()) return {std::nullopt};
+  if (word == "all") {
+    std::vector<std::optional<std::int64_t>> steps;
+    for (const auto step : store::checkpoint_steps(options.common.run.value_or(""))) {
+      steps.emplace_back(step);
+    }
+    if (steps.empty()) steps.emplace_back();  // load_run() says what is missing
+    return steps;
+  }
+  constexpr std::string_view kName = "step-";
+  const auto digits = std::string_view(word).substr(word.starts_with(kName) ? kName.size() : 0);
+  std::int64_t step = -1;
+  const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), step);
+  if (read.ec == std::errc() && read.ptr == digits.data() + digits.size() && step >= 0) {
+    return {step};
+  }
+  throw Error(Exit::usage, text("--checkpoint must be \"all\" or a step, as 200 or step-00000200, "
+                                "but is \"",
+                                word, "\""));
+}
+
+/// \throws Error (diverged) if the loss on the validation text is not finite
+void check_finite(const EvalOptions& options, const Evaluations& evaluations) {
+  if (!evaluations.validation || std::isfinite(evaluations.validation->nats_per_token)) return;
+  throw Error(Exit::diverged,
+              text(options.common.run->string(), ": the loss of step ", evaluations.step,
+                   " is not finite: the weights have diverged; start another run with a lower "
+                   "schedule.peak or a longer schedule.warmup"));
+}
+
+/// Keeps what the table of tasks does not show: evaluations.jsonl of the run, and --rows.
+void record_tasks(const EvalOptions& options, const EvaluationInputs& inputs,
+                  const std::vector<Evaluations>& all) {
+  std::vector<nlohmann::ordered_json> lines, rows;
+  for (const auto& each : all) {
+    for (const auto& result : each.tasks) {
+      for (auto& line : inputs.suite.records(result, each.step)) lines.push_back(std::move(line));
+      if (!options.rows) continue;
+      for (auto& row : inputs.suite.row_records(result, each.step)) rows.push_back(std::move(row));
+    }
+  }
+  if (options.rows) write_lines(*options.rows, rows);
+  if (lines.empty()) return;
+  const auto problem = record_in_run(*options.common.run, lines);
+  if (!problem.empty()) print_message(problem);
 }
 
 /// Evaluates the model of --run and prints the results.
@@ -129,30 +258,35 @@ Exit run_eval(const EvalOptions& options) {
     throw Error(Exit::usage,
                 text("--sequences must be >= 0 (0: all of the text), but is ", options.sequences));
   }
-  const auto loaded = train::load_run(common.run, common.sources());
-  for (const auto& line : loaded.skipped) print_message(line);
-  const auto evaluations = evaluations_of(loaded, options);
-  if (common.json) {
-    print_json(eval_as_json(loaded, evaluations));
-  } else {
-    eval_print(loaded, evaluations);
+  std::vector<Evaluations> all;
+  std::optional<EvaluationInputs> inputs;
+  auto json = nlohmann::ordered_json::array();
+  for (const auto& step : steps_of(options)) {
+    const auto loaded = train::load_run(common.run, common.sources(), step);
+    for (const auto& line : loaded.skipped) print_message(line);
+    if (!inputs) inputs = inputs_of(loaded, options);
+    all.push_back(evaluations_of(loaded, options, *inputs));
+    if (common.json) {
+      json.push_back(eval_as_json(loaded, all.back(), inputs->suite));
+    } else {
+      if (all.size() > 1) print("\n");
+      eval_print(loaded, all.back());
+    }
   }
-  if (!std::isfinite(evaluations.validation.nats_per_token)) {
-    throw Error(Exit::diverged,
-                text(common.run->string(), ": the loss of step ", loaded.step,
-                     " is not finite: the weights have diverged; start another run with a lower "
-                     "schedule.peak or a longer schedule.warmup"));
-  }
+  if (common.json) print_json(options.checkpoint == "all" ? json : json.front());
+  record_tasks(options, *inputs, all);
+  for (const auto& each : all) check_finite(options, each);
   return Exit::success;
 }
 
 }  // namespace
 
-/// `eval` computes the loss of the model of --run on its validation text, in nats per token, and on
-/// data.ood. Each window of model.context tokens is scored once; --sequences N takes N of them,
-/// evenly spaced.
-/// Exit codes: 65 a text is missing or too short; 76 the loss is not finite; 77 no valid
-/// checkpoint; 78 a setting differs from that of the training.
+/// `eval` computes the loss of the model of --run on its validation text, in nats per token, on
+/// data.ood and on evaluate.texts, and scores the tasks of evaluate.tasks. Each window of
+/// model.context tokens is scored once; --sequences N takes N of them, evenly spaced. With --task
+/// it scores these tasks only. Scores of tasks are also appended to evaluations.jsonl of the run.
+/// Exit codes: 65 a text or task is missing, too short or damaged; 76 the loss or a score is not
+/// finite; 77 no valid checkpoint; 78 a setting differs from that of the training.
 Verb add_eval(const Command& program) {
   const auto options = std::make_shared<EvalOptions>();
   const auto command = program.add_subcommand("eval", verb_summary("eval"));
@@ -162,6 +296,17 @@ Verb add_eval(const Command& program) {
       .add_option("--sequences", options->sequences,
                   "validation sequences, evenly spaced in the text; 0: all")
       .show_default();
+  command
+      .add_option("--task", options->tasks,
+                  "label, group (core, paper_dense, ...) or request file; only tasks are scored")
+      .type_name("TASK")
+      .repeated();
+  command
+      .add_option("--checkpoint", options->checkpoint,
+                  "a step, or \"all\" checkpoints; default: the newest")
+      .type_name("STEP");
+  command.add_option("--rows", options->rows, "file for the log-probability of each row")
+      .type_name("FILE.jsonl");
   add_device(command, options->common);
   add_json(command, options->common);
   add_quiet(command, options->common);

@@ -54,7 +54,7 @@ void read_tasks(Config& config, TableReader& table) {
 }  // namespace
 
 Section evaluate_section() {
-  SectionBuilder<Evaluate> keys("evaluate", "Loss on held-out text, and tasks.", &Config::evaluate);
+  SectionBuilder<Evaluate> keys("evaluate", "Loss on held-out text.", &Config::evaluate);
   keys.integer("every", &Evaluate::every, kCount);
   keys.integer("sequences", &Evaluate::sequences, kCount);
   keys.custom({"texts", read_evaluation_texts, evaluation_texts_text});

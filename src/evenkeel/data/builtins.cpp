@@ -21,8 +21,7 @@ const std::vector<Builtin> kBuiltins = {
 
 }  // namespace
 
-const Builtin* builtin_of(const std::vector<std::string>& inputs,
-                          const std::string& key) {
+const Builtin* builtin_of(const std::vector<std::string>& inputs, const std::string& key) {
   const auto named = [](const std::string& input) { return input.starts_with(kBuiltin); };
   const auto found = std::find_if(inputs.begin(), inputs.end(), named);
   if (found == inputs.end()) return nullptr;
@@ -32,8 +31,8 @@ const Builtin* builtin_of(const std::vector<std::string>& inputs,
   for (const auto& each : kBuiltins) names.emplace_back(each.name);
   const auto known = std::find(names.begin(), names.end(), name);
   if (known == names.end()) {
-    throw Error(Exit::data, text(key, ": no builtin text is named \"", name, "\"",
-                                 did_you_mean(name, names)));
+    throw Error(Exit::data,
+                text(key, ": no builtin text is named \"", name, "\"", did_you_mean(name, names)));
   }
   if (inputs.size() > 1) {
     throw Error(Exit::data, text(key, ": \"", *found, "\" must stand alone, but ",

@@ -20,7 +20,6 @@ struct Builtin {
 /// The builtin text in the list, or nullptr if the list has files.
 /// \param key  configuration key, for messages: "data.train"
 /// \throws Error (data, exit code 65) for an unknown name, or for a builtin text among other inputs
-const Builtin* builtin_of(const std::vector<std::string>& inputs,
-                          const std::string& key);
+const Builtin* builtin_of(const std::vector<std::string>& inputs, const std::string& key);
 
 }  // namespace evenkeel::data

@@ -15,13 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The path with the home folder in place of a `~` at its start.
-std::string with_home(const std::string& input) {
-  const auto* const home = std::getenv("HOME");
-  const bool is_home = input == "~" || input.starts_with("~/");
-  return is_home && home != nullptr ? home + input.substr(1) : input;
-}
-
 bool is_hidden(const fs::path& path) {
   return path.filename().string().starts_with('.');
 }
@@ -85,6 +78,12 @@ InputPaths pattern_paths(const std::string& pattern) {
 }
 
 }  // namespace
+
+std::string with_home(const std::string& input) {
+  const auto* const home = std::getenv("HOME");
+  const bool is_home = input == "~" || input.starts_with("~/");
+  return is_home && home != nullptr ? home + input.substr(1) : input;
+}
 
 InputPaths input_paths(const std::string& input) {
   const auto path = with_home(input);

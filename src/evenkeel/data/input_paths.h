@@ -15,6 +15,9 @@ struct InputPaths {
   bool is_folder = false;
 };
 
+/// The path with the home folder in place of a `~` at its start.
+std::string with_home(const std::string& input);
+
 /// The files that an input names: a file, a folder with its folders, or a pattern. Sorted.
 /// \throws Error (data, exit code 65) for a missing file, a pattern without match, or a folder that
 ///         cannot be read

@@ -77,9 +77,8 @@ std::vector<PrefixPack> prefix_packs(const std::vector<tasks::TokenRow>& rows,
                                      const PackOptions& options) {
   std::vector<std::size_t> order(rows.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return rows[a].inputs < rows[b].inputs;
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return rows[a].inputs < rows[b].inputs; });
   std::vector<PrefixPack> packs;
   PackBuilder builder(rows, options);
   for (const auto row : order) {

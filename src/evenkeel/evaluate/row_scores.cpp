@@ -71,8 +71,8 @@ class RowScorer {
   std::vector<tasks::RowScore> score_all() {
     std::int64_t done = 0;
     const bool packs = norm::causal_in_evaluation(model_.scheme());
-    for (const auto& pack : packs ? prefix_packs(rows_, {pack_size(), options_.shares_prefixes})
-                                  : single_rows()) {
+    for (const auto& pack :
+         packs ? prefix_packs(rows_, {pack_size(), options_.shares_prefixes}) : single_rows()) {
       score(pack, packs);
       done += static_cast<std::int64_t>(pack.rows.size());
       if (options_.on_progress) options_.on_progress(done);
@@ -123,7 +123,8 @@ class RowScorer {
     EK_ASSERT(next == targets.size());
   }
 
-  /// Adds the log-probabilities of the targets from index `next` on that follow the inputs `places`.
+  /// Adds the log-probabilities of the targets from index `next` on that follow the inputs
+  /// `places`.
   /// \param x  hidden states of the pack, [T, D]
   /// \return the index of the first target after them
   std::size_t add_block(const at::Tensor& x, const std::vector<std::int64_t>& places,

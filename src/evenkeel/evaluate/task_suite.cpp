@@ -35,10 +35,6 @@ std::int64_t max_context_of(const config::Config& config) {
   constexpr std::int64_t kMost = 2048;  // OLMo's
   const auto context = config.model.context;
   const auto wanted = config.evaluate.max_context;
-  if (wanted > context) {
-    throw Error(Exit::usage, text("evaluate.max_context must be at most model.context = ", context,
-                                  ", but is ", wanted));
-  }
   return wanted == 0 ? std::min(kMost, context) : wanted;
 }
 
@@ -51,7 +47,8 @@ TaskSuite::TaskSuite(const config::Config& config, const data::TextEncoding& enc
       tokenizer_digest_(encoding.tokenizer().digest()) {
   const auto& evaluate = config.evaluate;
   if (evaluate.tasks.empty()) return;
-  const auto folder = tasks::task_folder(evaluate.task_folder);
+  const auto folder =
+      tasks::task_folder(evaluate.task_folder == "auto" ? "" : evaluate.task_folder);
   const tasks::EncodingOptions options = {
       .rule = rule_, .max_context = max_context_, .vocabulary = vocabulary};
   for (const auto& label : tasks::expand_labels(evaluate.tasks)) {
@@ -92,20 +89,21 @@ std::vector<nlohmann::ordered_json> TaskSuite::records(const TaskResult& result,
   const auto& [task, rows] = *result.task;
   std::vector<nlohmann::ordered_json> lines;
   for (const auto& metric : result.score.metrics) {
-    nlohmann::ordered_json line = {{"step", step},
-                                   {"label", task.label},
-                                   {"rule", tasks::name_of(rule_)},
-                                   {"metric", metric.name},
-                                   {"value", metric.value},
-                                   {"stderr", metric.standard_error},
-                                   {"n", result.score.documents.size()},
-                                   {"ties", result.score.ties},
-                                   {"max_context", max_context_},
-                                   {"truncated", rows.truncated},
-                                   {"score_precision", scores_in_bfloat16_ ? "bfloat16" : "float32"},
-                                   {"task_digest", task.digest},
-                                   {"tokenizer_digest", tokenizer_digest_},
-                                   {"begin", begins_}};
+    nlohmann::ordered_json line = {
+        {"step", step},
+        {"label", task.label},
+        {"rule", tasks::name_of(rule_)},
+        {"metric", metric.name},
+        {"value", metric.value},
+        {"stderr", metric.standard_error},
+        {"n", result.score.documents.size()},
+        {"ties", result.score.ties},
+        {"max_context", max_context_},
+        {"truncated", rows.truncated},
+        {"score_precision", scores_in_bfloat16_ ? "bfloat16" : "float32"},
+        {"task_digest", task.digest},
+        {"tokenizer_digest", tokenizer_digest_},
+        {"begin", begins_}};
     const bool is_headline = &metric == &result.score.metrics.front();
     if (is_headline) line["headline"] = true;
     if (is_headline && result.score.chance) line["chance"] = *result.score.chance;

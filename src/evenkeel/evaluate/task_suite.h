@@ -67,8 +67,7 @@ class TaskSuite {
   std::vector<EncodedTask> tasks_;
 };
 
-/// The lengths of rows: evaluate.max_context, "auto" is min(2048, model.context).
-/// \throws Error (usage, exit code 64) if it is longer than model.context
+/// The largest length of a row in tokens: evaluate.max_context; "auto" is min(2048, model.context).
 std::int64_t max_context_of(const config::Config& config);
 
 }  // namespace evenkeel::evaluate

@@ -65,6 +65,9 @@ CheckpointSearch newest_checkpoint(const Directory& run);
 /// \throws Error (io) as newest_checkpoint() does
 CheckpointSearch find_checkpoint(const std::filesystem::path& folder);
 
+/// The name of a checkpoint's folder: "step-00001000".
+std::string step_name(std::int64_t step);
+
 /// The steps of all checkpoints that have a manifest, in ascending order. Digests are not verified.
 std::vector<std::int64_t> checkpoint_steps(const std::filesystem::path& run);
 

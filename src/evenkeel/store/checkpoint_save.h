@@ -18,9 +18,6 @@ void save_checkpoint(const SystemCalls& system, const Lock& lock, const Checkpoi
 
 inline constexpr const char* kCheckpointsName = "checkpoints";
 
-/// The name of a checkpoint's folder: "step-00001000".
-std::string step_name(std::int64_t step);
-
 /// The steps of all entries of RUN/checkpoints that have a checkpoint's name, in ascending order.
 std::vector<std::int64_t> listed_steps(const Directory& checkpoints);
 

@@ -37,9 +37,9 @@ struct Task {
   std::string label;  // as OLMo names it; of a file that the user names: its path
   Metric metric = Metric::acc;
   std::vector<Document> documents;  // in the order of their ids
-  std::int64_t skipped_rows = 0;    // rows without a context (id >= 1,000,000), which are not scored
-  std::string source;               // folder or file that it was read from
-  std::string digest;               // XXH3-128 of the files that it was read from, 32 hex digits
+  std::int64_t skipped_rows = 0;  // rows without a context (id >= 1,000,000), which are not scored
+  std::string source;             // folder or file that it was read from
+  std::string digest;             // XXH3-128 of the files that it was read from, 32 hex digits
 };
 
 }  // namespace evenkeel::tasks

@@ -10,6 +10,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/utf8.h"
+#include "evenkeel/tasks/metric.h"
 
 namespace evenkeel::tasks {
 
@@ -84,8 +85,7 @@ struct ChoiceValues {
 class DocumentScorer {
  public:
   DocumentScorer(const Task& task, const ScoreOptions& options) : task_(task), options_(options) {
-    const bool is_gold_alone = task.metric == Metric::ce_loss || task.metric == Metric::bpb;
-    if (is_gold_alone) {
+    if (scores_gold_alone(task.metric)) {
       names_ = task.metric == Metric::bpb ? Names{"bpb", "ce_loss"} : Names{"ce_loss", "bpb"};
     } else if (options.rule == Rule::lm_eval) {
       names_ = {"acc", "acc_norm", "acc_bytes", "brier", "bpb"};
@@ -130,8 +130,7 @@ class DocumentScorer {
                          ", is not a number: the weights have diverged; take an earlier "
                          "checkpoint"));
       }
-      const auto length =
-          length_of(document.rows[i].continuation, options_.rule == Rule::olmo_v2);
+      const auto length = length_of(document.rows[i].continuation, options_.rule == Rule::olmo_v2);
       if (length.characters < 1) {
         throw Error(Exit::data,
                     text(task_.label, ": document ", document.id, ", choice ", i,
@@ -201,7 +200,8 @@ MetricValue f1_of(const Task& task, const std::vector<DocumentScore>& documents)
   for (std::size_t i = 0; i < documents.size(); ++i) {
     const double is_selected = documents[i].choice == 0 ? 1 : 0;
     const double is_gold = task.documents[i].gold == 0 ? 1 : 0;
-    const double without = f1(hits - is_selected * is_gold, selected + gold - is_selected - is_gold);
+    const double without =
+        f1(hits - is_selected * is_gold, selected + gold - is_selected - is_gold);
     squares += (without - value) * (without - value);
   }
   return {"f1", value, std::sqrt(squares * (n - 1) / n)};
@@ -209,9 +209,7 @@ MetricValue f1_of(const Task& task, const std::vector<DocumentScore>& documents)
 
 /// The mean over documents of 1 / choices.
 std::optional<double> chance_of(const Task& task) {
-  if (task.metric == Metric::ce_loss || task.metric == Metric::bpb || task.metric == Metric::f1) {
-    return std::nullopt;
-  }
+  if (scores_gold_alone(task.metric) || task.metric == Metric::f1) return std::nullopt;
   double sum = 0;
   for (const auto& document : task.documents) sum += 1 / static_cast<double>(document.rows.size());
   return sum / static_cast<double>(task.documents.size());

@@ -21,17 +21,17 @@ struct RowScore {
 /// The metrics of one document.
 struct DocumentScore {
   std::int64_t id = 0;
-  std::size_t choice = 0;   // that the task's metric selects: the first of the largest
-  bool is_correct = false;  // `choice` is gold
-  bool is_tie = false;      // two choices have the largest value
+  std::size_t choice = 0;      // that the task's metric selects: the first of the largest
+  bool is_correct = false;     // `choice` is gold
+  bool is_tie = false;         // two choices have the largest value
   std::vector<double> values;  // of Score::names, in their order
 };
 
 /// A metric of a task with its standard error.
 struct MetricValue {
-  std::string name;             // "acc", "len_norm", "bpb", ...
-  double value = 0;             // accuracy: a share, 0 to 1
-  double standard_error = 0;    // of the mean over documents; 0 with one document
+  std::string name;           // "acc", "len_norm", "bpb", ...
+  double value = 0;           // accuracy: a share, 0 to 1
+  double standard_error = 0;  // of the mean over documents; 0 with one document
   bool is_larger_better = true;
 };
 

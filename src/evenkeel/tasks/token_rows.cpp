@@ -65,11 +65,10 @@ class RowEncoder {
     auto together = tokens_of(std::string(context) + continuation);
     const auto split = std::min(first.size(), together.size());
     EncodedRow result;
-    result.differs =
-        together.size() != first.size() + second.size() ||
-        !std::equal(first.begin(), first.end(), together.begin()) ||
-        !std::equal(second.begin(), second.end(), together.end() - static_cast<std::ptrdiff_t>(
-                                                                        second.size()));
+    result.differs = together.size() != first.size() + second.size() ||
+                     !std::equal(first.begin(), first.end(), together.begin()) ||
+                     !std::equal(second.begin(), second.end(),
+                                 together.end() - static_cast<std::ptrdiff_t>(second.size()));
     if (options_.rule == Rule::lm_eval && !first.empty()) {
       const auto middle = together.begin() + static_cast<std::ptrdiff_t>(split);
       first.assign(together.begin(), middle);
@@ -86,8 +85,9 @@ class RowEncoder {
     if (begins) context.insert(context.begin(), begin_.begin(), begin_.end());
     if (!context.empty()) return;
     if (!end_of_text_) {
-      refuse(document, "has a choice without a context, and the tokenizer has no end-of-text token "
-                       "that could stand in its place");
+      refuse(document,
+             "has a choice without a context, and the tokenizer has no end-of-text token "
+             "that could stand in its place");
     }
     context.push_back(*end_of_text_);
   }
@@ -100,9 +100,7 @@ class RowEncoder {
     if (scored == 0) refuse(document, "has a continuation without tokens");
     if (scored > options_.max_context) {
       refuse(document, text("has a continuation of ", scored, " tokens, but at most ",
-                            options_.max_context,
-                            " fit; raise evaluate.max_context or take a model with a longer "
-                            "context"));
+                            options_.max_context, " fit; raise evaluate.max_context"));
     }
     auto inputs = std::move(encoded.context);
     inputs.insert(inputs.end(), encoded.continuation.begin(), encoded.continuation.end() - 1);

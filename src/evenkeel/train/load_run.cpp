@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/train/load_run.h"
 
+#include <algorithm>
+
 #include "evenkeel/base/error.h"
 #include "evenkeel/plan/memory.h"
 #include "evenkeel/plan/model_parameters.h"
@@ -16,8 +18,8 @@ namespace evenkeel::train {
 namespace {
 
 /// Keys that may differ from those of the run, because they do not affect the weights.
-const std::vector<std::string> kChangeableKeys = {"data", "kernels", "train.precision",
-                                                  "train.threads", "train.micro_batch"};
+const std::vector<std::string> kChangeableKeys = {
+    "data", "evaluate", "kernels", "train.precision", "train.threads", "train.micro_batch"};
 
 [[noreturn]] void refuse_change(const std::filesystem::path& run,
                                 const config::KeyDifference& difference) {
@@ -59,19 +61,34 @@ std::filesystem::path config_file(const std::optional<std::filesystem::path>& ru
   return *run / "run.toml";
 }
 
-/// The newest checkpoint of the run, after check of its model against run.toml.
+/// The checkpoint that was found, after check of its model against run.toml.
 /// \throws Error (no_checkpoint), Error (differs)
-store::VerifiedCheckpoint usable_checkpoint(const store::CheckpointSearch& newest,
+store::VerifiedCheckpoint usable_checkpoint(const store::CheckpointSearch& search,
                                             const config::Config& saved,
                                             const std::filesystem::path& run) {
-  if (newest.found) {
-    check_model(*newest.found, saved, run / "run.toml");
-    return *newest.found;
+  if (search.found) {
+    check_model(*search.found, saved, run / "run.toml");
+    return *search.found;
   }
   std::string reasons;
-  for (const auto& line : newest.skipped) reasons += "; " + line;
+  for (const auto& line : search.skipped) reasons += "; " + line;
   throw Error(Exit::no_checkpoint, text(run.string(), ": has no usable checkpoint", reasons,
                                         "; train it, or restore the folder from a copy"));
+}
+
+/// The newest valid checkpoint, or that of `step`.
+/// \throws Error (no_checkpoint) if the run has none of `step`
+store::CheckpointSearch checkpoint_of(const std::filesystem::path& run,
+                                      std::optional<std::int64_t> step) {
+  if (!step) return store::newest_checkpoint(run);
+  const auto steps = store::checkpoint_steps(run);
+  if (std::find(steps.begin(), steps.end(), *step) == steps.end()) {
+    std::string known;
+    for (const auto each : steps) known += text(known.empty() ? "" : ", ", each);
+    throw Error(Exit::no_checkpoint, text(run.string(), ": has no checkpoint of step ", *step,
+                                          ", but of: ", known.empty() ? "(none)" : known));
+  }
+  return store::find_checkpoint(run / "checkpoints" / store::step_name(*step));
 }
 
 /// Loads the tokenizer: the copy in the run folder, unless the command names another one.
@@ -103,7 +120,7 @@ void load_model(TrainedModel& loaded, const store::VerifiedCheckpoint& checkpoin
 }  // namespace
 
 TrainedModel load_run(const std::optional<std::filesystem::path>& run,
-                      const config::Sources& sources) {
+                      const config::Sources& sources, std::optional<std::int64_t> step) {
   const auto file = config_file(run);
   auto all = sources;
   all.files.insert(all.files.begin(), file);
@@ -116,9 +133,9 @@ TrainedModel load_run(const std::optional<std::filesystem::path>& run,
   loaded.machine = configure_machine(loaded.config.train);
   use_tokenizer_of_run(loaded, saved, *run);
   loaded.shape = config::shape_of(loaded.config, loaded.encoding->vocabulary());
-  const auto newest = store::newest_checkpoint(*run);
-  loaded.skipped = newest.skipped;
-  load_model(loaded, usable_checkpoint(newest, saved, *run));
+  const auto search = checkpoint_of(*run, step);
+  loaded.skipped = search.skipped;
+  load_model(loaded, usable_checkpoint(search, saved, *run));
   return loaded;
 }
 

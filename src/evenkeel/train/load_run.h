@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,15 +28,16 @@ struct TrainedModel {
   std::unique_ptr<nn::Model> model;
 };
 
-/// Loads the newest valid checkpoint of a run.
+/// Loads a checkpoint of a run: the newest valid one, or that of `step`.
 /// \param run      run folder; nullopt is a usage error
-/// \param sources  changes of keys that do not affect the weights: `data`, `kernels`,
+/// \param sources  changes of keys that do not affect the weights: `data`, `evaluate`, `kernels`,
 ///         train.precision, train.threads, train.micro_batch
+/// \param step     nullopt: the newest valid checkpoint
 /// \throws Error (usage, exit code 64) without a run; (no_checkpoint, 77) if the folder has no
 ///         usable checkpoint; (differs, 78) for a change of any other key, or if model or scheme in
 ///         run.toml differ from those of the checkpoint
 TrainedModel load_run(const std::optional<std::filesystem::path>& run,
-                      const config::Sources& sources);
+                      const config::Sources& sources, std::optional<std::int64_t> step = {});
 
 /// The options of nn::Model for a configuration.
 /// \param end_of_text  token between documents, for data.mask_documents

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/tasks/request_line.h"
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/json_parser.h"
+#include "evenkeel/base/printable.h"
+#include "evenkeel/data/text_window.h"
+#include "evenkeel/data/valid_utf8.h"
+
+namespace evenkeel::tasks {
+
+static_assert(data::TextWindow::kPadding >= simdjson::SIMDJSON_PADDING);
+
+struct RequestParser::Parser {
+  simdjson::dom::parser dom;
+};
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array<std::string_view, 2> kScoredTypes = {"loglikelihood",
+                                                          "generate_until_and_loglikelihood"};
+
+bool is_scored_type(std::string_view type) {
+  return std::find(kScoredTypes.begin(), kScoredTypes.end(), type) != kScoredTypes.end();
+}
+
+/// Reads the label of a request; false if it is of another type than labels are.
+bool take_label(const simdjson::dom::element& value, Request& request) {
+  if (value.is<std::int64_t>()) {
+    request.label = value.get<std::int64_t>().value();
+    return true;
+  }
+  request.has_answers = value.is_string() || value.is_array();
+  return request.has_answers || value.is_null();
+}
+
+/// The request that simdjson has parsed; nullopt if it is not a valid one.
+std::optional<Request> request_in_dom(const simdjson::dom::element& root) {
+  Request request;
+  if (root["doc_id"].get(request.document) != simdjson::SUCCESS) return std::nullopt;
+  if (request.document < 0) return std::nullopt;
+  if (request.is_unconditional()) return request;
+  simdjson::dom::element label;
+  std::string_view type;
+  const auto of_type = root["request_type"].get(type);
+  const bool is_scored =
+      of_type == simdjson::NO_SUCH_FIELD || (of_type == simdjson::SUCCESS && is_scored_type(type));
+  const bool has_all =
+      is_scored && root["idx"].get(request.choice) == simdjson::SUCCESS &&
+      root["label"].get(label) == simdjson::SUCCESS && take_label(label, request) &&
+      root["request"]["context"].get(request.context) == simdjson::SUCCESS &&
+      root["request"]["continuation"].get(request.continuation) == simdjson::SUCCESS;
+  if (!has_all || request.choice < 0 || request.continuation.empty()) return std::nullopt;
+  return request;
+}
+
+/// Reads the keys of a request, and refuses it with the reason.
+class RequestKeys {
+ public:
+  RequestKeys(const json& root, std::string where) : root_(root), where_(std::move(where)) {
+    if (!root.is_object()) refuse_line("must be an object, but is of type ", root.type_name());
+  }
+
+  std::int64_t index(const char* key) const {
+    const auto& value = of(root_, key, "an integer of at least 0");
+    if (!value.is_number_integer() || value < 0) wrong(key, "an integer of at least 0", value);
+    if (value > std::numeric_limits<std::int64_t>::max()) wrong(key, "below 2^63", value);
+    return value.get<std::int64_t>();
+  }
+
+  std::string string_of_request(const char* key) const {
+    const auto& request = of(root_, "request", "an object");
+    if (!request.is_object()) wrong("request", "an object", request);
+    const auto& value = of(request, key, "a string");
+    if (!value.is_string()) wrong(key, "a string", value);
+    return value.get<std::string>();
+  }
+
+  void check_type() const {
+    const auto found = root_.find("request_type");
+    if (found == root_.end()) return;
+    const bool is_scored = found->is_string() && is_scored_type(found->get<std::string>());
+    if (!is_scored) wrong("request_type", "\"loglikelihood\"", *found);
+  }
+
+  void read_label(Request& request) const {
+    const auto& value = of(root_, "label", "the index of a choice");
+    request.has_answers = value.is_string() || value.is_array();
+    if (request.has_answers || value.is_null()) return;
+    if (!value.is_number_integer()) wrong("label", "the index of a choice", value);
+    if (value < 0 || value > std::numeric_limits<std::int64_t>::max()) {
+      wrong("label", "the index of a choice", value);
+    }
+    request.label = value.get<std::int64_t>();
+  }
+
+  template <typename... Parts>
+  [[noreturn]] void refuse_line(const Parts&... parts) const {
+    throw Error(Exit::data, text(where_, ": ", parts...));
+  }
+
+ private:
+  const json& of(const json& object, const char* key, const char* wanted) const {
+    const auto found = object.find(key);
+    if (found == object.end()) refuse_line("\"", key, "\" must be ", wanted, ", but is missing");
+    return *found;
+  }
+
+  [[noreturn]] void wrong(const char* key, const char* wanted, const json& value) const {
+    constexpr std::size_t kMost = 60;
+    const auto found = value.is_structured() || value.dump().size() > kMost
+                           ? std::string("of type ") + value.type_name()
+                           : printable_line(value.dump());
+    refuse_line("\"", key, "\" must be ", wanted, ", but is ", found);
+  }
+
+  const json& root_;
+  std::string where_;
+};
+
+}  // namespace
+
+std::string RequestPlace::name() const {
+  return text(path, ":", line);
+}
+
+RequestParser::RequestParser() : parser_(std::make_unique<Parser>()) {}
+
+RequestParser::~RequestParser() = default;
+
+Request RequestParser::parse(std::string_view line, const RequestPlace& place) {
+  constexpr std::size_t kSmallest = std::size_t{1} << 16;
+  auto& dom = parser_->dom;
+  if (line.size() > dom.capacity()) {
+    const auto capacity = std::max({kSmallest, line.size(), 2 * dom.capacity()});
+    if (dom.allocate(capacity, kMaxDepth) != simdjson::SUCCESS) return parse_slowly(line, place);
+  }
+  const auto* const bytes = reinterpret_cast<const std::uint8_t*>(line.data());
+  simdjson::dom::element root;
+  if (dom.parse(bytes, line.size(), /*realloc_if_needed=*/false).get(root) == simdjson::SUCCESS) {
+    if (const auto request = request_in_dom(root)) return *request;
+  }
+  return parse_slowly(line, place);
+}
+
+/// Refuses the line with a reason, or reads what simdjson does not take: integers of more than 64
+/// bits in other keys, and very large lines.
+Request RequestParser::parse_slowly(std::string_view line, const RequestPlace& place) {
+  data::check_utf8(line, std::string(place.path), place.offset);
+  const auto root = parse_json(line, place.name());
+  const RequestKeys keys(root, place.name());
+  Request request;
+  request.document = keys.index("doc_id");
+  if (request.is_unconditional()) return request;
+  keys.check_type();
+  request.choice = keys.index("idx");
+  keys.read_label(request);
+  context_ = keys.string_of_request("context");
+  continuation_ = keys.string_of_request("continuation");
+  if (continuation_.empty()) {
+    keys.refuse_line("document ", request.document, ": the continuation of choice ", request.choice,
+                     " must be a text, but is empty");
+  }
+  request.context = context_;
+  request.continuation = continuation_;
+  return request;
+}
+
+}  // namespace evenkeel::tasks
