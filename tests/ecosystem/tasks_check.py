@@ -61,7 +61,7 @@ def ours(driver, folder, label):
     done = subprocess.run([driver, label, folder], capture_output=True, check=False, encoding="utf-8")
     if done.returncode != 0:
         raise RuntimeError(f"exit code {done.returncode}: {done.stderr.strip()}")
-    head, *lines = done.stdout.splitlines()
+    head, *lines = done.stdout.rstrip("\n").split("\n")  # splitlines() also splits at U+2028
     documents = [json.loads(line) for line in lines]
     return json.loads(head), {each: (gold, rows) for each, gold, _, rows in documents}, {tag for _, _, tag, _ in documents}
 
