@@ -195,6 +195,9 @@ TEST_F(Arrow, RefusesBrokenMetadata) {
   auto list = list_column("a", {{"x"}});
   list.field.parts[5].parts.clear();  // a list without a type of its items
   EXPECT_EQ(refused(arrow_message(1, test_schema({list})) + kEndOfStream), kBrokenMetadata);
+  auto none = struct_column("a", {column});
+  none.field.parts[5].parts.clear();  // a struct without fields
+  EXPECT_EQ(refused(arrow_message(1, test_schema({none})) + kEndOfStream), kBrokenMetadata);
   auto deep = utf8_column("a", {"x"});
   for (int level = 0; level < 20; ++level) deep = struct_column("a", {deep});
   EXPECT_EQ(refused(arrow_message(1, test_schema({deep})) + kEndOfStream),
