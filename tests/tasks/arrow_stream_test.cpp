@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/tasks/arrow_stream.h"
 
+#include <cstring>
 #include <fstream>
 
 #include "data/refusal.h"
@@ -203,6 +204,21 @@ TEST_F(Arrow, RefusesBrokenMetadata) {
   EXPECT_EQ(refused(arrow_message(1, test_schema({deep})) + kEndOfStream),
             "a.arrow: must be an Arrow IPC stream, but its schema has more than 1000 fields or 16 "
             "levels; copy or download the file again");
+}
+
+TEST_F(Arrow, RefusesMetadataThatLeadOutsideOfTheirMessage) {
+  const std::string name = "name of a column";
+  const auto column = utf8_column(name, {"x"});
+  auto bytes = arrow_message(1, test_schema({column})) + batch_message({column}, 1) + kEndOfStream;
+  const auto at = bytes.find(name);
+  constexpr std::size_t kHead = 8;
+  std::int32_t metadata = 0;
+  std::memcpy(&metadata, bytes.data() + 4, sizeof metadata);
+  const auto most = static_cast<std::uint32_t>(kHead + static_cast<std::size_t>(metadata) - at);
+  bytes.replace(at - 4, 4, le_bytes(most));
+  EXPECT_EQ(refused(bytes), "no refusal");
+  bytes.replace(at - 4, 4, le_bytes(most + 1));
+  EXPECT_EQ(refused(bytes), kBrokenMetadata);
 }
 
 TEST_F(Arrow, RefusesBuffersThatDoNotFitTheirRows) {

@@ -66,6 +66,7 @@ class SchemaReader {
 
   std::vector<ArrowField> fields(const std::vector<FlatbufferTable>& tables, int level) {
     std::vector<ArrowField> found;
+    found.reserve(tables.size());
     for (const auto& table : tables) found.push_back(field(table, level));
     return found;
   }

@@ -227,6 +227,7 @@ constexpr std::array<PromptForm, 16> kPromptForms = {{{"boolq", boolq},
 
 std::vector<std::string> prompt_forms() {
   std::vector<std::string> names;
+  names.reserve(kPromptForms.size());
   for (const auto& each : kPromptForms) names.emplace_back(each.name);
   return names;
 }
