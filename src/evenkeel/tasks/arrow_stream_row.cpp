@@ -20,6 +20,7 @@ std::size_t index_of_field(const std::vector<ArrowField>& fields, std::string_vi
 
 std::vector<std::string> names_of_fields(const std::vector<ArrowField>& fields) {
   std::vector<std::string> names;
+  names.reserve(fields.size());
   for (const auto& each : fields) names.push_back(each.name);
   return names;
 }

@@ -32,6 +32,7 @@ const char* name_of(Metric metric) {
 
 std::vector<std::string> metric_names() {
   std::vector<std::string> names;
+  names.reserve(kMetricNames.size());
   for (const auto& each : kMetricNames) names.emplace_back(each.ours);
   return names;
 }

@@ -126,6 +126,16 @@ Document question(const ArrowRow& row) {
   return document;
 }
 
+/// The first choice of question(), right or not. OLMo's arc_easy_ppl takes it: its class asks for
+/// the label, which it has set to 0, before it selects the answer.
+/// \source OLMo, ArcEasyCELoss in olmo/eval/downstream.py
+Document first_choice(const ArrowRow& row) {
+  auto document = question(row);
+  document.gold = 0;
+  document.rows.resize(1);
+  return document;
+}
+
 Document social_iqa(const ArrowRow& row) {
   return choices_document(row, with_question(row.string("context") + " " + row.string("question")),
                           {row.string("answerA"), row.string("answerB"), row.string("answerC")},
@@ -196,9 +206,10 @@ struct PromptForm {
   Document (*document)(const ArrowRow& row);
 };
 
-constexpr std::array<PromptForm, 15> kPromptForms = {{{"boolq", boolq},
+constexpr std::array<PromptForm, 16> kPromptForms = {{{"boolq", boolq},
                                                       {"commitment_bank", commitment_bank},
                                                       {"copa", copa},
+                                                      {"first_choice", first_choice},
                                                       {"hellaswag", hellaswag},
                                                       {"mrpc", mrpc},
                                                       {"natural_questions", natural_questions},
@@ -216,6 +227,7 @@ constexpr std::array<PromptForm, 15> kPromptForms = {{{"boolq", boolq},
 
 std::vector<std::string> prompt_forms() {
   std::vector<std::string> names;
+  names.reserve(kPromptForms.size());
   for (const auto& each : kPromptForms) names.emplace_back(each.name);
   return names;
 }

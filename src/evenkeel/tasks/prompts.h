@@ -14,7 +14,7 @@ namespace evenkeel::tasks {
 /// The names of the prompts that form_document() knows (Label::form), sorted.
 std::vector<std::string> prompt_forms();
 
-/// The document that a prompt makes of a row of a data set: all choices, its id is 0.
+/// The document that a prompt makes of a row of a data set, with all choices. Its id is 0.
 /// \param form  one of prompt_forms()
 /// \source OLMo, olmo/eval/downstream.py
 /// \throws Error (data, exit code 65), with the file and the row, for a missing column, a null, or

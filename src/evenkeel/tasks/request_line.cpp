@@ -37,7 +37,7 @@ bool is_scored_type(std::string_view type) {
 bool take_label(const simdjson::dom::element& value, Request& request) {
   if (value.is<std::int64_t>()) {
     request.label = value.get<std::int64_t>().value();
-    return true;
+    return *request.label >= 0;
   }
   request.has_answers = value.is_string() || value.is_array();
   return request.has_answers || value.is_null();
@@ -71,10 +71,8 @@ class RequestKeys {
   }
 
   std::int64_t index(const char* key) const {
-    const auto& value = of(root_, key, "an integer of at least 0");
-    if (!value.is_number_integer() || value < 0) wrong(key, "an integer of at least 0", value);
-    if (value > std::numeric_limits<std::int64_t>::max()) wrong(key, "below 2^63", value);
-    return value.get<std::int64_t>();
+    constexpr const char* kWanted = "an integer of at least 0";
+    return index_in(of(root_, key, kWanted), key, kWanted);
   }
 
   std::string string_of_request(const char* key) const {
@@ -96,11 +94,7 @@ class RequestKeys {
     const auto& value = of(root_, "label", "the index of a choice");
     request.has_answers = value.is_string() || value.is_array();
     if (request.has_answers || value.is_null()) return;
-    if (!value.is_number_integer()) wrong("label", "the index of a choice", value);
-    if (value < 0 || value > std::numeric_limits<std::int64_t>::max()) {
-      wrong("label", "the index of a choice", value);
-    }
-    request.label = value.get<std::int64_t>();
+    request.label = index_in(value, "label", "the index of a choice");
   }
 
   template <typename... Parts>
@@ -113,6 +107,14 @@ class RequestKeys {
     const auto found = object.find(key);
     if (found == object.end()) refuse_line("\"", key, "\" must be ", wanted, ", but is missing");
     return *found;
+  }
+
+  std::int64_t index_in(const json& value, const char* key, const char* wanted) const {
+    constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+    // Integers of at least 0 are unsigned for the parser.
+    if (!value.is_number_unsigned()) wrong(key, wanted, value);
+    if (value.get<std::uint64_t>() > kMost) wrong(key, "below 2^63", value);
+    return value.get<std::int64_t>();
   }
 
   [[noreturn]] void wrong(const char* key, const char* wanted, const json& value) const {

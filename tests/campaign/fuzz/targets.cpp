@@ -27,6 +27,9 @@
 #include "evenkeel/store/run_folder.h"
 #include "evenkeel/store/safetensors.h"
 #include "evenkeel/study/definition/definition.h"
+#include "evenkeel/tasks/arrow_stream.h"
+#include "evenkeel/tasks/prompts.h"
+#include "evenkeel/tasks/request_file.h"
 #include "evenkeel/tokenizer/encoder.h"
 #include "evenkeel/tokenizer/tokenizer.h"
 
@@ -183,6 +186,37 @@ void fuzz_shards(const std::string& input, const fs::path& folder) {
   data::check_shards(folder.string());
 }
 
+/// Every prompt of the first rows.
+void fuzz_arrow(const std::string& input, const fs::path& folder) {
+  constexpr int kRows = 50;
+  int left = kRows;
+  const tasks::ArrowStream stream(put(folder / "a.arrow", input).string());
+  stream.each_row([&](const tasks::ArrowRow& row) {
+    if (left-- <= 0) return;
+    for (const auto& form : tasks::prompt_forms()) {
+      try {
+        tasks::form_document(form, row);
+      } catch (const Error&) {  // most forms need other columns
+      }
+    }
+  });
+}
+
+/// The rows of each document are complete, and its gold choice is one of them.
+void fuzz_requests(const std::string& input, const fs::path& folder) {
+  const auto file = put(folder / "requests.jsonl", input).string();
+  for (const auto metric : {tasks::Metric::bpb, tasks::Metric::acc}) {
+    for (const auto& document : tasks::read_request_file(file, metric).documents) {
+      if (document.gold >= document.rows.size()) throw std::logic_error("gold is no choice");
+      for (const auto& row : document.rows) {
+        check_document(row.context);
+        if (row.continuation.empty()) throw std::logic_error("a continuation is empty");
+        check_document(row.continuation);
+      }
+    }
+  }
+}
+
 /// A tokenizer that loads must encode and decode any text.
 void load_and_use(const fs::path& file, const tokenizer::LoadOptions& options = {}) {
   const auto tokenizer = tokenizer::Tokenizer::load(file.string(), options);
@@ -217,6 +251,7 @@ void fuzz_expression(const std::string& input, const fs::path&) {
 
 const std::vector<FuzzTarget>& fuzz_targets() {
   static const std::vector<FuzzTarget> targets = {
+      {"arrow", Grammar::binary, fuzz_arrow},
       {"bounds", Grammar::gzip, fuzz_bounds},
       {"config", Grammar::toml, fuzz_config},
       {"expression", Grammar::text, fuzz_expression},
@@ -227,6 +262,7 @@ const std::vector<FuzzTarget>& fuzz_targets() {
       {"manifest", Grammar::manifest, fuzz_manifest},
       {"records", Grammar::json, fuzz_records},
       {"report", Grammar::json, fuzz_report},
+      {"requests", Grammar::json, fuzz_requests},
       {"safetensors", Grammar::safetensors, fuzz_safetensors},
       {"scheme", Grammar::toml, fuzz_scheme},
       {"setting", Grammar::toml, fuzz_setting},
