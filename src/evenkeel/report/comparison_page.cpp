@@ -11,6 +11,7 @@
 #include "evenkeel/report/html.h"
 #include "evenkeel/report/layer_figures.h"
 #include "evenkeel/report/page_parts.h"
+#include "evenkeel/report/task_figures.h"
 
 namespace evenkeel::report {
 
@@ -248,6 +249,8 @@ std::string comparison_page(std::vector<Run> runs) {
                             element("p", comparison_page_verdict(runs, differing), "verdict")) +
       "\n" + runs_table(runs, differing.empty(), has_floor);
   out += section("Curves", element("div", figures(runs, has_floor), "figures"));
+  const auto tasks = task_comparison(runs);
+  if (!tasks.empty()) out += section("Tasks", tasks);
   const auto layers = layer_comparison(runs);
   if (!layers.empty()) out += section("Layer by layer", layers);
   out += section("Configuration that differs", comparison_page_configuration(runs));

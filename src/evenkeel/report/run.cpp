@@ -118,6 +118,18 @@ void add_sources(Run& run, const json& record, double step) {
        [step](Run::Source& source, double amount) { source.loss.add(step, amount); });
 }
 
+/// Adds the losses on evaluate.texts.
+void add_texts(Run& run, const json& record, double step) {
+  constexpr std::size_t kMostTexts = 100;
+  const auto found = record.find("texts");
+  if (found == record.end() || !found->is_object()) return;
+  for (const auto& [name, values] : found->items()) {
+    if (!values.is_object() || (!run.texts.contains(name) && run.texts.size() == kMostTexts))
+      continue;
+    run.texts[name].add(step, number(values, "text_loss"));
+  }
+}
+
 /// Adds a record of metrics.jsonl to the series. A record without a finite step is skipped.
 /// \param timed_until  the last step whose time is counted
 void add_step(Run& run, const json& record, double& timed_until) {
@@ -136,6 +148,7 @@ void add_step(Run& run, const json& record, double& timed_until) {
   run_add(run.ood_exact_match, record, "ood_exact", step);
   add_routing(run, record, step);
   add_sources(run, record, step);
+  add_texts(run, record, step);
   if (record.contains("clipped") && record["clipped"].is_boolean()) {
     run.clipped.add(step, record["clipped"].get<bool>() ? 1 : 0);
   }
@@ -217,6 +230,10 @@ Run read_run(const Directory& folder) {
   if (folder.has("probes.jsonl")) {
     with_file(run, folder, "probes.jsonl",
               [&] { run.layer_maps = layer_maps(records_of(run, folder, "probes.jsonl")); });
+  }
+  if (folder.has("evaluations.jsonl")) {
+    with_file(run, folder, "evaluations.jsonl",
+              [&] { run.tasks = task_results(records_of(run, folder, "evaluations.jsonl")); });
   }
   with("sample.txt", [&](const std::string& content) { run.sample = content; });
   with("scheme.txt", [&](const std::string& content) { run.diagram = content; });

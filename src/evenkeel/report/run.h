@@ -11,6 +11,7 @@
 #include "evenkeel/report/flattened.h"
 #include "evenkeel/report/layer_map.h"
 #include "evenkeel/report/series.h"
+#include "evenkeel/report/task_results.h"
 #include "evenkeel/store/directory.h"
 
 namespace evenkeel::report {
@@ -57,6 +58,8 @@ struct Run {
     Series loss;        // validation loss over steps, nats per token
   };
   std::map<std::string, Source> sources;  // by name; at most 100
+  std::map<std::string, Series> texts;    // loss on evaluate.texts, nats per token; at most 100
+  std::vector<TaskResults> tasks;         // evaluations.jsonl
 
   std::vector<Event> events;
   std::map<std::string, std::size_t> damaged;  // file name -> damaged lines, if there are any

@@ -14,6 +14,7 @@
 #include "evenkeel/report/mixture_figures.h"
 #include "evenkeel/report/page_parts.h"
 #include "evenkeel/report/source_figures.h"
+#include "evenkeel/report/task_figures.h"
 
 namespace evenkeel::report {
 
@@ -251,6 +252,10 @@ std::string run_page(const Run& run) {
   out += section("Curves", element("div", figures, "figures"));
   const auto sources = source_figures(run);
   if (!sources.empty()) out += section("Sources", sources);
+  const auto texts = text_figures(run);
+  if (!texts.empty()) out += section("Texts", texts);
+  const auto tasks = task_figures(run);
+  if (!tasks.empty()) out += section("Tasks", tasks);
   const auto experts = mixture_figures(run);
   if (!experts.empty()) out += section("Experts", element("div", experts, "figures"));
   const auto layers = layer_figures(run);

@@ -104,7 +104,7 @@ std::string digest_of_files(const std::vector<fs::path>& files) {
 }
 
 fs::path task_folder(const std::string& configured) {
-  if (!configured.empty()) return data::with_home(configured);
+  if (configured != "auto") return data::with_home(configured);
   const auto* const named = std::getenv("EVENKEEL_TASKS");
   if (named != nullptr && *named != '\0') return data::with_home(named);
   return fetched_folder();

@@ -35,6 +35,41 @@ TEST(MeasuredValue, OfAnswersIsTheErrorRate) {
   EXPECT_TRUE(std::isnan(measured_value({}, {.kind = Kind::val_wrong})));
 }
 
+TEST(MeasuredValue, OfATaskIsItsErrorRateOrLoss) {
+  report::Run run;
+  run.tasks = report::task_results(
+      {{{"step", 9}, {"label", "copa"}, {"metric", "acc"}, {"value", 0.75}, {"headline", true}},
+       {{"step", 9}, {"label", "copa"}, {"metric", "bpb"}, {"value", 1.5}},
+       {{"step", 9}, {"label", "copa"}, {"metric", "soft_log"}, {"value", -0.5}}});
+  const auto value_of = [&](const char* task, const char* metric) {
+    Measure measure{.kind = Kind::task};
+    measure.task = task;
+    measure.metric = metric;
+    return measured_value(run, measure);
+  };
+  EXPECT_EQ(value_of("copa", ""), 0.25);
+  EXPECT_EQ(value_of("copa", "acc"), 0.25);
+  EXPECT_EQ(value_of("copa", "bpb"), 1.5);
+  EXPECT_EQ(value_of("copa", "soft_log"), 0.5);
+  EXPECT_TRUE(std::isnan(value_of("copa", "f1")));
+  EXPECT_TRUE(std::isnan(value_of("piqa", "")));
+}
+
+TEST(CheckMeasure, WantsTheTaskAmongThoseOfTheRuns) {
+  Measure measure{.kind = Kind::task};
+  measure.task = "piqa";
+  const auto check = [&](const std::string& tasks) {
+    check_measure(
+        measure,
+        config::resolve(
+            {.preset = {}, .files = {}, .scheme = {}, .sets = {"evaluate.tasks=" + tasks}}),
+        /*exclusive=*/false);
+  };
+  check("[\"copa\", \"piqa\"]");
+  check("paper_dense");
+  EXPECT_THROW(check("copa"), Error);
+}
+
 // The median, since single steps are disturbed; its logarithm, since times are compared by ratio.
 TEST(MeasuredValue, OfTimesIsTheLogarithmOfTheMedianInMilliseconds) {
   report::Run run;

@@ -8,6 +8,7 @@
 #include "evenkeel/base/nearest.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/config/measures.h"
+#include "evenkeel/tasks/labels.h"
 
 namespace evenkeel::study {
 
@@ -41,6 +42,16 @@ double probe_value(const report::Run& run, const Measure& measure) {
   const auto step =
       measure.step > 0 ? static_cast<double>(measure.step) : map->values.rbegin()->first;
   return reduced(map->at(step), measure.reduction);
+}
+
+/// A loss of the task's gold choices, or 1 - accuracy.
+double task_value(const report::Run& run, const Measure& measure) {
+  const auto* const task = report::find(run.tasks, measure.task);
+  if (task == nullptr) return std::nan("");
+  const auto& metric = measure.metric.empty() ? task->headline : measure.metric;
+  const double value = task->last(metric);
+  if (metric == "ce_loss" || metric == "bpb" || metric == "brier") return value;
+  return metric == "soft_log" ? -value : 1 - value;
 }
 
 /// The first file of the out-of-distribution text or of the validation text.
@@ -81,6 +92,7 @@ const MeasureRow* measure_row(Measure::Kind kind) {
 }
 
 double measured_value(const report::Run& run, const Measure& measure) {
+  if (measure.kind == Measure::Kind::task) return task_value(run, measure);
   const auto* const row = measure_row(measure.kind);
   return row == nullptr ? probe_value(run, measure) : row->value(run);
 }
@@ -113,6 +125,9 @@ void check_measure(const Measure& measure, const config::Config& config, bool ex
   must(measure.kind != Kind::step_time || exclusive,
        "\"step_time\" can be compared only between runs that had the machine for themselves; set "
        "alone = true");
+  const auto labels = tasks::expand_labels(config.evaluate.tasks);
+  must(measure.kind != Kind::task || has(labels, measure.task), "evaluate.tasks must name \"",
+       measure.task, "\"", did_you_mean(measure.task, labels));
   if (measure.kind != Measure::Kind::probe) return;
   const auto& probe = config.probe;
   const auto known = config::measure_names();

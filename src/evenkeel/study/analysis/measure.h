@@ -19,10 +19,10 @@ struct MeasureRow {
   double (*value)(const report::Run&);  // NaN if not recorded
 };
 
-/// All kinds except Measure::Kind::probe, in the order of the enumerators.
+/// All kinds except Measure::Kind::task and probe, in the order of the enumerators.
 const std::vector<MeasureRow>& measure_rows();
 
-/// The row of a kind; nullptr for Measure::Kind::probe.
+/// The row of a kind; nullptr for Measure::Kind::task and probe.
 const MeasureRow* measure_row(Measure::Kind kind);
 
 /// The value of a measure in a run; NaN if not recorded.
@@ -32,7 +32,8 @@ double measured_value(const report::Run& run, const Measure& measure);
 double median_step_milliseconds(const report::Run& run);
 
 /// Checks that runs of this configuration record the measure.
-/// \throws Error (usage) for a probe that is not taken at that step, a gap for a text of unknown
+/// \throws Error (usage) for a task that is not scored, a probe that is not taken at that step, a
+/// gap for a text of unknown
 ///         entropy, or a step time if runs are not `exclusive`
 void check_measure(const Measure& measure, const config::Config& config, bool exclusive);
 

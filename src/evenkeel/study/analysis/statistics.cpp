@@ -256,15 +256,6 @@ double fisher_exact_p(std::int64_t count, std::int64_t all, std::int64_t other_c
   return std::min(1.0, p);
 }
 
-double sign_test_p(std::int64_t count, std::int64_t other_count) {
-  const auto all = count + other_count;
-  double p = 0;
-  for (auto more = std::max(count, other_count); more <= all; ++more) {
-    p += std::exp(log_binomial(all, more)) * std::pow(0.5, static_cast<double>(all));
-  }
-  return std::min(1.0, 2 * p);
-}
-
 std::int64_t sign_test_required_pairs(double level) {
   EK_ASSERT(level > 0);
   std::int64_t pairs = 1;

@@ -8,6 +8,8 @@
 
 /// Paired statistics for small numbers of seeds. Run i of each arm reads the same data in the same
 /// order.
+#include "evenkeel/report/accuracy_difference.h"
+
 namespace evenkeel::study {
 
 /// The significance level of all tests: p below it is significant.
@@ -88,9 +90,7 @@ double nonequivalence_p(const PairedDifference& difference, double margin);
 double fisher_exact_p(std::int64_t count, std::int64_t all, std::int64_t other_count,
                       std::int64_t other_all);
 
-/// The exact sign test, two-sided. H0: both sides win equally often. Ties are excluded.
-/// \param count, other_count  wins of the two sides
-double sign_test_p(std::int64_t count, std::int64_t other_count);
+using report::sign_test_p;
 
 /// The smallest number of pairs for a significant sign test if all pairs agree.
 std::int64_t sign_test_required_pairs(double level);

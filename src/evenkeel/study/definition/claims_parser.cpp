@@ -63,7 +63,21 @@ EnumNames<Measure::Kind> named_measures() {
   return names;
 }
 
-/// `measure = "val_loss"`, or `{ probe = "grad_norm", part = "block", step = 100, as = "slope" }`.
+/// The measure of a task: { task = "hellaswag", metric = "len_norm" }.
+Measure task_measure(TableReader& table) {
+  static const std::vector<std::string> known = {"acc",      "len_norm", "acc_norm", "acc_bytes",
+                                                 "ce_loss",  "bpb",      "brier",    "soft",
+                                                 "soft_log", "f1"};
+  Measure measure;
+  measure.kind = Measure::Kind::task;
+  measure.task = table.string("task", "");
+  if (table.node("metric") != nullptr) measure.metric = table.word("metric", "", known);
+  table.refuse_unknown_keys();
+  return measure;
+}
+
+/// `measure = "val_loss"`, `{ task = "hellaswag", metric = "len_norm" }`, or
+/// `{ probe = "grad_norm", part = "block", step = 100, as = "slope" }`.
 Measure measure_of(TableReader& table, const Measure& fallback) {
   const auto* const node = table.node("measure");
   if (node == nullptr) return fallback;
@@ -74,6 +88,7 @@ Measure measure_of(TableReader& table, const Measure& fallback) {
     return measure;
   }
   auto probe = table.section("measure");
+  if (probe.node("task") != nullptr) return task_measure(probe);
   measure.kind = Measure::Kind::probe;
   measure.probe = probe.string("probe", "");
   measure.part = probe.string("part", measure.probe == "grad_norm" ? "block" : "");
@@ -214,6 +229,11 @@ Claim claims_parser_claim_of(const Study& study, TableReader& table) {
 
 std::string Measure::name() const {
   if (const auto* const row = measure_row(kind)) return row->name;
+  if (kind == Kind::task) {
+    const bool is_loss = metric == "ce_loss" || metric == "bpb" || metric == "brier";
+    const auto prefix = is_loss ? metric + " of " : "error rate on ";
+    return text(prefix, task, is_loss || metric.empty() ? "" : " (" + metric + ")");
+  }
   return text(enum_name(kReductions, reduction), " of ", probe,
               part.empty() ? "" : " (" + part + ")", " over blocks",
               step == 0 ? "" : text(" at step ", step));

@@ -28,7 +28,8 @@ struct Axis {
 /// A subset of the arms: axis -> label. Axes without an entry may have any value.
 using Selection = std::map<std::string, std::string>;
 
-/// A number that is measured in each run. Lower is better, except for probes.
+/// A number that is measured in each run. Lower is better, except for probes. Of a task's accuracy
+/// that is its error rate, 1 - accuracy.
 struct Measure {
   enum class Kind {
     val_loss,
@@ -38,6 +39,7 @@ struct Measure {
     ood_loss,   // of data.ood
     ood_wrong,
     step_time,  // ln(median step time in ms), so that differences are log ratios
+    task,       // a metric of a task, after the last step that it was scored at
     probe
   };
   /// The reduction of a profile over layers to one number.
@@ -46,6 +48,7 @@ struct Measure {
   std::string probe, part;  // fields of probes.jsonl: "grad_norm", "block"
   std::int64_t step = 0;    // step of the probe; 0: the last probed step
   Reduction reduction = Reduction::mean;
+  std::string task, metric;             // `task`: a label; "len_norm", or "" for its own
   std::string name() const;             // "validation loss", "slope of grad_norm at step 100"
   std::string unit() const;             // in reports: "nats per token", "ms"
   std::string difference_unit() const;  // of a difference, in reports: "nats per token", "%"

@@ -13,6 +13,9 @@
 #include "evenkeel/data/load_corpora.h"
 #include "evenkeel/store/json_lines.h"
 #include "evenkeel/store/run_folder.h"
+#include "evenkeel/tasks/labels.h"
+#include "evenkeel/tasks/load_task.h"
+#include "evenkeel/tasks/task_files.h"
 
 namespace evenkeel::study {
 
@@ -62,6 +65,18 @@ std::string canonical_text(const config::Config& config, bool is_timed) {
   return out;
 }
 
+/// The digests of the files of all tasks; "" without tasks.
+std::string digest_of_tasks(const config::Evaluate& evaluate) {
+  std::string digests;
+  if (evaluate.tasks.empty()) return digests;
+  const auto folder =
+      tasks::task_folder(evaluate.task_folder);
+  for (const auto& label : tasks::expand_labels(evaluate.tasks)) {
+    digests += tasks::load_task(label, folder).digest;
+  }
+  return digests;
+}
+
 /// True if the records have the evaluation of this step: a loss, or null if it is not finite.
 bool was_evaluated(const store::Directory& run, std::int64_t step) {
   const auto records = store::read_records(run, "metrics.jsonl").records;
@@ -84,9 +99,10 @@ std::string RunCacheKeys::key(const config::Config& config, const std::string& a
     text_digest = data::digest(corpora.train) + data::digest(corpora.validation);
     if (corpora.ood) text_digest += corpora.ood->digest;
   }
+  const auto task_digest = digest_of_tasks(config.evaluate);
   const auto whole = text("numerics ", kNumericsVersion, "\narithmetic ", arithmetic,
                           is_timed ? "\ntimed with " : "", timing_context, "\ntext ", text_digest,
-                          "\n", canonical_text(config, is_timed),
+                          task_digest, "\n", canonical_text(config, is_timed),
                           config::scheme_text(config::with_released_titles(config.scheme)));
   constexpr std::size_t kDigits = 16;
   return config.scheme.name + "-" + digest(whole.data(), whole.size()).substr(0, kDigits);

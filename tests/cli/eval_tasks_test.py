@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tasks and texts by name: in training, in eval, in the report, in studies."""
+import gzip
+import json
+import math
+
+import program
+from program import lines_of, metrics
+
+QUESTIONS = [  # context, choices, index of the right one
+    ("The old baker sees", [" the river", " xq zv kj"], 0),
+    ("A cat paints", [" qqqq zzzz", " two dogs", " jjjj vvvv"], 1),
+    ("Nobody follows", [" an empty street", " zzz xxx qqq"], 0),
+    ("My neighbour sells", [" the moon", " wvwv kzkz"], 0),
+]
+
+
+def request(document, choice, context, continuation, gold):
+    return {"request_type": "loglikelihood", "doc": {}, "doc_id": document, "idx": choice, "label": gold,
+            "request": {"context": context, "continuation": continuation}}
+
+
+def requests():
+    return [request(number, choice, context, text, gold) for number, (context, choices, gold) in enumerate(QUESTIONS)
+            for choice, text in enumerate(choices)]
+
+
+class Tasks(program.Case):
+    """One model and one task of four questions, of which the trained words are the right choices."""
+
+    def prepare(self):
+        self.write_task("quiz.jsonl", requests())
+        self.train("run", train_steps=60, schedule_peak=0.01, schedule_warmup=5, checkpoint_every=30,
+                   evaluate_task_every=30, evaluate_tasks="quiz.jsonl",
+                   evaluate_texts='{ again = "book.txt" }')
+
+    def write_task(self, name, rows):
+        self.write(name, "".join(json.dumps(row) + "\n" for row in rows))
+
+    def eval(self, *arguments):
+        return json.loads(self.succeed("eval", "--run", "run", "--json", *arguments)[0])
+
+    def test_training_records_tasks_and_texts(self):
+        lines = lines_of(self.folder / "run/evaluations.jsonl")
+        self.assertEqual(sorted({line["step"] for line in lines}), [30, 60])
+        last = {line["metric"]: line for line in lines if line["step"] == 60}
+        self.assertEqual(list(last), ["acc", "len_norm", "ce_loss", "bpb", "soft", "soft_log"])
+        self.assertEqual((last["acc"]["value"], last["acc"]["n"], last["acc"]["correct"]), (1, 4, "f"))
+        self.assertAlmostEqual(last["acc"]["chance"], (0.5 + 1 / 3 + 0.5 + 0.5) / 4)
+        texts = [line["texts"]["again"]["text_loss"] for line in metrics(self.folder / "run") if "texts" in line]
+        self.assertTrue(texts and all(0 < loss < 10 for loss in texts))
+
+    def test_eval_has_the_scores_of_the_training(self):
+        recorded = [line for line in lines_of(self.folder / "run/evaluations.jsonl") if line["step"] == 60]
+        self.assertEqual(self.eval("--task", "quiz.jsonl")["tasks"], recorded[:6])
+
+    def test_eval_of_all_checkpoints(self):
+        results = self.eval("--task", "quiz.jsonl", "--checkpoint", "all")
+        self.assertEqual([each["step"] for each in results], [30, 60])
+        self.assertNotIn("val_loss", results[0])
+        self.assertEqual(self.eval("--task", "quiz.jsonl", "--checkpoint", "step-00000030")["step"], 30)
+        self.assertEqual(self.eval("--checkpoint", 30)["step"], 30)
+
+    def test_scores_are_those_of_the_loss(self):
+        """The text of a row alone has the log-probability of its tokens: -loss * tokens."""
+        self.write_task("alone.jsonl", [request(0, 0, "", "The old baker", 0), request(0, 1, "", "zzz", 0)])
+        self.eval("--task", "alone.jsonl", "--rows", "rows.jsonl", "--set", "train.precision=float64")
+        row = lines_of(self.folder / "rows.jsonl")[0]
+        self.write("one.txt", "The old baker")
+        text = self.eval("--set", "data.validation=one.txt", "--set", "train.precision=float64")
+        # The text ends with an end-of-text token, which the row does not have.
+        self.assertEqual(row["tokens"], text["tokens"] - 1)
+        self.assertLess(-row["log_probability"], text["val_loss"] * text["tokens"])
+        self.write_task("whole.jsonl", [request(0, 0, "The old", " baker", 0), request(0, 1, "The old", " zzz", 0)])
+        self.eval("--task", "whole.jsonl", "--rows", "parts.jsonl", "--set", "train.precision=float64")
+        self.write_task("first.jsonl", [request(0, 0, "", "The old", 0), request(0, 1, "", " zzz", 0)])
+        self.eval("--task", "first.jsonl", "--rows", "first_rows.jsonl", "--set", "train.precision=float64")
+        parts = [lines_of(self.folder / name)[0]["log_probability"] for name in ("parts.jsonl", "first_rows.jsonl")]
+        self.assertAlmostEqual(sum(parts), row["log_probability"], delta=1e-9)
+
+    def test_rules_have_their_metrics(self):
+        lengths = self.eval("--task", "quiz.jsonl", "--set", "evaluate.rule=olmo_v2")["tasks"]
+        first = self.eval("--task", "quiz.jsonl")["tasks"]
+        value = {(line["rule"], line["metric"]): line["value"] for line in lengths + first}
+        self.assertLess(value["olmo_v2", "bpb"], value["olmo", "bpb"])
+        names = [line["metric"] for line in self.eval("--task", "quiz.jsonl", "--set", "evaluate.rule=lm_eval")["tasks"]]
+        self.assertEqual(names, ["acc", "acc_norm", "acc_bytes", "brier", "bpb"])
+
+    def test_first_documents_and_truncated_contexts(self):
+        result = self.eval("--task", "quiz.jsonl", "--set", "evaluate.task_documents=2",
+                           "--set", "evaluate.max_context=12")["tasks"][0]
+        self.assertEqual((result["n"], result["max_context"]), (2, 12))
+        self.assertGreater(result["truncated"], 0)
+
+    def test_the_table_and_the_report(self):
+        table = self.succeed("eval", "--run", "run", "--task", "quiz.jsonl")[0]
+        self.assertRegex(table, r"quiz\.jsonl +acc +100\.00 % +0\.00 % +45\.83 % +\d+\.\d{4} +4\n")
+        page = (self.folder / "run/report.html").read_text()
+        self.assertIn("Accuracy by task", page)
+        self.assertIn("Loss by text", page)
+
+    def test_texts_by_name(self):
+        result = self.eval("--set", "evaluate.tasks=none")["texts"]["again"]
+        self.assertTrue(math.isfinite(result["text_loss"]))
+        self.assertEqual(result["documents"], 1)
+
+    def test_what_cannot_be_scored(self):
+        self.write_task("twice.jsonl", requests() + [request(0, 0, "x", " other", 0)])
+        self.write_task("hole.jsonl", [row for row in requests() if (row["doc_id"], row["idx"]) != (1, 0)])
+        self.write_task("long.jsonl", [request(7, 0, "a", " b" * 40, 0), request(7, 1, "a", " b", 0)])
+        (self.folder / "cut.jsonl.gz").write_bytes(gzip.compress(json.dumps(requests()[0]).encode() * 50, mtime=0)[:-20])
+        self.refuse_each([
+            (65, "twice.jsonl:10: document 0: choice 0 must have the text of line 1, but has another; give every "
+                 'row its own "doc_id" and "idx"', "eval", "--run", "run", "--task", "twice.jsonl"),
+            (65, "hole.jsonl:3: document 1: choice 0 is missing before choice 1", "eval", "--run", "run", "--task", "hole.jsonl"),
+            (65, "long.jsonl: document 7 has a continuation of 80 tokens, but at most 32 fit; raise "
+                 "evaluate.max_context", "eval", "--run", "run", "--task", "long.jsonl"),
+            (65, "cut.jsonl.gz: the gzip data end too early, after 156 bytes; copy or download the file again", "eval", "--run", "run", "--task", "cut.jsonl.gz"),
+            (64, 'no task is named "hellaswog" in nowhere; did you mean "hellaswag"? docs/evaluation.md lists all',
+             "eval", "--run", "run", "--task", "hellaswog", "--set", "evaluate.task_folder=nowhere"),
+            (77, "run: has no checkpoint of step 31, but of: 30, 60",
+             "eval", "--run", "run", "--checkpoint", "31"),
+            (64, '--checkpoint must be "all" or a step, as 200 or step-00000200, but is "last"',
+             "eval", "--run", "run", "--checkpoint", "last"),
+        ])
+
+    def test_a_resumed_run_has_each_score_once(self):
+        self.train("two", train_steps=20, checkpoint_every=10, evaluate_task_every=10, evaluate_tasks="quiz.jsonl")
+        self.succeed("train", "--quiet", "--run", "two", "--set", "train.steps=30")
+        steps = [line["step"] for line in lines_of(self.folder / "two/evaluations.jsonl") if line["metric"] == "acc"]
+        self.assertEqual(steps, [10, 20, 30])
+
+
+if __name__ == "__main__":
+    program.main()
