@@ -182,6 +182,15 @@ TEST_F(Requests, MayLackARequestTypeAndHaveLargeNumbersElsewhere) {
   EXPECT_EQ(read(row.dump()).documents.size(), 1U);
 }
 
+TEST_F(Requests, TakeTheLastOfSeveralEqualKeys) {
+  auto line = request(3, 0, 0, " a").dump();
+  line.insert(1, "\"doc_id\": 1000000, \"idx\": 7, \"request\": {}, ");
+  line.insert(line.size() - 1, ", \"label\": 0");
+  const auto found = read(line);
+  EXPECT_EQ(found.documents.at(0).id, 3);
+  EXPECT_EQ(found.skipped_rows, 0);
+}
+
 TEST_F(Requests, AreRefusedAsTextsThatAreNoJson) {
   const auto good = request(0, 0, 0, " a").dump() + "\n";
   EXPECT_EQ(refused(good + "{\"doc_id\": oops}"),

@@ -43,22 +43,39 @@ bool take_label(const simdjson::dom::element& value, Request& request) {
   return request.has_answers || value.is_null();
 }
 
+using FoundElement = std::optional<simdjson::dom::element>;
+
+/// The value under a key of an object: the last one if there are several, as Python takes it.
+FoundElement last_value(const FoundElement& object, std::string_view key) {
+  simdjson::dom::object fields;
+  FoundElement found;
+  if (!object || object->get(fields) != simdjson::SUCCESS) return found;
+  for (const auto field : fields) {
+    if (field.key == key) found = field.value;
+  }
+  return found;
+}
+
+/// Whether a value is there and of the type of `to`, which gets it.
+template <typename T>
+bool take_value(const FoundElement& value, T& to) {
+  return value && value->get(to) == simdjson::SUCCESS;
+}
+
 /// The request that simdjson has parsed; nullopt if it is not a valid one.
 std::optional<Request> request_in_dom(const simdjson::dom::element& root) {
   Request request;
-  if (root["doc_id"].get(request.document) != simdjson::SUCCESS) return std::nullopt;
+  if (!take_value(last_value(root, "doc_id"), request.document)) return std::nullopt;
   if (request.document < 0) return std::nullopt;
   if (request.is_unconditional()) return request;
-  simdjson::dom::element label;
-  std::string_view type;
-  const auto of_type = root["request_type"].get(type);
-  const bool is_scored =
-      of_type == simdjson::NO_SUCH_FIELD || (of_type == simdjson::SUCCESS && is_scored_type(type));
-  const bool has_all =
-      is_scored && root["idx"].get(request.choice) == simdjson::SUCCESS &&
-      root["label"].get(label) == simdjson::SUCCESS && take_label(label, request) &&
-      root["request"]["context"].get(request.context) == simdjson::SUCCESS &&
-      root["request"]["continuation"].get(request.continuation) == simdjson::SUCCESS;
+  const auto type = last_value(root, "request_type"), label = last_value(root, "label"),
+             texts = last_value(root, "request");
+  std::string_view type_name;
+  const bool is_scored = !type || (take_value(type, type_name) && is_scored_type(type_name));
+  const bool has_all = is_scored && take_value(last_value(root, "idx"), request.choice) && label &&
+                       take_label(*label, request) &&
+                       take_value(last_value(texts, "context"), request.context) &&
+                       take_value(last_value(texts, "continuation"), request.continuation);
   if (!has_all || request.choice < 0 || request.continuation.empty()) return std::nullopt;
   return request;
 }
