@@ -37,7 +37,7 @@ FLOORS = {  # from the lowest up; a floor lists every floor that it includes, al
     "nn": ["base", "memory", "norm", "ops", "config", "torch"],
     "plan": ["config", "nn", "norm", "torch"],
     "optim": ["base", "ops", "config", "nn", "torch"],
-    "generate": ["base", "norm", "nn", "torch"],
+    "generate": ["base", "data", "norm", "nn", "torch"],
     "evaluate": ["base", "data", "nn", "torch"],
     "probe": ["base", "norm", "ops", "config", "data", "nn", "torch"],
     "train": ["base", "config", "data", "evaluate", "generate", "nn", "norm", "ops", "optim", "plan",
