@@ -39,6 +39,7 @@ FLOORS = {  # from the lowest up; a floor lists every floor that it includes, al
     "optim": ["base", "ops", "config", "nn", "torch"],
     "generate": ["base", "data", "norm", "nn", "torch"],
     "evaluate": ["base", "data", "nn", "torch"],
+    "serve": ["base", "data", "norm", "tokenizer", "nn", "generate", "httplib", "torch"],
     "probe": ["base", "norm", "ops", "config", "data", "nn", "torch"],
     "train": ["base", "config", "data", "evaluate", "generate", "nn", "norm", "ops", "optim", "plan",
               "probe", "report", "store", "torch"],
@@ -46,7 +47,7 @@ FLOORS = {  # from the lowest up; a floor lists every floor that it includes, al
     "study": ["base", "config", "store", "data", "report"],
     "verify": ["base", "norm", "config", "toml", "store", "data", "nn", "optim", "train", "torch"],
     "cli": ["base", "bench", "config", "data", "evaluate", "generate", "memory", "nn", "norm", "ops", "plan",
-            "probe", "report", "store", "study", "tokenizer", "toml", "torch", "train", "verify"],
+            "probe", "report", "serve", "store", "study", "tokenizer", "toml", "torch", "train", "verify"],
 }
 
 MAX_LINES = 350
@@ -56,7 +57,7 @@ SOURCES = {".c", ".h", ".cpp", ".cu", ".cuh"}
 SCRIPTS = {".py", ".sh"}
 TOO_LARGE = {"torch/torch.h", "torch/all.h", "torch/extension.h", "torch/script.h"}
 LIBRARIES = {"torch": ("torch/", "ATen/", "c10/"), "toml": ("toml++/",), "pcre2": ("pcre2.h",),
-             "icu": ("unicode/",), "sentencepiece": ("sentencepiece_",)}
+             "icu": ("unicode/",), "sentencepiece": ("sentencepiece_",), "httplib": ("httplib.h",)}
 DOORS = [  # what a file of src may not call, the files that may, and what to call
     (re.compile(r"\b(?:nlohmann::(?:ordered_)?json|[jJ]son)::(?:parse|accept)\("), {"base/json_parser.cpp"},
      "parse_json() of base/json_parser.h"),

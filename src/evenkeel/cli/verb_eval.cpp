@@ -11,6 +11,7 @@
 
 #include "evenkeel/base/number.h"
 #include "evenkeel/base/print.h"
+#include "evenkeel/cli/eval_serve.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/data/load_corpora.h"
 #include "evenkeel/data/windows.h"
@@ -27,12 +28,16 @@ constexpr const char* kEvalExamples = R"(Examples:
   evenkeel eval --run runs/x-1 --sequences 64                         as many as while it trained
   evenkeel eval --run runs/x-1 --set data.validation=other.txt
   evenkeel eval --run runs/x-1 --set data.ood=other.txt               an out-of-distribution text
-  evenkeel eval --run runs/x-1 --set train.precision=float64 --json)";
+  evenkeel eval --run runs/x-1 --set train.precision=float64 --json
+  evenkeel eval --run runs/x-1 --serve 8000                           docs/serving.md)";
+
+constexpr int kNoPort = -1;
 
 /// Options of `eval`. `sequences` is a number of windows; 0: the whole text.
 struct EvalOptions {
   CommonOptions common;
   std::int64_t sequences = 0;
+  int serve = kNoPort;  // --serve
 };
 
 /// The results on the validation text and, with data.ood, on that text.
@@ -131,6 +136,7 @@ Exit run_eval(const EvalOptions& options) {
   }
   const auto loaded = train::load_run(common.run, common.sources());
   for (const auto& line : loaded.skipped) print_message(line);
+  if (options.serve != kNoPort) return eval_serve(loaded, common, options.serve);
   const auto evaluations = evaluations_of(loaded, options);
   if (common.json) {
     print_json(eval_as_json(loaded, evaluations));
@@ -158,12 +164,19 @@ Verb add_eval(const Command& program) {
   const auto command = program.add_subcommand("eval", verb_summary("eval"));
   add_file_and_set_options(command, options->common);
   add_run(command, options->common);
-  command
-      .add_option("--sequences", options->sequences,
-                  "validation sequences, evenly spaced in the text; 0: all")
-      .show_default();
+  auto sequences = command
+                       .add_option("--sequences", options->sequences,
+                                   "validation sequences, evenly spaced in the text; 0: all")
+                       .show_default();
+  auto serve = command
+                   .add_option("--serve", options->serve,
+                               "answer requests in the shape of OpenAI's API on 127.0.0.1; 0: a "
+                               "free port")
+                   .type_name("PORT")
+                   .between(0, 65535);
   add_device(command, options->common);
   add_json(command, options->common);
+  serve.excludes(sequences).excludes(command.option("--json"));
   add_quiet(command, options->common);
   command.footer(kEvalExamples);
   return {command, [options] { return run_eval(*options); }, /*computes=*/true};
