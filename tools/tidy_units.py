@@ -13,7 +13,7 @@ import shlex
 import sys
 
 UNITS = [["ops", "nn", "optim", "memory"],
-         ["plan", "generate", "evaluate", "probe", "train", "verify", "bench", "cli"],
+         ["plan", "generate", "evaluate", "serve", "probe", "train", "verify", "bench", "cli"],
          ["tokenizer", "norm", "config", "store", "data", "tasks", "report", "study"]]
 ALONE = ["kernels", "base"]
 

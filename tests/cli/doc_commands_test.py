@@ -22,6 +22,7 @@ import doc_markdown
 NOT_RUN = [
     (r"^test\b", "these are the tests"),
     (r"^python\b", "tests/python runs scripts with torch; here only the script's name is checked"),
+    (r" --serve ", "it runs until a signal; tests/cli/serve_test.py does it"),
     (r"^report .*\.jsonl\b", "it reads the output of a bench"),
     (r"\$", "it holds a variable of the shell"),
 ]

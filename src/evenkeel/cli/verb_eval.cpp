@@ -16,6 +16,7 @@
 
 #include "evenkeel/base/number.h"
 #include "evenkeel/base/print.h"
+#include "evenkeel/cli/eval_serve.h"
 #include "evenkeel/cli/eval_tasks.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/data/load_corpora.h"
@@ -38,7 +39,11 @@ constexpr const char* kEvalExamples = R"(Examples:
   evenkeel eval --run runs/x-1 --set train.precision=float64 --json
   evenkeel eval --run runs/x-1 --set 'evaluate.texts={ wiki = "wiki.txt" }'
   evenkeel eval --run runs/x-1 --task piqa_rc_0shot --task core     tasks instead of texts
-  evenkeel eval --run runs/x-1 --task copa --checkpoint all --rows rows.jsonl)";
+  evenkeel eval --run runs/x-1 --task copa --checkpoint all --rows rows.jsonl
+  ./ek eval --fetch-tasks                           the files of OLMo's tasks, once
+  evenkeel eval --run runs/x-1 --serve 8000                           docs/serving.md)";
+
+constexpr int kNoPort = -1;
 
 /// Options of `eval`. `sequences` is a number of windows; 0: the whole text.
 struct EvalOptions {
@@ -47,6 +52,7 @@ struct EvalOptions {
   std::vector<std::string> tasks;             // --task
   std::string checkpoint;                     // --checkpoint: "all", a step, or "" for the newest
   std::optional<std::filesystem::path> rows;  // --rows
+  int serve = kNoPort;                        // --serve
 };
 
 /// A text and the loss on it.
@@ -258,12 +264,16 @@ Exit run_eval(const EvalOptions& options) {
     throw Error(Exit::usage,
                 text("--sequences must be >= 0 (0: all of the text), but is ", options.sequences));
   }
+  if (options.serve != kNoPort && options.checkpoint == "all") {
+    throw Error(Exit::usage, "--serve needs one checkpoint, but --checkpoint is \"all\"");
+  }
   std::vector<Evaluations> all;
   std::optional<EvaluationInputs> inputs;
   auto json = nlohmann::ordered_json::array();
   for (const auto& step : steps_of(options)) {
     const auto loaded = train::load_run(common.run, common.sources(), step);
     for (const auto& line : loaded.skipped) print_message(line);
+    if (options.serve != kNoPort) return eval_serve(loaded, common, options.serve);
     if (!inputs) inputs = inputs_of(loaded, options);
     all.push_back(evaluations_of(loaded, options, *inputs));
     if (common.json) {
@@ -292,23 +302,33 @@ Verb add_eval(const Command& program) {
   const auto command = program.add_subcommand("eval", verb_summary("eval"));
   add_file_and_set_options(command, options->common);
   add_run(command, options->common);
-  command
-      .add_option("--sequences", options->sequences,
-                  "validation sequences, evenly spaced in the text; 0: all")
-      .show_default();
-  command
-      .add_option("--task", options->tasks,
-                  "label, group (core, paper_dense, ...) or request file; only tasks are scored")
-      .type_name("TASK")
-      .repeated();
+  auto sequences = command
+                       .add_option("--sequences", options->sequences,
+                                   "validation sequences, evenly spaced in the text; 0: all")
+                       .show_default();
+  auto tasks =
+      command
+          .add_option(
+              "--task", options->tasks,
+              "label, group (core, paper_dense, ...) or request file; only tasks are scored")
+          .type_name("TASK")
+          .repeated();
   command
       .add_option("--checkpoint", options->checkpoint,
                   "a step, or \"all\" checkpoints; default: the newest")
       .type_name("STEP");
-  command.add_option("--rows", options->rows, "file for the log-probability of each row")
-      .type_name("FILE.jsonl");
+  auto rows =
+      command.add_option("--rows", options->rows, "file for the log-probability of each row")
+          .type_name("FILE.jsonl");
+  auto serve = command
+                   .add_option("--serve", options->serve,
+                               "answer requests in the shape of OpenAI's API on 127.0.0.1; 0: a "
+                               "free port")
+                   .type_name("PORT")
+                   .between(0, 65535);
   add_device(command, options->common);
   add_json(command, options->common);
+  serve.excludes(sequences).excludes(tasks).excludes(rows).excludes(command.option("--json"));
   add_quiet(command, options->common);
   command.footer(kEvalExamples);
   return {command, [options] { return run_eval(*options); }, /*computes=*/true};

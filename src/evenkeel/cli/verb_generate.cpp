@@ -10,13 +10,12 @@
 
 #include "evenkeel/base/print.h"
 #include "evenkeel/base/utf8.h"
-#include "evenkeel/cli/generated_text.h"
 #include "evenkeel/cli/standard_input.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/data/display_text.h"
 #include "evenkeel/data/text_encoding.h"
-#include "evenkeel/data/token_corpus.h"
 #include "evenkeel/generate/generate.h"
+#include "evenkeel/generate/generated_text.h"
 #include "evenkeel/train/load_run.h"
 
 namespace evenkeel::cli {
@@ -80,11 +79,7 @@ std::vector<std::int64_t> prompt_tokens(const std::string& prompt,
 
 /// Refuses to decode the tokens of a model without a tokenizer.
 void check_has_text(const train::TrainedModel& loaded) {
-  const auto& encoding = *loaded.encoding;
-  if (!encoding.is_bytes() || loaded.shape.vocabulary == encoding.vocabulary()) return;
-  if (loaded.config.data.format == "auto" &&
-      !data::are_token_files(loaded.config.data.train, loaded.config.data))
-    return;
+  if (train::has_tokenizer(loaded)) return;
   throw Error(Exit::usage,
               "the model was trained on token files, and its tokenizer is unknown; name it with "
               "--set data.tokenizer=tokenizer.json");
@@ -95,7 +90,7 @@ void check_has_text(const train::TrainedModel& loaded) {
 void generate_text(const train::TrainedModel& loaded, const GenerateOptions& options,
                    const std::string& prompt, const generate::GenerationOptions& request,
                    const std::function<void(std::string_view)>& write) {
-  GeneratedText text(options.stops, options.raw, write);
+  generate::GeneratedText text(options.stops, options.raw, write);
   write(options.raw ? prompt : data::display_text(prompt));
   auto streaming = request;
   streaming.on_token = [&](std::int64_t token) {

@@ -61,7 +61,8 @@ std::string DisplayStream::add(std::string_view bytes) {
     const bool is_cut = whole == 0 && length == rest.size() && beginning_length(rest) > 0;
     if (is_cut) break;
     const auto character = rest.substr(0, length);
-    out += whole == 0 || is_control(character) ? kReplacement : character;
+    const bool is_hidden = controls_ == Controls::replaced && is_control(character);
+    out += whole == 0 || is_hidden ? kReplacement : character;
     rest.remove_prefix(length);
   }
   pending_ = std::string(rest);

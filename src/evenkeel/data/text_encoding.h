@@ -33,6 +33,8 @@ class TextEncoding {
   const TokenLengths& token_lengths() const { return lengths_; }
   /// True if the first token of a text that is tokenized here is end-of-text.
   bool begins_with_end_of_text() const { return begins_; }
+  /// True if end-of-text is put before the text of a prompt.
+  bool prompt_begins_with_end_of_text() const { return prompt_begins_ && end_of_text_; }
   bool special_in_text() const { return special_in_text_; }
 
   /// A text as tokens, without end-of-text.

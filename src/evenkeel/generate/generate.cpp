@@ -65,8 +65,9 @@ std::vector<std::int64_t> generate(const nn::Model& model, const GenerationOptio
   std::vector<std::int64_t> added;
   CachedDecoder decoder(model, options.use_cache);
   while (static_cast<std::int64_t>(added.size()) < options.max_new_tokens) {
-    const auto token =
-        sample_token(decoder.logits_after(text), options.sampling, text.size(), options.sequence);
+    const auto logits = decoder.logits_after(text);
+    const auto token = sample_token(logits, options.sampling, text.size(), options.sequence);
+    if (options.on_logits) options.on_logits(token, logits);
     if (options.stop_token && token == *options.stop_token) break;
     text.push_back(token);
     added.push_back(token);

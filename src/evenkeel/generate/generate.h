@@ -19,7 +19,9 @@ struct GenerationOptions {
   Sampling sampling;
   std::uint64_t sequence = 0;  // number of the text among several with one seed
   bool use_cache = true;       // false: the whole window is computed again for every token
-  /// Called with each new token; false ends the text after it.
+  /// Called with each sampled token, the stop token included, and the logits of its position, [V].
+  std::function<void(std::int64_t, const std::vector<double>&)> on_logits = {};
+  /// Called with each new token, after on_logits; false ends the text after it.
   std::function<bool(std::int64_t)> on_token = {};
 };
 

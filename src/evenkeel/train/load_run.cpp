@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/data/token_corpus.h"
 #include "evenkeel/plan/memory.h"
 #include "evenkeel/plan/model_parameters.h"
 #include "evenkeel/plan/run_length.h"
@@ -137,6 +138,13 @@ TrainedModel load_run(const std::optional<std::filesystem::path>& run,
   loaded.skipped = search.skipped;
   load_model(loaded, usable_checkpoint(search, saved, *run));
   return loaded;
+}
+
+bool has_tokenizer(const TrainedModel& loaded) {
+  const auto& encoding = *loaded.encoding;
+  const auto& data = loaded.config.data;
+  if (!encoding.is_bytes() || loaded.shape.vocabulary == encoding.vocabulary()) return true;
+  return data.format == "auto" && !data::are_token_files(data.train, data);
 }
 
 nn::ModelOptions model_options(const config::Config& config, const norm::Shape& shape,

@@ -39,6 +39,10 @@ struct TrainedModel {
 TrainedModel load_run(const std::optional<std::filesystem::path>& run,
                       const config::Sources& sources, std::optional<std::int64_t> step = {});
 
+/// False for a model that was trained on token files whose tokenizer is unknown: its tokens have no
+/// text.
+bool has_tokenizer(const TrainedModel& loaded);
+
 /// The options of nn::Model for a configuration.
 /// \param end_of_text  token between documents, for data.mask_documents
 nn::ModelOptions model_options(const config::Config& config, const norm::Shape& shape,

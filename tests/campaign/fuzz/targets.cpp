@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "targets.h"
 
+#include <nlohmann/json.hpp>
+
 #include <array>
 #include <fstream>
 #include <stdexcept>
@@ -22,6 +24,9 @@
 #include "evenkeel/norm/expression.h"
 #include "evenkeel/report/html.h"
 #include "evenkeel/report/report.h"
+#include "evenkeel/serve/completion_request.h"
+#include "evenkeel/serve/request_error.h"
+#include "evenkeel/serve/request_head.h"
 #include "evenkeel/store/checkpoint.h"
 #include "evenkeel/store/json_lines.h"
 #include "evenkeel/store/run_folder.h"
@@ -240,6 +245,36 @@ void fuzz_html(const std::string& input, const fs::path&) {
   if (!is_safe || first_invalid_utf8(escaped)) throw std::logic_error("escaped() is not safe");
 }
 
+/// A body of `eval --serve`; the first byte chooses the path. A refusal must be JSON.
+void fuzz_request(const std::string& input, const fs::path&) {
+  constexpr std::size_t kPaths = 3;
+  try {
+    const auto body = rest_of(input);
+    const auto chosen = choice_of(input, kPaths);
+    if (chosen == 0) serve::parse_completion_request(body);
+    if (chosen == 1) serve::parse_tokenize_request(body);
+    if (chosen == 2) serve::parse_detokenize_request(body);
+  } catch (const serve::RequestError& error) {
+    const bool is_valid = error.status() == 400 && !first_invalid_utf8(error.body().dump());
+    if (!is_valid) throw std::logic_error("a refusal is not valid");
+  }
+}
+
+/// The head of an HTTP request. What is accepted must be accepted again with the Host left out.
+void fuzz_request_head(const std::string& input, const fs::path&) {
+  try {
+    const auto head = serve::parse_request_head(input);
+    const auto line = head.normalized.find("\r\n") + 2;
+    const auto again =
+        head.normalized.substr(0, line) + "Host: localhost\r\n" + head.normalized.substr(line);
+    if (serve::parse_request_head(again).normalized != head.normalized) {
+      throw std::logic_error("a normalized head has another meaning");
+    }
+  } catch (const serve::RequestError& error) {
+    if (first_invalid_utf8(error.body().dump())) throw std::logic_error("a refusal is not UTF-8");
+  }
+}
+
 void fuzz_expression(const std::string& input, const fs::path&) {
   const norm::Variables variables = {
       {"l", 1},  {"N", 12}, {"S", 24},      {"d", 64},       {"dk", 16}, {"f", 172},   {"h", 4},
@@ -262,6 +297,8 @@ const std::vector<FuzzTarget>& fuzz_targets() {
       {"manifest", Grammar::manifest, fuzz_manifest},
       {"records", Grammar::json, fuzz_records},
       {"report", Grammar::json, fuzz_report},
+      {"request", Grammar::json, fuzz_request},
+      {"request_head", Grammar::text, fuzz_request_head},
       {"requests", Grammar::json, fuzz_requests},
       {"safetensors", Grammar::safetensors, fuzz_safetensors},
       {"scheme", Grammar::toml, fuzz_scheme},

@@ -8,7 +8,7 @@
 
 #include "evenkeel/data/display_text.h"
 
-namespace evenkeel::cli {
+namespace evenkeel::generate {
 
 /// A generated text that is written while it grows, up to the first stop string.
 class GeneratedText {
@@ -37,4 +37,4 @@ class GeneratedText {
   data::DisplayStream display_;
 };
 
-}  // namespace evenkeel::cli
+}  // namespace evenkeel::generate

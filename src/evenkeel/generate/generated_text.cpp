@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/cli/generated_text.h"
+#include "evenkeel/generate/generated_text.h"
 
 #include <algorithm>
 
-namespace evenkeel::cli {
+namespace evenkeel::generate {
 
 void GeneratedText::emit(std::string_view bytes) {
   if (raw_) return write_(bytes);
@@ -44,4 +44,4 @@ void GeneratedText::finish() {
   if (!raw_) write_(display_.finish());
 }
 
-}  // namespace evenkeel::cli
+}  // namespace evenkeel::generate
