@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kCacheVersion = 1;  // of the tokens that a text gives
+constexpr int kCacheVersion = 2;  // of the tokens that a text gives
 constexpr const char* kCacheVariable = "EVENKEEL_CACHE";
 
 /// The folder of all caches, which is made if it is missing.
