@@ -13,6 +13,7 @@
 #include "evenkeel/data/texts.h"
 #include "evenkeel/data/token_cache.h"
 #include "evenkeel/data/token_corpus.h"
+#include "evenkeel/data/unused_keys.h"
 #include "evenkeel/tokenizer/encoder.h"
 
 namespace evenkeel::data {
@@ -109,9 +110,11 @@ std::string unique_name(const std::vector<Source>& sources, const std::string& n
 /// Loads the texts of a run.
 class CorporaLoader {
  public:
-  CorporaLoader(const config::Data& data, std::int64_t context, std::int64_t vocabulary)
+  CorporaLoader(const config::Data& data, std::int64_t context, std::int64_t vocabulary,
+                const StopWanted& stop)
       : data_(data),
         context_(context),
+        stop_(stop),
         encoding_(std::make_shared<const TextEncoding>(data)),
         vocabulary_(vocabulary == 0 ? encoding_->vocabulary() : vocabulary) {
     encoding_->check_end_of_text(vocabulary_);
@@ -130,6 +133,7 @@ class CorporaLoader {
 
   const config::Data& data_;
   std::int64_t context_;
+  StopWanted stop_;
   std::shared_ptr<const TextEncoding> encoding_;
   std::int64_t vocabulary_;
 };
@@ -197,13 +201,15 @@ Corpus CorporaLoader::evaluation_corpus(const Inputs& inputs, const char* key) c
   const auto files = find_text_files(inputs, data_);
   if (is_large_text(files.files)) return large_text_corpus(files);
   const auto texts = read_texts(inputs, data_);
-  return text_corpus(texts.documents, texts.description, *encoding_);
+  auto corpus = text_corpus(texts.documents, texts.description, *encoding_);
+  corpus.files = digests_of(files.files);
+  return corpus;
 }
 
 /// The tokens of a text that does not stay in memory.
 Corpus CorporaLoader::large_text_corpus(const TextFiles& files) const {
   const auto digests = digests_of(files.files);
-  const auto folder = cached_tokens(files.files, digests, data_, *encoding_);
+  const auto folder = cached_tokens(files.files, digests, data_, *encoding_, stop_);
   auto corpus = token_corpus({folder}, {}, *encoding_, encoding_->vocabulary());
   if (encoding_->begins_with_end_of_text()) {
     Tokens all({encoding_->required_end_of_text()});
@@ -292,13 +298,15 @@ std::string digest(const std::vector<Source>& sources) {
   return evenkeel::digest(all.data(), all.size());
 }
 
-Corpora load_corpora(const config::Data& data, std::int64_t context, std::int64_t vocabulary) {
-  return CorporaLoader(data, context, vocabulary).load(/*with_training_text=*/true);
+Corpora load_corpora(const config::Data& data, std::int64_t context, std::int64_t vocabulary,
+                     const StopWanted& stop) {
+  check_unused_keys(data);
+  return CorporaLoader(data, context, vocabulary, stop).load(/*with_training_text=*/true);
 }
 
 Corpora load_evaluation_corpora(const config::Data& data, std::int64_t context,
                                 std::int64_t vocabulary) {
-  return CorporaLoader(data, context, vocabulary).load(/*with_training_text=*/false);
+  return CorporaLoader(data, context, vocabulary, {}).load(/*with_training_text=*/false);
 }
 
 }  // namespace evenkeel::data
