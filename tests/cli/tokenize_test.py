@@ -4,6 +4,8 @@
 import array
 import json
 import pathlib
+import signal
+import subprocess
 import unittest
 
 import program
@@ -106,7 +108,73 @@ class TokenFiles(program.Case):
                     "--set data.tokenizer=tokenizer.json", "generate", "--run", "run", "--prompt", "x")
 
 
+    def test_keys_without_effect_are_refused(self):
+        self.ids("a.bin", [i % 250 for i in range(800)])
+        for key, value, why in (("text_key", "body", "without text files of JSON or parquet"),
+                                ("begin", "true", "for token files without data.tokenizer")):
+            for command in ("train", "plan"):
+                self.refuse(64, f"data.{key} has no effect {why}; leave it out", command,
+                            *small(data_train="a.bin", **{f"data_{key}": value}))
+        self.refuse(64, "data.token_type has no effect without token files; leave it out", "train",
+                    *small(data_token_type="uint16"))
+        self.train("run", data_train="a.bin", data_token_type="uint16", train_steps=1)
+
+
 class TextFiles(program.Case):
+    def test_a_resumed_run_refuses_a_changed_validation_text_and_names_it(self):
+        self.write("val.txt", program.BOOK)
+        self.train("run", train_steps=1, data_validation="val.txt")
+        self.write("val.txt", program.BOOK + "One more line.\n")
+        done = self.evenkeel("train", "--quiet", "--run", "run", "--set", "train.steps=2")
+        self.assertEqual(done.returncode, 78)
+        self.assertIn(b"the digest of the validation text (val.txt) was ", done.stderr)
+        self.assertNotIn(b"training text", done.stderr)
+        self.succeed("train", "--quiet", "--run", "run", "--set", "train.steps=2", "--override", "data")
+
+    def test_a_resumed_run_has_its_own_copy_of_the_tokenizer(self):
+        self.succeed("tokenize", "book.txt", "--train-vocabulary", 280, "--output", "tok", "--quiet")
+        options = {"data_tokenizer": "tok/tokenizer.json", "schedule_steps": 4}
+        whole = self.train("whole", train_steps=4, **options)
+        run = self.train("run", train_steps=2, **options)
+        (self.folder / "tok/tokenizer.json").unlink()
+        self.succeed("train", "--quiet", "--run", "run", "--set", "train.steps=4")
+        self.assertEqual(state_at(run, 4), state_at(whole, 4))
+
+    def test_a_vocabulary_is_not_trained_over_another(self):
+        (self.folder / "tok").mkdir()
+        train = ("tokenize", "book.txt", "--train-vocabulary", 280, "--output", "tok", "--quiet")
+        self.succeed(*train)  # into a folder without a tokenizer
+        before = (self.folder / "tok/tokenizer.json").read_bytes()
+        self.refuse(65, "tok/tokenizer.json: exists already; name another folder, or remove it", *train)
+        self.assertEqual((self.folder / "tok/tokenizer.json").read_bytes(), before)
+
+    def test_a_signal_while_the_text_is_encoded_leaves_no_half_cache(self):
+        self.succeed("tokenize", "book.txt", "--train-vocabulary", 280, "--output", "tok", "--quiet")
+        line = json.dumps({"text": program.BOOK * 20}) + "\n"
+        self.write("large.jsonl", line * (64 * 2**20 // len(line)))
+        cache = self.folder / ".evenkeel-cache"
+        for stop in (signal.SIGINT, signal.SIGTERM):
+            process = self.start("train", "--run", "run", *small(data_train="large.jsonl", data_tokenizer="tok"))
+            self.until(lambda: list(cache.glob("*.part-*")), process)
+            process.send_signal(stop)
+            code, error = self.finish(process)
+            self.assertEqual(code, 130, error)
+            self.assertEqual(error.splitlines()[-1], "evenkeel: stopped by a signal while the text was encoded; "
+                             "nothing was saved; run again")
+            self.assertEqual(list(cache.iterdir()), [])
+            self.assertFalse((self.folder / "run").exists())
+
+    def test_a_killed_process_leaves_nothing_for_the_next(self):
+        self.write("large.txt", "a line\n" * (17 * 2**20 // 7))
+        self.train("run", data_train="large.txt", train_steps=1)
+        key, = (self.folder / ".evenkeel-cache").iterdir()
+        gone = subprocess.Popen(["true"])
+        gone.wait()
+        part = key.with_name(f"{key.name}.part-{gone.pid}")
+        key.rename(part)
+        self.train("again", data_train="large.txt", train_steps=1)
+        self.assertEqual(list((self.folder / ".evenkeel-cache").iterdir()), [key])
+
     def test_a_resumed_run_refuses_a_changed_text_and_names_it(self):
         self.train("run", train_steps=1)
         self.write("book.txt", program.BOOK + "One more line.\n")

@@ -22,8 +22,9 @@ class TemporaryFolder : public ::testing::Test {
   ~TemporaryFolder() override { std::filesystem::remove_all(folder_); }
 
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
-  /// Writes a file and gives its path.
+  /// Writes a file, whose folder is made if it is missing, and gives its path.
   std::string file(const std::string& name, std::string_view content) const {
+    std::filesystem::create_directories((folder_ / name).parent_path());
     write_file(folder_ / name, content);
     return path(name);
   }

@@ -12,6 +12,8 @@ import tiktoken
 import tiktoken.load
 import tokenizers
 
+import tokenizer_texts
+
 GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 GPT4 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
         r"|\s*[\r\n]+|\s+(?!\S)|\s+")
@@ -71,6 +73,36 @@ def with_sentencepiece(name, path):
         return [[id for part in each for id in ([control[part]] if part in control else processor.encode(part))]
                 for each in parts]
     return Case(name, path, "", encode, "sentencepiece", False)
+
+
+SENTENCEPIECE_OPTIONS = {
+    "nmt_nfkc, byte fallback": {"byte_fallback": True},
+    "nmt_nfkc, unknown characters": {"character_coverage": 0.98},
+    "nfkc_cf, symbols": {"normalization_rule_name": "nfkc_cf", "byte_fallback": True,
+                         "user_defined_symbols": ["\u2460", "\ufb01", "def", "de", "A", "\u2581\u2581", "\u00c5x"]},
+    "identity, every space": {"normalization_rule_name": "identity", "byte_fallback": True, "add_dummy_prefix": False,
+                              "remove_extra_whitespaces": False, "user_defined_symbols": ["\n", "def", "\u2581x"]},
+    "identity, single spaces": {"normalization_rule_name": "identity", "byte_fallback": True},
+    "space as suffix": {"byte_fallback": True, "treat_whitespace_as_suffix": True},
+    "words with spaces": {"split_by_whitespace": False, "split_by_unicode_script": False, "split_by_number": False,
+                          "character_coverage": 0.99, "allow_whitespace_only_pieces": True},
+}
+UNESCAPED = b"\x1a\x02\x28\x00"  # normalizer_spec.escape_whitespaces = false, appended to a model
+
+
+def sentencepiece_cases(work):
+    """BPE models of a few tokens with the options of SentencePiece, trained here."""
+    text = tokenizer_texts.code_text(400000) + "".join(tokenizer_texts.random_strings(3000, 11))
+    for name, options in SENTENCEPIECE_OPTIONS.items():
+        path = work / f"{name.replace(' ', '-')}.model"
+        with path.open("wb") as writer:
+            sentencepiece.SentencePieceTrainer.train(
+                sentence_iterator=iter(line for line in text.split("\n") if line), model_writer=writer, model_type="bpe",
+                vocab_size=9000, hard_vocab_limit=False, minloglevel=2, **options)
+        yield with_sentencepiece(f"SentencePiece: {name}", path)
+    unescaped = work / "unescaped.model"
+    unescaped.write_bytes(path.read_bytes() + UNESCAPED)
+    yield with_sentencepiece("SentencePiece: spaces unescaped", unescaped)
 
 
 def changed(source, target, change):
@@ -172,3 +204,4 @@ def cases(packages, work):
     else:
         print("EVENKEEL_TOKENIZERS is not set: OLMo's tokenizers are not compared")
     yield from package_cases(packages, work)
+    yield from sentencepiece_cases(work)

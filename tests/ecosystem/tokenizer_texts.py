@@ -59,13 +59,16 @@ def every_code_point():
 
 
 def code_text(size):
-    """Python's standard library."""
-    out = ""
-    for path in sorted(pathlib.Path(sysconfig.get_paths()["stdlib"]).glob("*.py")):
-        out += path.read_text(errors="replace")
-        if len(out) > size:
+    """Python's standard library, then the packages that are installed."""
+    folder = pathlib.Path(sysconfig.get_paths()["stdlib"])
+    packages = pathlib.Path(sysconfig.get_paths()["purelib"])
+    parts, length = [], 0
+    for path in [*sorted(folder.glob("*.py")), *sorted(folder.glob("*/**/*.py")), *sorted(packages.glob("*/**/*.py"))]:
+        parts.append(path.read_text(errors="replace"))
+        length += len(parts[-1])
+        if length > size:
             break
-    return out[:size]
+    return "".join(parts)[:size]
 
 
 def documents(text, size=2000):

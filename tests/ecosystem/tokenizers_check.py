@@ -7,7 +7,7 @@
 2. MB per CPU second of one thread, in turn with the other library.
 3. Merges and vocabularies trained on tinyshakespeare are those of Hugging Face's BpeTrainer.
 
-Usage: tests/ecosystem/tokenizers_check.py DRIVER [--speed] [--random N] [--seed N]
+Usage: tests/ecosystem/tokenizers_check.py DRIVER [--speed] [--random N] [--seed N] [--only NAME]
 DRIVER is the built tokenizer_driver. EVENKEEL_TEXT names tinyshakespeare.txt, EVENKEEL_TOKENIZERS the folder of
 OLMo's tokenizers. Needs the packages of tools/ecosystem_requirements.txt.
 """
@@ -140,6 +140,7 @@ def main():
     parser.add_argument("--speed", action="store_true", help="also measure speed")
     parser.add_argument("--random", type=int, default=10000, help="number of fresh random strings")
     parser.add_argument("--seed", type=int, default=secrets.randbelow(1 << 32))
+    parser.add_argument("--only", default="", help="compare only tokenizers whose name has this text, and do not train")
     parser.add_argument("--packages", type=pathlib.Path, default=pathlib.Path(sysconfig.get_paths()["purelib"]),
                         help="folder of the installed packages")
     options = parser.parse_args()
@@ -151,11 +152,12 @@ def main():
     print(f"tokenizers {tokenizers.__version__}, seed {options.seed}")
     with tempfile.TemporaryDirectory() as folder:
         driver = Driver(options.driver, pathlib.Path(folder))
-        cases = list(tokenizer_cases.cases(options.packages, driver.work))
+        cases = [case for case in tokenizer_cases.cases(options.packages, driver.work) if options.only in case.name]
         strings = tokenizer_texts.fixed_strings(english) + tokenizer_texts.random_strings(options.random, options.seed)
         failed = compare_all(cases, driver, strings)
-        failed += compare_training(driver, "tinyshakespeare", english)
-        failed += compare_training(driver, "code", tokenizer_texts.code_text(20000000))
+        if not options.only:
+            failed += compare_training(driver, "tinyshakespeare", english)
+            failed += compare_training(driver, "code", tokenizer_texts.code_text(20000000))
         if options.speed:
             speed(cases, driver, english)
     print(f"{failed} differences")

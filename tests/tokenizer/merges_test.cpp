@@ -27,6 +27,20 @@ TEST(Merges, TakeTheSmallestRankFirstAndOfEqualOnesTheLeftmost) {
   EXPECT_EQ(merged(merges, {7}), (Ids{7}));
 }
 
+TEST(Merges, MayHaveEqualRanks) {
+  constexpr Id kLarge = 50, kSmall = 40;
+  Merges merges(2);
+  merges.add(0, 1, 7, kLarge);
+  merges.add(1, 2, 7, kSmall);
+  EXPECT_EQ(merged(merges, {0, 1, 2}), (Ids{kLarge, 2}));
+  Ids many, wanted;
+  for (int i = 0; i < 20; ++i) {
+    many.insert(many.end(), {0, 1, 2});
+    wanted.insert(wanted.end(), {kLarge, 2});
+  }
+  EXPECT_EQ(merged(merges, many), wanted) << "more symbols than are scanned";
+}
+
 /// The definition: rescans all pairs for each merge.
 Ids by_definition(const std::vector<std::array<Id, 3>>& rules, Ids ids) {
   for (;;) {

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+#include <sentencepiece_processor.h>
+
+#include <random>
 
 #include "data/refusal.h"
 #include "data/temporary_folder.h"
+#include "evenkeel/tokenizer/model.h"
 #include "evenkeel/tokenizer/protobuf_field.h"
 #include "tokenizer/encoded.h"
 
@@ -30,6 +34,33 @@ TEST_F(SentencePieceFile, DecodesWhatItEncodes) {
   for (const auto* text : {"The ship's keel.", "\u6f22 x"}) {
     EXPECT_EQ(decoded(tokenizer, encoded(tokenizer, text)), text);
   }
+}
+
+TEST_F(SentencePieceFile, GivesTheIdsOfItsLibrary) {
+  const auto tokenizer = golden();
+  EXPECT_EQ(tokenizer.model().sentencepiece, nullptr);
+  sentencepiece::SentencePieceProcessor library;
+  ASSERT_TRUE(library.Load(golden_tokenizer("sentencepiece.model")).ok());
+  const std::vector<std::string> some = {"ship", " ",      "  ",         "keel",   "\n",
+                                         "e",    "\u00e9", "\u6f22",     "\u2581", "the",
+                                         ".",    "12",     "\U0001f6a2", "\t",     "K"};
+  std::mt19937 random(3);
+  for (int i = 0; i < 3000; ++i) {
+    std::string text;
+    for (auto parts = random() % 60; parts > 0; --parts) text += some[random() % some.size()];
+    std::vector<int> wanted;
+    ASSERT_TRUE(library.Encode(text, &wanted).ok());
+    ASSERT_EQ(encoded(tokenizer, text, false), std::vector<Id>(wanted.begin(), wanted.end()))
+        << text;
+  }
+}
+
+TEST_F(SentencePieceFile, EncodesWithItsLibraryWhereOurBpeCannot) {
+  const std::string_view unused("\x0a\x0c\x0a\x03zzq\x15\0\0\0\0\x18\x05", 14);
+  const auto content = read_file(golden_tokenizer("sentencepiece.model")).append(unused);
+  const auto tokenizer = Tokenizer::load(file("m.model", content));
+  EXPECT_NE(tokenizer.model().sentencepiece, nullptr);
+  EXPECT_EQ(encoded(tokenizer, "The ship's keel."), encoded(golden(), "The ship's keel."));
 }
 
 TEST_F(SentencePieceFile, CutsControlSymbolsFromTheText) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/printable.h"
@@ -84,47 +85,65 @@ void check_nothing_follows(TextWindow& window) {
                      "; JSON with one value per line ends in .jsonl"));
 }
 
-void read_elements(TextWindow& window, const std::string& key,
-                   const std::function<void(std::string_view document)>& use) {
-  JsonText parser(key);
-  for (std::int64_t number = 1;; ++number) {
-    skip_space(window);
-    const auto size = element_size(window, number);
-    const auto value = without_space(window.view().substr(0, size));
-    const bool is_last = window.view()[size] == ']';
-    const JsonPlace place = {
-        .path = window.path(), .number = number, .is_element = true, .offset = window.offset()};
-    if (value.empty() && !(is_last && number == 1)) {
-      window.refuse(text("element ", number, " must be a value, but is empty"));
-    }
-    if (!value.empty()) {
-      if (const auto found = parser.find(value, place); !found.empty()) use(found);
-    }
-    window.consume(size + 1);
-    if (is_last) return check_nothing_follows(window);
-  }
-}
-
-}  // namespace
-
-void read_json_array(TextWindow& window, const std::string& key,
-                     const std::function<void(std::string_view document)>& use) {
+/// The offset in the window of the first character that is no white space; npos for none.
+std::size_t first_character(TextWindow& window) {
   auto at = window.view().find_first_not_of(kJsonSpace);
   while (at == std::string_view::npos && window.grow()) {
     at = window.view().find_first_not_of(kJsonSpace);
   }
-  if (at == std::string_view::npos) return;
+  return at;
+}
+
+[[noreturn]] void refuse_start(const TextWindow& window, std::size_t at) {
   const auto rest = window.view().substr(at);
-  if (rest.front() == '{') return read_json_lines(window, key, use);
-  if (rest.front() != '[') {
-    const auto length = std::max<std::size_t>(1, utf8_character_length(rest));
-    check_utf8(rest.substr(0, length), window.path(), window.offset() + at);
-    window.refuse(text("must be an array of strings or objects, but begins with ",
-                       printable_line(rest.substr(0, length)),
-                       "; set data.format to text or jsonl"));
-  }
+  const auto length = std::max<std::size_t>(1, utf8_character_length(rest));
+  check_utf8(rest.substr(0, length), window.path(), window.offset() + at);
+  window.refuse(text("must be an array of strings or objects, but begins with ",
+                     printable_line(rest.substr(0, length)), "; set data.format to text or jsonl"));
+}
+
+}  // namespace
+
+bool begins_with_object(TextWindow& window) {
+  const auto at = first_character(window);
+  return at != std::string_view::npos && window.view()[at] == '{';
+}
+
+JsonArrayReader::JsonArrayReader(TextWindow& window, const std::string& key)
+    : window_(window), parser_(key) {
+  const auto at = first_character(window);
+  is_at_end_ = at == std::string_view::npos;
+  if (is_at_end_) return;
+  if (window.view()[at] != '[') refuse_start(window, at);
   window.consume(at + 1);
-  read_elements(window, key, use);
+}
+
+std::optional<std::string_view> JsonArrayReader::next() {
+  window_.consume(std::exchange(taken_, 0));
+  if (is_at_end_) {
+    check_nothing_follows(window_);
+    return std::nullopt;
+  }
+  ++number_;
+  skip_space(window_);
+  const auto size = element_size(window_, number_);
+  const auto value = without_space(window_.view().substr(0, size));
+  const JsonPlace place = {
+      .path = window_.path(), .number = number_, .is_element = true, .offset = window_.offset()};
+  is_at_end_ = window_.view()[size] == ']';
+  taken_ = size + 1;
+  if (!value.empty()) return parser_.find(value, place);
+  if (is_at_end_ && number_ == 1) return next();
+  window_.refuse(text("element ", number_, " must be a value, but is empty"));
+}
+
+void read_json_array(TextWindow& window, const std::string& key,
+                     const std::function<void(std::string_view document)>& use) {
+  if (begins_with_object(window)) return read_json_lines(window, key, use);
+  JsonArrayReader elements(window, key);
+  while (const auto document = elements.next()) {
+    if (!document->empty()) use(*document);
+  }
 }
 
 }  // namespace evenkeel::data

@@ -3,9 +3,12 @@
 
 #include <cstdint>
 
-#include "evenkeel/data/json_text.h"
-
 namespace evenkeel::data {
+
+std::string_view document_in_line(JsonText& parser, std::string_view line, const JsonPlace& place) {
+  if (line.find_first_not_of(" \t\r") == std::string_view::npos) return {};
+  return parser.find(line, place);
+}
 
 void read_json_lines(TextWindow& window, const std::string& key,
                      const std::function<void(std::string_view document)>& use) {
@@ -13,11 +16,9 @@ void read_json_lines(TextWindow& window, const std::string& key,
   for (std::int64_t number = 1;; ++number) {
     const auto line = window.line();
     if (!line) return;
-    if (line->find_first_not_of(" \t\r") != std::string_view::npos) {
-      const JsonPlace place = {.path = window.path(), .number = number, .offset = window.offset()};
-      const auto found = parser.find(*line, place);
-      if (!found.empty()) use(found);
-    }
+    const JsonPlace place = {.path = window.path(), .number = number, .offset = window.offset()};
+    const auto found = document_in_line(parser, *line, place);
+    if (!found.empty()) use(found);
     window.consume_line(line->size());
   }
 }

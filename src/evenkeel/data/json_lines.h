@@ -5,9 +5,13 @@
 #include <string>
 #include <string_view>
 
+#include "evenkeel/data/json_text.h"
 #include "evenkeel/data/text_window.h"
 
 namespace evenkeel::data {
+
+/// The string of a line, as JsonText::find() gives it; empty for a blank line.
+std::string_view document_in_line(JsonText& parser, std::string_view line, const JsonPlace& place);
 
 /// Calls `use` for the string under `key` in each line of a JSON Lines text, one object per line.
 /// Blank lines and empty strings are skipped.

@@ -13,6 +13,7 @@
 #include "evenkeel/data/texts.h"
 #include "evenkeel/data/token_cache.h"
 #include "evenkeel/data/token_corpus.h"
+#include "evenkeel/data/unused_keys.h"
 #include "evenkeel/tokenizer/encoder.h"
 
 namespace evenkeel::data {
@@ -110,9 +111,10 @@ std::string unique_name(const std::vector<Source>& sources, const std::string& n
 class CorporaLoader {
  public:
   CorporaLoader(const config::Data& data, std::int64_t context, std::int64_t vocabulary,
-                std::shared_ptr<const TextEncoding> encoding)
+                std::shared_ptr<const TextEncoding> encoding, const StopWanted& stop)
       : data_(data),
         context_(context),
+        stop_(stop),
         encoding_(std::move(encoding)),
         vocabulary_(vocabulary == 0 ? encoding_->vocabulary() : vocabulary) {
     encoding_->check_end_of_text(vocabulary_);
@@ -132,6 +134,7 @@ class CorporaLoader {
 
   const config::Data& data_;
   std::int64_t context_;
+  StopWanted stop_;
   std::shared_ptr<const TextEncoding> encoding_;
   std::int64_t vocabulary_;
 };
@@ -199,13 +202,15 @@ Corpus CorporaLoader::evaluation_corpus(const Inputs& inputs, const std::string&
   const auto files = find_text_files(inputs, data_);
   if (is_large_text(files.files)) return large_text_corpus(files);
   const auto texts = read_texts(inputs, data_);
-  return text_corpus(texts.documents, texts.description, *encoding_);
+  auto corpus = text_corpus(texts.documents, texts.description, *encoding_);
+  corpus.files = digests_of(files.files);
+  return corpus;
 }
 
 /// The tokens of a text that does not stay in memory.
 Corpus CorporaLoader::large_text_corpus(const TextFiles& files) const {
   const auto digests = digests_of(files.files);
-  const auto folder = cached_tokens(files.files, digests, data_, *encoding_);
+  const auto folder = cached_tokens(files.files, digests, data_, *encoding_, stop_);
   auto corpus = token_corpus({folder}, {}, *encoding_, encoding_->vocabulary());
   if (encoding_->begins_with_end_of_text()) {
     Tokens all({encoding_->required_end_of_text()});
@@ -302,14 +307,16 @@ std::string digest(const std::vector<Source>& sources) {
   return evenkeel::digest(all.data(), all.size());
 }
 
-Corpora load_corpora(const config::Data& data, std::int64_t context, std::int64_t vocabulary) {
-  return CorporaLoader(data, context, vocabulary, std::make_shared<const TextEncoding>(data))
+Corpora load_corpora(const config::Data& data, std::int64_t context, std::int64_t vocabulary,
+                     const StopWanted& stop) {
+  check_unused_keys(data);
+  return CorporaLoader(data, context, vocabulary, std::make_shared<const TextEncoding>(data), stop)
       .load(/*with_training_text=*/true);
 }
 
 Corpora load_evaluation_corpora(const config::Data& data, std::int64_t context,
                                 std::int64_t vocabulary) {
-  return CorporaLoader(data, context, vocabulary, std::make_shared<const TextEncoding>(data))
+  return CorporaLoader(data, context, vocabulary, std::make_shared<const TextEncoding>(data), {})
       .load(/*with_training_text=*/false);
 }
 
@@ -319,7 +326,7 @@ std::vector<Source> load_named_texts(const std::vector<config::NamedText>& texts
                                      std::int64_t context, std::int64_t vocabulary) {
   std::vector<Source> sources;
   if (texts.empty()) return sources;
-  const CorporaLoader loader(data, context, vocabulary, std::move(encoding));
+  const CorporaLoader loader(data, context, vocabulary, std::move(encoding), {});
   for (const auto& each : texts) sources.push_back(loader.load_named(each));
   return sources;
 }

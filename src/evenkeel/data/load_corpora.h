@@ -10,6 +10,7 @@
 #include "evenkeel/config/config.h"
 #include "evenkeel/data/corpus.h"
 #include "evenkeel/data/text_encoding.h"
+#include "evenkeel/data/token_cache.h"
 
 namespace evenkeel::data {
 
@@ -36,10 +37,13 @@ struct Corpora {
 /// Reads or generates the texts of `data`. With validation = "auto", splits the training texts.
 /// \param context     tokens of a window
 /// \param vocabulary  upper limit of the ids in token files; 0: that of the tokenizer
+/// \param stop        ends the encoding of a large text; may be empty
 /// \throws Error (data, exit code 65) for a missing, empty, unreadable or non-UTF-8 file (with the
 ///         offset); for less text than one window; for a question with answer longer than a window;
-///         for a token id outside of the vocabulary, with file and position
-Corpora load_corpora(const config::Data& data, std::int64_t context, std::int64_t vocabulary = 0);
+///         for a token id outside of the vocabulary, with file and position; Error (usage, exit
+///         code 64) as check_unused_keys(); Error (stopped, exit code 130)
+Corpora load_corpora(const config::Data& data, std::int64_t context, std::int64_t vocabulary = 0,
+                     const StopWanted& stop = {});
 
 /// The result of load_corpora(), without the training text if the validation text has another
 /// source.

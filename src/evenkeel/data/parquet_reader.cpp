@@ -86,28 +86,46 @@ std::int64_t column_named(const EvenkeelParquet& plugin, void* file, const std::
 
 }  // namespace
 
+struct ParquetReader::File {
+  const EvenkeelParquet& plugin;
+  std::unique_ptr<void, void (*)(void*)> handle;
+};
+
+ParquetReader::ParquetReader(std::string path, const std::string& column) : path_(std::move(path)) {
+  const auto& plugin = plugin_for(path_);
+  PluginMessage message;
+  auto* const handle = plugin.open(open_data_file(path_), message.room());
+  if (handle == nullptr) {
+    refuse_parquet(path_, text("must be parquet, but is not: ", message.text()));
+  }
+  file_ = std::make_unique<File>(File{plugin, {handle, plugin.close}});
+  const auto number = column_named(plugin, handle, path_, column);
+  if (plugin.select(handle, number, message.room()) != 0) {
+    refuse_parquet(path_, text("the column \"", column, "\" must hold strings, but is of type ",
+                               message.text(), "; set data.text_key"));
+  }
+}
+
+ParquetReader::~ParquetReader() = default;
+
+bool ParquetReader::next(const std::function<void(std::string_view document)>& use) {
+  PluginMessage message;
+  EvenkeelStrings strings = {};
+  const int answer = file_->plugin.next(file_->handle.get(), &strings, message.room());
+  if (answer < 0) refuse_parquet(path_, text("cannot be read: ", message.text()));
+  if (answer == 0) return false;
+  for (std::int64_t i = 0; i < strings.count; ++i) {
+    const std::string_view document(strings.data[i], static_cast<std::size_t>(strings.sizes[i]));
+    check_utf8(document, text(path_, ", row ", strings.rows[i]), 0);
+    use(document);
+  }
+  return true;
+}
+
 void read_parquet(const std::string& path, const std::string& column,
                   const std::function<void(std::string_view document)>& use) {
-  const auto& plugin = plugin_for(path);
-  PluginMessage message;
-  const std::unique_ptr<void, void (*)(void*)> file(
-      plugin.open(open_data_file(path), message.room()), plugin.close);
-  if (!file) refuse_parquet(path, text("must be parquet, but is not: ", message.text()));
-  const auto number = column_named(plugin, file.get(), path, column);
-  if (plugin.select(file.get(), number, message.room()) != 0) {
-    refuse_parquet(path, text("the column \"", column, "\" must hold strings, but is of type ",
-                              message.text(), "; set data.text_key"));
-  }
-  EvenkeelStrings strings = {};
-  for (;;) {
-    const int answer = plugin.next(file.get(), &strings, message.room());
-    if (answer < 0) refuse_parquet(path, text("cannot be read: ", message.text()));
-    if (answer == 0) return;
-    for (std::int64_t i = 0; i < strings.count; ++i) {
-      const std::string_view document(strings.data[i], static_cast<std::size_t>(strings.sizes[i]));
-      check_utf8(document, text(path, ", row ", strings.rows[i]), 0);
-      use(document);
-    }
+  ParquetReader reader(path, column);
+  while (reader.next(use)) {
   }
 }
 

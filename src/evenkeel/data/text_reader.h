@@ -25,12 +25,11 @@ void read_documents(const TextFile& file, const config::Data& data,
 /// is empty. A file of kind text is cut as soon as 32 MiB are there, so that its size does not
 /// matter:
 ///
-///   - after a line feed between two characters that are no white space;
+///   - after a line feed between two characters that are no white space, if no slash follows;
 ///   - before CR LF between a letter of ASCII and a character that is no white space.
 ///
-/// A tokenizer that splits words before it merges bytes gives the same ids for the pieces as for
-/// the whole. Documents of other kinds are one piece each. A text without such a place is one
-/// piece.
+/// A tokenizer with a known line_cut() gives the same ids for the pieces as for the whole.
+/// Documents of other kinds are one piece each. A text without such a place is one piece.
 /// \throws Error (data, exit code 65) as read_documents() does
 void read_pieces(const TextFile& file, const config::Data& data,
                  const std::function<void(std::string_view piece, bool is_end)>& use);

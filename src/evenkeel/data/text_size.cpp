@@ -9,6 +9,7 @@
 #include "evenkeel/data/text_reader.h"
 #include "evenkeel/data/token_cache.h"
 #include "evenkeel/data/token_corpus.h"
+#include "evenkeel/data/unused_keys.h"
 
 namespace evenkeel::data {
 
@@ -97,6 +98,7 @@ TextSize text_size_of(const std::vector<std::string>& inputs, const config::Data
 }  // namespace
 
 std::vector<TextSize> text_sizes(const config::Data& data, std::int64_t vocabulary) {
+  check_unused_keys(data);
   const TextEncoding encoding(data);
   const auto limit = vocabulary == 0 ? encoding.vocabulary() : vocabulary;
   const bool is_mixture = !data.weights.empty();

@@ -23,7 +23,7 @@ struct TextSize {
 /// Reads the sizes of the training texts. Encodes small texts, and the start of a large one; checks
 /// no ids of token files.
 /// \param vocabulary  upper limit of the ids in token files; 0: that of the tokenizer
-/// \throws Error (data, exit code 65) as load_corpora()
+/// \throws Error as load_corpora()
 std::vector<TextSize> text_sizes(const config::Data& data, std::int64_t vocabulary);
 
 }  // namespace evenkeel::data

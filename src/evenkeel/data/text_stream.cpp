@@ -51,18 +51,23 @@ Compression TextStream::compression() const {
   return static_cast<Compression>(decoder_.index());
 }
 
-/// Reads the next block of the file.
-void TextStream::fill() {
+/// Copies the next `size` bytes of the file to `to`. \return less than `size` only at its end
+std::size_t TextStream::read_file_bytes(char* to, std::size_t size) {
   std::size_t filled = 0;
-  while (filled < block_.size() && !is_at_end_) {
-    const auto got = ::read(descriptor_, block_.data() + filled, block_.size() - filled);
+  while (filled < size && !is_at_end_) {
+    const auto got = ::read(descriptor_, to + filled, size - filled);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) refuse(text("cannot read: ", std::strerror(errno)));
     is_at_end_ = got == 0;  // not the size: files of /proc have size 0
     filled += static_cast<std::size_t>(got);
   }
   taken_ += filled;
-  in_ = {block_.data(), filled};
+  return filled;
+}
+
+/// Reads the next block of the file.
+void TextStream::fill() {
+  in_ = {block_.data(), read_file_bytes(block_.data(), block_.size())};
 }
 
 Decoded TextStream::decode(char* to, std::size_t size) {
@@ -76,6 +81,9 @@ bool TextStream::may_end() const {
 std::size_t TextStream::read(char* to, std::size_t size) {
   std::size_t done = 0;
   while (done < size) {
+    if (compression() == Compression::none && in_.empty()) {
+      return done + read_file_bytes(to + done, size - done);  // no copy
+    }
     if (in_.empty() && !is_at_end_) fill();
     const bool has_input = !in_.empty();
     const auto some = decode(to + done, std::min(size - done, kFileBlock));

@@ -45,6 +45,7 @@ class TextStream {
     static bool may_end() { return true; }
   };
 
+  std::size_t read_file_bytes(char* to, std::size_t size);
   void fill();
   Decoded decode(char* to, std::size_t size);
   bool may_end() const;

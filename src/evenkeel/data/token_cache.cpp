@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/data/token_cache.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -25,7 +27,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kCacheVersion = 1;  // of the tokens that a text gives
+constexpr int kCacheVersion = 2;  // of the tokens that a text gives
+constexpr const char* kPart = ".part-";
 constexpr const char* kCacheVariable = "EVENKEEL_CACHE";
 
 /// The folder of all caches, which is made if it is missing.
@@ -66,29 +69,73 @@ std::string cache_key(const std::vector<TextFile>& files, const std::vector<Toke
   return evenkeel::digest(all.data(), all.size());
 }
 
-/// Encodes the text into the folder `target`, which appears when it is complete.
-void fill_cache(const fs::path& target, const std::vector<TextFile>& files,
-                const config::Data& data, const TextEncoding& encoding) {
-  const auto part = fs::path(target.string() + text(".part-", ::getpid()));
+/// Removes what processes that were killed have left of a folder: TARGET.part-PID.
+void remove_leftovers(const fs::path& target) {
+  const auto prefix = target.filename().string() + kPart;
   std::error_code none;
-  fs::remove_all(part, none);
-  print_message(text("text   encoding ", files.size(), files.size() == 1 ? " file" : " files",
-                     " once; the tokens are saved in ", target.string()));
-  TokenWriter writer({.folder = part.string(),
+  for (const auto& entry : fs::directory_iterator(target.parent_path(), none)) {
+    const auto name = entry.path().filename().string();
+    if (!name.starts_with(prefix)) continue;
+    const int process = std::atoi(name.c_str() + prefix.size());
+    const bool is_alive = process > 0 && (::kill(process, 0) == 0 || errno != ESRCH);
+    if (!is_alive || process == ::getpid()) fs::remove_all(entry.path(), none);
+  }
+}
+
+/// The folder of a cache that is being written. Its end removes it.
+class PartFolder {
+ public:
+  explicit PartFolder(const fs::path& target) : path_(target.string() + text(kPart, ::getpid())) {
+    remove_leftovers(target);
+  }
+  PartFolder(const PartFolder&) = delete;
+  PartFolder& operator=(const PartFolder&) = delete;
+  PartFolder(PartFolder&&) = delete;
+  PartFolder& operator=(PartFolder&&) = delete;
+  ~PartFolder() {
+    std::error_code none;
+    fs::remove_all(path_, none);
+  }
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+/// Encodes the text and writes its tokens to a folder.
+EncodedText write_tokens(const fs::path& folder, const std::vector<TextFile>& files,
+                         const config::Data& data, const TextEncoding& encoding,
+                         const StopWanted& stop) {
+  TokenWriter writer({.folder = folder.string(),
                       .vocabulary = encoding.vocabulary(),
                       .end_of_text = encoding.required_end_of_text(),
                       .tokenizer = encoding.tokenizer().digest()});
   const int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  const auto sum =
-      encode_files(files, data, encoding, threads, [&](std::span<const TokenId> ids, bool is_end) {
+  const auto sum = encode_files(
+      files, data, encoding, threads,
+      [&](std::span<const TokenId> ids, bool is_end) {
         if (is_end) return writer.append(ids);
         writer.append_part(ids);
+      },
+      [&](const EncodedText&) {
+        if (!stop || !stop()) return;
+        throw Error(Exit::stopped,
+                    "stopped by a signal while the text was encoded; nothing was saved; run again");
       });
   writer.finish();
+  return sum;
+}
+
+/// Encodes the text into the folder `target`, which appears when it is complete.
+void fill_cache(const fs::path& target, const std::vector<TextFile>& files,
+                const config::Data& data, const TextEncoding& encoding, const StopWanted& stop) {
+  const PartFolder part(target);
+  print_message(text("text   encoding ", files.size(), files.size() == 1 ? " file" : " files",
+                     " once; the tokens are saved in ", target.string()));
+  const auto sum = write_tokens(part.path(), files, data, encoding, stop);
   std::error_code error;
-  fs::rename(part, target, error);
-  if (error) fs::remove_all(part, none);  // another process was faster
-  if (error && !is_complete(target)) {
+  fs::rename(part.path(), target, error);
+  if (error && !is_complete(target)) {  // complete: another process was faster
     throw Error(Exit::io, text(target.string(), ": cannot be written: ", error.message()));
   }
   print_message(text("text   encoded ", bytes_text(static_cast<double>(sum.bytes)), " as ",
@@ -119,12 +166,12 @@ std::vector<Tokens::File> digests_of(const std::vector<TextFile>& files) {
 
 std::string cached_tokens(const std::vector<TextFile>& files,
                           const std::vector<Tokens::File>& digests, const config::Data& data,
-                          const TextEncoding& encoding) {
+                          const TextEncoding& encoding, const StopWanted& stop) {
   const auto target = cache_folder() / cache_key(files, digests, data, encoding);
   if (is_complete(target)) return target.string();
   std::error_code none;
   fs::remove_all(target, none);
-  fill_cache(target, files, data, encoding);
+  fill_cache(target, files, data, encoding, stop);
   return target.string();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,9 @@
 #include "evenkeel/data/text_files.h"
 
 namespace evenkeel::data {
+
+/// True if the user wants the program to stop.
+using StopWanted = std::function<bool()>;
 
 /// True if a text is so large that its tokens are not kept in memory.
 bool is_large_text(const std::vector<TextFile>& files);
@@ -19,12 +23,15 @@ std::vector<Tokens::File> digests_of(const std::vector<TextFile>& files);
 
 /// The folder with the tokens of a text: .evenkeel-cache/KEY in the current folder, or KEY in the
 /// folder of the environment variable EVENKEEL_CACHE. If it is missing or damaged, the text is
-/// encoded and the folder written first. KEY is a digest of the content of the files, of
-/// the tokenizer, and of the keys of [data] that change the tokens.
-/// \throws Error (data, exit code 65) as encode_files(); Error (io, exit code 74)
+/// encoded and the folder written first, as KEY.part-PID until it is complete; an error leaves none
+/// of it, and what a killed process has left is removed. KEY is a digest of the content of the
+/// files, of the tokenizer, and of the keys of [data] that change the tokens.
 /// \param digests  digests_of(files)
+/// \param stop     asked after each block of the text; may be empty
+/// \throws Error (data, exit code 65) as encode_files(); Error (io, exit code 74); Error (stopped,
+///         exit code 130) where `stop` is true
 std::string cached_tokens(const std::vector<TextFile>& files,
                           const std::vector<Tokens::File>& digests, const config::Data& data,
-                          const TextEncoding& encoding);
+                          const TextEncoding& encoding, const StopWanted& stop = {});
 
 }  // namespace evenkeel::data

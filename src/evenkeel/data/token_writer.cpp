@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "evenkeel/base/digest.h"
 #include "evenkeel/base/error.h"
 #include "evenkeel/data/document_bounds.h"
 #include "evenkeel/data/megatron_index.h"
@@ -40,13 +41,18 @@ std::string shard_stem(const std::string& name, std::size_t number) {
   return name + digits.data();
 }
 
-/// Appends the ids as numbers of type Id.
-template <typename Id>
-void append_as(NewFile& file, std::span<const std::uint32_t> ids) {
-  std::vector<Id> converted(ids.size());
-  std::transform(ids.begin(), ids.end(), converted.begin(),
-                 [](std::uint32_t id) { return static_cast<Id>(id); });
-  file.append(converted.data(), converted.size() * sizeof(Id));
+/// Calls append(data, bytes) for the ids as numbers of type Id.
+template <typename Id, typename Append>
+void append_as(std::span<const std::uint32_t> ids, const Append& append) {
+  constexpr std::size_t kSome = 4096;
+  std::array<Id, kSome> some;
+  while (!ids.empty()) {
+    const auto count = std::min(kSome, ids.size());
+    std::transform(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(count), some.begin(),
+                   [](std::uint32_t id) { return static_cast<Id>(id); });
+    append(some.data(), count * sizeof(Id));
+    ids = ids.subspan(count);
+  }
 }
 
 void prepare_folder(const std::string& folder) {
@@ -79,10 +85,14 @@ class TokenWriter::OpenShard {
   std::int64_t tokens() const { return tokens_; }
 
   void append_part(std::span<const std::uint32_t> ids) {
+    const auto append = [this](const void* data, std::size_t size) {
+      file_.append(data, size);
+      digest_.update(data, size);
+    };
     const auto bytes = item_bytes(type_);
-    if (bytes == 1) append_as<std::uint8_t>(file_, ids);
-    if (bytes == 2) append_as<std::uint16_t>(file_, ids);
-    if (bytes == 4) append_as<std::uint32_t>(file_, ids);
+    if (bytes == 1) append_as<std::uint8_t>(ids, append);
+    if (bytes == 2) append_as<std::uint16_t>(ids, append);
+    if (bytes == 4) append(ids.data(), ids.size_bytes());
     tokens_ += static_cast<std::int64_t>(ids.size());
   }
 
@@ -102,7 +112,10 @@ class TokenWriter::OpenShard {
     Shard shard;
     shard.documents = static_cast<std::int64_t>(ends_.size());
     shard.tokens = tokens();
-    shard.tokens_file = written_file(tokens_ending());
+    shard.tokens_file = {.name = stem_ + tokens_ending(),
+                         .digest = {.bytes = file_.size(), .xxh3 = digest_.hex()}};
+    // Its header is known at the end only.
+    if (options_->format == ShardFormat::llm_c) shard.tokens_file = written_file(tokens_ending());
     if (options_->format == ShardFormat::olmo) {
       shard.sidecar = sidecar(".csv.gz", document_bounds_packed(ends_));
     }
@@ -133,6 +146,7 @@ class TokenWriter::OpenShard {
   TokenType type_;
   std::string stem_;
   NewFile file_;
+  Digest digest_;  // of the ids
   std::int64_t tokens_ = 0;
   std::vector<std::int64_t> ends_;  // of the documents, in tokens
 };

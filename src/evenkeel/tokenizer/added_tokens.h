@@ -26,6 +26,10 @@ class AddedTokens {
   /// \param token  its text is not empty and was not added before
   void add(AddedToken token);
   bool empty() const { return tokens_.empty(); }
+  /// The longest token that begins at `at`; nullptr for none.
+  const AddedToken* match_at(std::string_view text, std::size_t at) const {
+    return by_byte_[static_cast<unsigned char>(text[at])] == 0 ? nullptr : match(text, at);
+  }
 
   /// Calls part(text) for what is between the tokens, if it is not empty, and token(id) for each.
   /// \param special  false: special tokens are text

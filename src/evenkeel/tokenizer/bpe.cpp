@@ -86,9 +86,9 @@ void BpeEncoder::begin_symbols(std::string_view word) {
   if (bpe_.symbols == Bpe::Symbols::byte_level) return push_bytes(word);
   for (std::size_t at = 0; at < word.size();) {
     const auto [code, length] = decode_utf8(word.data() + at);
-    const auto found = bpe_.character_ids.find(code);
-    if (found != bpe_.character_ids.end()) {
-      ids_.push_back(found->second);
+    const auto id = bpe_.character_ids.of(code);
+    if (id != kNoId || bpe_.unknown != kNoId) {
+      ids_.push_back(id != kNoId ? id : bpe_.unknown);
     } else {
       push_bytes(word.substr(at, length));
     }

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "evenkeel/tokenizer/character_ids.h"
 #include "evenkeel/tokenizer/merges.h"
 
 namespace evenkeel::tokenizer {
@@ -24,11 +25,12 @@ using IdByText = std::unordered_map<std::string, Id, TextHash, std::equal_to<>>;
 /// A byte-pair encoding of words.
 struct Bpe {
   /// byte_level: a word begins as its bytes. characters: as its characters; one without a token
-  /// becomes the tokens of its bytes (byte_fallback).
+  /// becomes the tokens of its bytes (byte_fallback), or `unknown`.
   enum class Symbols { byte_level, characters };
   Symbols symbols = Symbols::byte_level;
   std::array<Id, 256> byte_ids{};  // kNoId: no token
-  std::unordered_map<char32_t, Id> character_ids;
+  CharacterIds character_ids;
+  Id unknown = kNoId;          // of a character without a token; kNoId: it becomes bytes
   bool ignore_merges = false;  // a word that is a token is not built by merges
   IdByText words;              // with ignore_merges: all tokens
   Merges merges;

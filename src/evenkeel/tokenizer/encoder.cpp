@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/tokenizer/encoder.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "evenkeel/base/utf8.h"
-#include "evenkeel/tokenizer/metaspace.h"
 #include "evenkeel/tokenizer/model.h"
 #include "evenkeel/tokenizer/refuse.h"
 #include "evenkeel/tokenizer/sentencepiece_file.h"
@@ -59,6 +59,7 @@ struct Encoder::State {
   void encode(std::string_view text, std::vector<Id>& out);
   void encode_part(std::string_view part, bool is_first, std::vector<Id>& out);
   void encode_word(std::string_view word, std::vector<Id>& out);
+  void join_unknown(std::size_t begin, std::vector<Id>& out) const;
 
   const Tokenizer tokenizer;
   const Model& model;
@@ -92,7 +93,10 @@ void Encoder::State::encode(std::string_view text, std::vector<Id>& out) {
 
 void Encoder::State::encode_part(std::string_view part, bool is_first, std::vector<Id>& out) {
   if (model.sentencepiece) return model.sentencepiece->encode(part, out);
-  const auto text = model.normalizer.apply(part, normalized);
+  const auto begin = out.size();
+  const auto text = model.sentencepiece_normalizer
+                        ? model.sentencepiece_normalizer->apply(part, normalized)
+                        : model.normalizer.apply(part, normalized);
   model.normalized_added.cut(
       text, special_in_text,
       [&](std::string_view piece) {
@@ -100,18 +104,19 @@ void Encoder::State::encode_part(std::string_view part, bool is_first, std::vect
                                   [&](std::string_view word) { encode_word(word, out); });
       },
       [&](Id id) { out.push_back(id); });
+  if (model.bpe.unknown != kNoId) join_unknown(begin, out);
+}
+
+/// Neighboring characters without a token are one unknown token.
+void Encoder::State::join_unknown(std::size_t begin, std::vector<Id>& out) const {
+  const auto both_unknown = [this](Id a, Id b) { return a == b && a == model.bpe.unknown; };
+  const auto first = out.begin() + static_cast<std::ptrdiff_t>(begin);
+  out.erase(std::unique(first, out.end(), both_unknown), out.end());
 }
 
 void Encoder::State::encode_word(std::string_view word, std::vector<Id>& out) {
-  if (!model.divides_at_metaspace) return bpe.encode(word, out);
-  const std::string_view space = kMetaspace;
-  std::size_t begin = 0, at = 0;
-  while ((at = word.find(space, at)) != std::string_view::npos) {
-    if (at > begin) bpe.encode(word.substr(begin, at - begin), out);
-    begin = at;
-    while (word.substr(at).starts_with(space)) at += space.size();
-  }
-  bpe.encode(word.substr(begin), out);
+  if (!model.neighbors) return bpe.encode(word, out);
+  model.neighbors->divide(word, [&](std::string_view part) { bpe.encode(part, out); });
 }
 
 }  // namespace evenkeel::tokenizer

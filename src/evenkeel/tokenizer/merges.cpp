@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::uint64_t kNoPair = ~std::uint64_t{0};
 constexpr std::uint64_t kNoRank = ~std::uint64_t{0};
+constexpr std::uint64_t kRankBits = 0xffffffff00000000;
 constexpr std::uint32_t kEnd = 0xffffffff;
 constexpr std::size_t kMinEntries = 16;
 constexpr std::size_t kFilterBits = 8;  // for each entry
@@ -68,7 +69,11 @@ void Merges::apply_short(std::vector<Id>& ids, Scratch& scratch) const {
   for (std::size_t at = 0; at + 1 < count; ++at) ranks[at] = rank_and_id(ids[at], ids[at + 1]);
   while (count > 1) {
     std::size_t best = 0;
-    for (std::size_t at = 1; at + 1 < count; ++at) best = ranks[at] < ranks[best] ? at : best;
+    auto least = ranks[0] & kRankBits;  // of equal ranks the leftmost
+    for (std::size_t at = 1; at + 1 < count; ++at) {
+      best = ranks[at] < least ? at : best;
+      least = std::min(least, ranks[at] & kRankBits);
+    }
     if (ranks[best] == kNoRank) break;
     ids[best] = static_cast<Id>(ranks[best]);
     std::copy(ids.data() + best + 2, ids.data() + count, ids.data() + best + 1);

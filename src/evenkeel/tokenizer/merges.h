@@ -25,7 +25,7 @@ class Merges {
 
   explicit Merges(std::size_t count = 0);
 
-  /// A pair that is added twice has the rank of the second call.
+  /// A pair that is added twice has the rank of the second call. Pairs may have equal ranks.
   void add(Id left, Id right, std::uint32_t rank, Id merged);
 
   /// Merges the pair of the smallest rank, the leftmost first, until no pair of `ids` has a merge.

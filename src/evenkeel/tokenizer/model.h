@@ -8,8 +8,10 @@
 
 #include "evenkeel/tokenizer/added_tokens.h"
 #include "evenkeel/tokenizer/bpe.h"
+#include "evenkeel/tokenizer/neighbors.h"
 #include "evenkeel/tokenizer/normalizer.h"
 #include "evenkeel/tokenizer/pre_tokenizer.h"
+#include "evenkeel/tokenizer/sentencepiece_normalizer.h"
 #include "evenkeel/tokenizer/tokenizer.h"
 
 namespace evenkeel::tokenizer {
@@ -33,10 +35,10 @@ struct Model {
 
   AddedTokens raw_added;  // found in the text as it is
   Normalizer normalizer;
-  AddedTokens normalized_added;  // found in the normalized text
+  std::optional<SentencePieceNormalizer> sentencepiece_normalizer;  // instead of normalizer
+  AddedTokens normalized_added;                                     // found in the normalized text
   PreTokenizer pre_tokenizer;
-  /// A word is divided before each run of U+2581: no token has one after another character.
-  bool divides_at_metaspace = false;
+  std::optional<Neighbors> neighbors;  // divide a word further; nullopt: words are not divided
   Bpe bpe;
   std::shared_ptr<const SentencePiece> sentencepiece;  // instead of normalizer to bpe
 

@@ -6,6 +6,7 @@
 #include <unicode/uniset.h>
 #include <unicode/unistr.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "evenkeel/base/error.h"
@@ -95,6 +96,12 @@ std::string_view nfc(std::string_view text, std::string& hold) {
 std::string_view nfkc(std::string_view text, std::string& hold) {
   static const auto kNormalizer = of_unicode_9(icu::Normalizer2::getNFKCInstance);
   return is_ascii(text) ? text : normalized(kNormalizer, text, hold);
+}
+
+bool Normalizer::is_of_unicode() const {
+  return std::all_of(steps_.begin(), steps_.end(), [](const Step& step) {
+    return step.kind == Step::Kind::nfc || step.kind == Step::Kind::nfkc;
+  });
 }
 
 std::string_view Normalizer::apply(std::string_view text, std::string& hold) const {

@@ -19,6 +19,8 @@ class Normalizer {
 
   void add(const Step& step) { steps_.push_back(step); }
   bool empty() const { return steps_.empty(); }
+  /// True if all steps are of Unicode, which change nothing across a line end.
+  bool is_of_unicode() const;
 
   /// The normalized text.
   /// \param hold  receives the text if it differs

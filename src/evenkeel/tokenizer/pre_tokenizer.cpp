@@ -80,6 +80,15 @@ Spans contiguous(const Spans& spans) {
 
 }  // namespace
 
+LineCut PreTokenizer::line_cut() const {
+  const auto changes_text = [](const PreTokenizerStep& step) {
+    return step.prefix || !step.replace_spaces.empty();
+  };
+  if (std::any_of(steps_.begin(), steps_.end(), changes_text)) return LineCut::unknown;
+  const bool has_words = !steps_.empty() && steps_.front().split && steps_.front().split->words;
+  return has_words ? steps_.front().split->words->line_cut() : LineCut::unknown;
+}
+
 Spans PreTokenizer::pieces(const Split& split, std::string_view text, Scratch& scratch) {
   auto spans = matches_of(split.regex, text, scratch.regex);
   for (auto& each : spans) each.is_match = each.is_match != split.invert;

@@ -50,6 +50,9 @@ class PreTokenizer {
 
   void add(const PreTokenizerStep& step) { steps_.push_back(step); }
 
+  /// That of the WordPattern, if this is the first step, and no step changes the text.
+  LineCut line_cut() const;
+
   /// Calls word(text) for each word. No word is empty.
   /// \param text      well-formed UTF-8
   /// \param is_first  `text` begins where the whole text begins

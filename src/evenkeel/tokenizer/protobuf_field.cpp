@@ -24,26 +24,33 @@ std::optional<ProtobufField> take_value(std::string_view& message, std::uint64_t
   if (wire_type == varint || wire_type == delimited) {
     const auto number = take_varint(message);
     if (!number) return std::nullopt;
-    if (wire_type == varint) return ProtobufField{*number, {}};
+    if (wire_type == varint) return ProtobufField{*number, {}, 0};
     bytes = *number;
   } else if (wire_type != eight_bytes && wire_type != four_bytes) {
     return std::nullopt;
   }
   if (bytes > message.size()) return std::nullopt;
-  const ProtobufField out{0, message.substr(0, bytes)};
+  const ProtobufField out{0, message.substr(0, bytes), 0};
   message.remove_prefix(bytes);
   return out;
 }
 
 }  // namespace
 
+std::optional<ProtobufField> take_field(std::string_view& message) {
+  constexpr unsigned kTypeBits = 3;
+  const auto key = message.empty() ? std::nullopt : take_varint(message);
+  auto value = key ? take_value(message, *key & 7) : std::nullopt;
+  if (value) value->field = *key >> kTypeBits;
+  return value;
+}
+
 std::optional<ProtobufField> protobuf_field(std::string_view message, std::uint64_t field) {
   std::optional<ProtobufField> found;
   while (!message.empty()) {
-    const auto key = take_varint(message);
-    const auto value = key ? take_value(message, *key & 7) : std::nullopt;
-    if (!value) return std::nullopt;
-    if (*key >> 3 == field) found = value;
+    const auto next = take_field(message);
+    if (!next) return std::nullopt;
+    if (next->field == field) found = next;
   }
   return found;
 }

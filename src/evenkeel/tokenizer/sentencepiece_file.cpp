@@ -8,6 +8,7 @@
 #include "evenkeel/tokenizer/metaspace.h"
 #include "evenkeel/tokenizer/protobuf_field.h"
 #include "evenkeel/tokenizer/refuse.h"
+#include "evenkeel/tokenizer/sentencepiece_bpe.h"
 
 namespace evenkeel::tokenizer {
 
@@ -83,7 +84,9 @@ Model sentencepiece_file(const std::string& path, std::string_view content) {
   model.end_of_text = optional_id(processor->eos_id());
   model.begin_of_text = optional_id(processor->bos_id());
   model.strips_first_space = number_of(content, kNormalizerSpec, kAddDummyPrefix, 1) != 0;
-  model.sentencepiece = std::make_shared<const SentencePiece>(std::move(processor));
+  if (!read_sentencepiece_bpe(content, model)) {
+    model.sentencepiece = std::make_shared<const SentencePiece>(std::move(processor));
+  }
   return model;
 }
 

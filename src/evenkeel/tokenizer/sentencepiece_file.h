@@ -14,7 +14,8 @@ class SentencePieceProcessor;
 
 namespace evenkeel::tokenizer {
 
-/// A SentencePiece model, which libsentencepiece encodes with. Threads may share one.
+/// A SentencePiece model that libsentencepiece encodes with, where read_sentencepiece_bpe() cannot
+/// read it. Threads may share one.
 class SentencePiece {
  public:
   explicit SentencePiece(std::unique_ptr<sentencepiece::SentencePieceProcessor> processor);

@@ -134,6 +134,18 @@ bool Tokenizer::begins_with_special() const {
   return model_->begin_of_text.has_value();
 }
 
+LineCut Tokenizer::line_cut() const {
+  if (model_->is_bytes) return LineCut::after;
+  const auto has_line_end = [](const auto& token) {
+    return token.first.find_first_of("\r\n") != std::string::npos;
+  };
+  const bool is_local =
+      !model_->sentencepiece && model_->bpe.symbols == Bpe::Symbols::byte_level &&
+      model_->normalizer.is_of_unicode() &&
+      std::none_of(model_->added_ids.begin(), model_->added_ids.end(), has_line_end);
+  return is_local ? model_->pre_tokenizer.line_cut() : LineCut::unknown;
+}
+
 std::string Tokenizer::decode(std::span<const std::int64_t> ids) const {
   std::string out;
   const auto count = static_cast<std::int64_t>(model_->token_bytes.size());

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "evenkeel/tokenizer/line_cut.h"
+
 namespace evenkeel::tokenizer {
 
 using Id = std::uint32_t;
@@ -57,6 +59,9 @@ class Tokenizer {
   std::optional<Id> begin_of_text() const;
   /// Whether the post-processor puts a special token before a text (Llama 3, Llama 2).
   bool begins_with_special() const;
+
+  /// Where a text may be divided: known for the tokenizers whose pattern is a WordPattern.
+  LineCut line_cut() const;
 
   /// The bytes of the tokens. Special tokens give their text, ids without a token nothing.
   std::string decode(std::span<const std::int64_t> ids) const;

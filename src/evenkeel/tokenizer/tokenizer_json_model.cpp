@@ -30,8 +30,6 @@ class BpeReader {
     check_bytes();
     read_merges();
     if (bpe_.ignore_merges) bpe_.words = texts_;
-    model_.divides_at_metaspace =
-        symbols == Bpe::Symbols::characters && !bpe_.ignore_merges && begins_words_with_metaspace();
   }
 
  private:
@@ -74,7 +72,7 @@ class BpeReader {
     }
     if (!text.empty()) {
       const auto [code, length] = decode_utf8(text.data());
-      if (length == text.size()) bpe_.character_ids.emplace(code, id);
+      if (length == text.size()) bpe_.character_ids.set(code, id);
     }
     model_.add_token(decoder_.metaspace_to_space ? with_spaces(text) : text, id);
   }
@@ -100,12 +98,18 @@ class BpeReader {
     const auto merges = field_["merges"];
     const auto count = merges.size_of("array");
     bpe_.merges = Merges(count);
+    Neighbors neighbors;
+    bool merges_bytes = false;  // of a character without a token: then characters say too little
     for (std::size_t rank = 0; rank < count; ++rank) {
       const auto [left, right] = parts_of(merges, rank);
       const auto a = token_of(merges, rank, left), b = token_of(merges, rank, right);
       const auto merged = token_of(merges, rank, left + right);
       bpe_.merges.add(a, b, static_cast<std::uint32_t>(rank), merged);
+      neighbors.add(left + right);
+      merges_bytes = merges_bytes || fallback_byte(left) || fallback_byte(right);
     }
+    const bool may_divide = bpe_.symbols == Bpe::Symbols::characters && !bpe_.ignore_merges;
+    if (may_divide && !merges_bytes) model_.neighbors = neighbors;
   }
 
   static std::pair<std::string, std::string> parts_of(const Field& merges, std::size_t rank) {
@@ -128,16 +132,6 @@ class BpeReader {
     const auto found = bytes ? texts_.find(*bytes) : texts_.end();
     if (found == texts_.end()) merges[rank].refuse_value("two tokens whose union is a token");
     return found->second;
-  }
-
-  /// True if no token has U+2581 after another character.
-  bool begins_words_with_metaspace() const {
-    const std::string_view metaspace = kMetaspace;
-    return std::all_of(texts_.begin(), texts_.end(), [&](const auto& token) {
-      std::string_view rest = token.first;
-      while (rest.starts_with(metaspace)) rest.remove_prefix(metaspace.size());
-      return rest.find(metaspace) == std::string_view::npos;
-    });
   }
 
   const Field& field_;

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "evenkeel/tokenizer/line_cut.h"
 #include "evenkeel/tokenizer/regex_syntax.h"
 
 namespace evenkeel::tokenizer {
@@ -19,6 +20,9 @@ class WordPattern {
 
   /// The patterns that of() knows.
   static std::vector<std::string_view> known();
+
+  /// Where a text may be divided, without a change of the matches.
+  LineCut line_cut() const { return kind_ == Kind::gpt2 ? LineCut::before : LineCut::after; }
 
   /// The end of the match that begins at byte `at` < text.size().
   /// \param text  well-formed UTF-8

@@ -17,7 +17,7 @@ namespace {
                                         ": its manifest does not say what it was made from"));
 }
 
-/// The files of the training text: [{path, digest}, ...].
+/// The files of texts: [{path, digest}, ...].
 nlohmann::ordered_json files_of(const std::vector<data::Source>& sources) {
   auto list = nlohmann::ordered_json::array();
   for (const auto& source : sources) {
@@ -28,10 +28,14 @@ nlohmann::ordered_json files_of(const std::vector<data::Source>& sources) {
   return list;
 }
 
+constexpr const char* kFiles = "files";                       // of the training text
+constexpr const char* kValidationFiles = "validation_files";  // if it has files of its own
+
 /// " (shard-3.npy)": the first file that differs, or is new or gone; "" if there is none.
-std::string changed_file(const nlohmann::json& before, const nlohmann::json& now) {
-  const auto was = before.value("files", nlohmann::json::array());
-  const auto is = now.value("files", nlohmann::json::array());
+/// \param key  of the list of files
+std::string changed_file(const nlohmann::json& before, const nlohmann::json& now, const char* key) {
+  const auto was = before.value(key, nlohmann::json::array());
+  const auto is = now.value(key, nlohmann::json::array());
   for (std::size_t i = 0; i < std::min(was.size(), is.size()); ++i) {
     if (was[i] != is[i]) return text(" (", is[i].at("path").get<std::string>(), ")");
   }
@@ -61,7 +65,10 @@ nlohmann::ordered_json RunProvenance::json() const {
                         {"train_digest", data::digest(text.train)},
                         {"validation", data::description(text.validation)},
                         {"validation_digest", data::digest(text.validation)}};
-  if (auto files = files_of(text.train); !files.empty()) provenance["data"]["files"] = files;
+  if (auto files = files_of(text.train); !files.empty()) provenance["data"][kFiles] = files;
+  if (auto files = files_of(text.validation); !files.empty()) {
+    provenance["data"][kValidationFiles] = files;
+  }
   if (!text.encoding->is_bytes()) {
     provenance["data"]["tokenizer"] = text.encoding->tokenizer().kind();
     provenance["data"]["tokenizer_digest"] = text.encoding->tokenizer().digest();
@@ -121,12 +128,12 @@ void RunProvenance::compare_with(const store::VerifiedCheckpoint& checkpoint,
   const auto& before_data = before.at("data");
   compare("the digest of the tokenizer", before_data.value("tokenizer_digest", nlohmann::json()),
           now_data.value("tokenizer_digest", nlohmann::json()), "data");
-  const auto file = changed_file(before_data, now_data);
-  for (const auto& [what, key] :
-       {std::pair("the digest of the training text", "train_digest"),
-        std::pair("the digest of the validation text", "validation_digest")}) {
-    compare(text(what, file).c_str(), before_data.at(key), now_data.at(key), "data");
-  }
+  const auto compare_text = [&](const char* what, const char* digest, const char* files) {
+    compare(text(what, changed_file(before_data, now_data, files)).c_str(), before_data.at(digest),
+            now_data.at(digest), "data");
+  };
+  compare_text("the digest of the training text", "train_digest", kFiles);
+  compare_text("the digest of the validation text", "validation_digest", kValidationFiles);
   for (const char* const key : {"isa", "libtorch", "libtorch_isa"}) {
     compare(key, before.at(key), now.at(key), "numerics");
   }

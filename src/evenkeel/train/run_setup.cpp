@@ -11,6 +11,7 @@
 #include "evenkeel/norm/describe.h"
 #include "evenkeel/norm/leakage.h"
 #include "evenkeel/norm/warnings.h"
+#include "evenkeel/train/signals.h"
 
 namespace evenkeel::train {
 
@@ -50,7 +51,8 @@ void print_model(const config::Config& config, const plan::Plan& plan, Console& 
 RunSetup set_up_run(const config::Config& config) {
   RunSetup setup;
   setup.machine = configure_machine(config.train);
-  setup.text = data::load_corpora(config.data, config.model.context, config.model.vocabulary);
+  setup.text = data::load_corpora(config.data, config.model.context, config.model.vocabulary,
+                                  [] { return stop_wanted(); });
   setup.plan = plan::plan_of(config, setup.machine, setup.text.encoding->vocabulary());
   return setup;
 }

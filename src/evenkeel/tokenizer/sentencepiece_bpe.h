@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+#include "evenkeel/tokenizer/model.h"
+
+namespace evenkeel::tokenizer {
+
+/// Reads the BPE of a SentencePiece model into a Model that Encoder encodes with: about ten times
+/// as fast as libsentencepiece, with equal ids. The merge of two pieces has the rank of the score
+/// of their union. Sets Model::bpe, neighbors, normalized_added and sentencepiece_normalizer.
+/// \param content  the file, which libsentencepiece has loaded
+/// \return false, with the Model unchanged, for what only libsentencepiece encodes: unused pieces,
+///         pieces with a character that is no piece, special pieces of one character, and
+///         user-defined symbols with a space
+/// \source sentencepiece, src/bpe_model.cc
+bool read_sentencepiece_bpe(std::string_view content, Model& model);
+
+}  // namespace evenkeel::tokenizer
