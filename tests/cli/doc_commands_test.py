@@ -46,6 +46,8 @@ source = "none"
 [sizes.smoke]
 settings.train.steps = 2
 """
+QUIZ = "".join(f'{{"doc_id": 0, "idx": {i}, "label": 1, "request": {{"context": "2 + 2 =", "continuation": " {i + 3}"}}}}\n'
+               for i in range(2))
 EXAMPLES = {"FOLDER": "run", "RUN": "run", "NAME": "pre_norm", "FILE": "book.txt", "VERB": "train",
                 "STUDY": "placement", "SIZE": "smoke", "KEY=VALUE": "seed=2", "TEXT": "The"}
 
@@ -95,7 +97,7 @@ def made_small(arguments):
     if verb == "generate":
         return arguments + ["--tokens", "4"]
     if verb == "eval":
-        return arguments + ["--sequences", "2"]
+        return arguments + ["--sequences", "2", "--set", "evaluate.max_context=32"]
     if verb == "study" and rest and not rest[0].startswith("-") and "--dry-run" not in arguments:
         return arguments + ["--dry-run"]
     if verb == "bench":
@@ -107,11 +109,14 @@ class Documentation(program.Case):
     def make(self, arguments, blocks):
         """Makes what the command reads: texts, TOML files, runs."""
         new = arguments[:2] == ["schemes", "new"]
-        for word in [] if new else arguments[1:]:
+        named = re.findall(r'"([\w./-]+\.(?:txt|jsonl))"', " ".join(arguments))  # in a TOML value
+        for word in [] if new else arguments[1:] + named:
             name = word.split("=", 1)[1] if word.startswith("data.") and "=" in word else word
             if (self.folder / name).exists() or "/" in name and not name.startswith("runs/"):
                 continue
-            if name.endswith((".txt", ".jsonl")) and arguments[0] != "report":
+            if name == "quiz.jsonl":
+                self.write(name, QUIZ)
+            elif name.endswith((".txt", ".jsonl")) and arguments[0] != "report":
                 line = '{"text": "The old baker sees the river."}\n' * 50
                 self.write(name, line if name.endswith(".jsonl") else program.BOOK)
             elif name == "notes":

@@ -10,7 +10,7 @@
 #include "evenkeel/config/config.h"
 #include "evenkeel/data/corpus.h"
 #include "evenkeel/data/text_encoding.h"
-#include "evenkeel/data/token_cache.h"
+#include "evenkeel/data/stop_wanted.h"
 
 namespace evenkeel::data {
 
