@@ -30,6 +30,7 @@ namespace {
 
 constexpr const char* kLoopback = "127.0.0.1";
 constexpr const char* kJson = "application/json";
+constexpr int kBacklog = 128;  // connections that wait for a thread; the library's 5 cost a second
 constexpr std::size_t kMostLogged = 200;  // bytes of a request line
 constexpr int kClientClosed = 499;        // nobody reads this status; it is for the log
 
@@ -43,10 +44,13 @@ thread_local bool is_overload = false;
 class ConnectionThreads final : public httplib::TaskQueue {
  public:
   void enqueue(std::function<void()> task) override {
+    bool is_taken = false;
     try {
-      if (try_enqueue(task)) return;
-    } catch (const std::exception&) {  // no thread can be created, or memory is short
+      is_taken = try_enqueue(task);
+    } catch (const std::exception&) {
+      is_taken = false;  // no thread can be created, or memory is short
     }
+    if (is_taken) return;
     is_overload = true;
     task();
     is_overload = false;
@@ -176,6 +180,7 @@ class HttpServer::Listener final : public httplib::Server {
     errno = 0;
     port_ = port == 0 ? bind_to_any_port(kLoopback) : port;
     if (port_ < 0 || (port != 0 && !bind_to_port(kLoopback, port))) refuse_port(port);
+    ::listen(svr_sock_, kBacklog);
     thread_ = std::thread([this] {
       listen_after_bind();
       is_listening_ = false;
@@ -261,7 +266,8 @@ class HttpServer::Listener final : public httplib::Server {
       const std::chrono::duration<double, std::milli> time = Clock::now() - start;
       exchange.log.milliseconds = time.count();
       if (is_answered) service_.log(exchange.log);
-    } catch (const std::exception&) {  // no memory for the answer: the connection is closed
+    } catch (const std::exception&) {
+      is_answered = false;  // no memory for the answer: the connection is closed
     }
     current = nullptr;
     if (is_answered && !is_overload) connection.finish();
