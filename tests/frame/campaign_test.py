@@ -23,6 +23,7 @@ except ImportError as missing:
 
 import campaign  # noqa: E402
 import harness  # noqa: E402
+import http_requests  # noqa: E402
 import posix_model  # noqa: E402
 import power_cuts  # noqa: E402
 import reader  # noqa: E402
@@ -137,6 +138,18 @@ class Folders(unittest.TestCase):
     def test_only_printed_lines_acknowledge(self):
         self.assertEqual(reader.acknowledged("step 2: saved\nstep 4: not saved\nstep 6: sav"), 2)
         self.assertEqual(reader.acknowledged("a step 8: saved\n", before=-1), -1)
+
+
+class HttpRequests(unittest.TestCase):
+    """http_requests.complaint_of() of answers."""
+    ERROR = b'{"error":{"message":"m","type":"t","param":null,"code":null}}'
+
+    def test_only_documented_answers_are_good(self):
+        for answer, start in [(b"HTTP/1.1 200 OK\r\n\r\n", ""), (b"HTTP/1.1 400 X\r\n\r\n" + self.ERROR, ""),
+                              (b"", "no answer"), (b"HTTP/1.1 500 X\r\n\r\n" + self.ERROR, "status 500"),
+                              (b'HTTP/1.1 400 X\r\n\r\n{"error":{"message":"m"}}', "{'message': 'm'}")]:
+            complaint = http_requests.complaint_of(b"GET /", answer)
+            self.assertTrue(complaint.startswith(start) if start else complaint == "", complaint)
 
 
 class PosixModel(unittest.TestCase):

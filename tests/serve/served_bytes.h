@@ -8,18 +8,19 @@
 
 namespace evenkeel::testing {
 
-/// A small model with random parameters, whose tokens are bytes. Its context has 64 tokens.
+/// A small model with random parameters, whose tokens are bytes, or those of data.tokenizer. Its
+/// context has 64 tokens.
 struct ServedBytes {
   explicit ServedBytes(const config::Data& data = {})
-      : tiny("pre_norm", nn::Precision::float64, {}, shape()) {
+      : tiny("pre_norm", nn::Precision::float64, {}, shape(data)) {
     served = {.model = tiny.model.get(),
               .encoding = std::make_shared<const data::TextEncoding>(data),
               .id = "run-step-1"};
   }
 
-  static norm::Shape shape() {
+  static norm::Shape shape(const config::Data& data) {
     auto shape = tiny_shape(2);
-    shape.vocabulary = data::kByteVocabulary;
+    shape.vocabulary = data::vocabulary_of(data);
     shape.context = 64;
     return shape;
   }

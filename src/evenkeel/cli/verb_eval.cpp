@@ -322,8 +322,7 @@ Verb add_eval(const Command& program) {
           .type_name("FILE.jsonl");
   auto serve = command
                    .add_option("--serve", options->serve,
-                               "answer requests in the shape of OpenAI's API on 127.0.0.1; 0: a "
-                               "free port")
+                               "answer HTTP requests on 127.0.0.1; 0: a free port")
                    .type_name("PORT")
                    .between(0, 65535);
   add_device(command, options->common);

@@ -49,6 +49,7 @@ std::vector<Prompt> prompts_of(RequestFields& fields) {
                        "prompt");
   }
   std::vector<Prompt> prompts;
+  prompts.reserve(value->size());
   for (std::size_t i = 0; i < value->size(); ++i) prompts.push_back(listed_prompt(*value, i));
   return prompts;
 }

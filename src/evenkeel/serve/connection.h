@@ -32,8 +32,8 @@ class Connection final : public httplib::Stream {
   void write_all(std::string_view text);
   /// True if the client has closed the connection.
   bool is_closed_by_client() const;
-  /// Ends the answer, then reads what the client has still sent, for a second at most: a socket that
-  /// is closed with unread data would discard the answer.
+  /// Ends the answer, then reads what the client has still sent, for a second at most: a socket
+  /// that is closed with unread data would discard the answer.
   void finish();
 
   bool is_readable() const override { return true; }

@@ -30,6 +30,8 @@ namespace {
 
 constexpr const char* kLoopback = "127.0.0.1";
 constexpr const char* kJson = "application/json";
+constexpr std::chrono::milliseconds kGrace{1000};  // for the answers to interrupted requests
+constexpr int kBacklog = 128;  // connections that wait for a thread; the library's 5 cost a second
 constexpr std::size_t kMostLogged = 200;  // bytes of a request line
 constexpr int kClientClosed = 499;        // nobody reads this status; it is for the log
 
@@ -43,10 +45,13 @@ thread_local bool is_overload = false;
 class ConnectionThreads final : public httplib::TaskQueue {
  public:
   void enqueue(std::function<void()> task) override {
+    bool is_taken = false;
     try {
-      if (try_enqueue(task)) return;
-    } catch (const std::exception&) {  // no thread can be created, or memory is short
+      is_taken = try_enqueue(task);
+    } catch (const std::exception&) {
+      is_taken = false;  // no thread can be created, or memory is short
     }
+    if (is_taken) return;
     is_overload = true;
     task();
     is_overload = false;
@@ -102,6 +107,7 @@ class ConnectionThreads final : public httplib::TaskQueue {
 struct Exchange {
   Connection* connection = nullptr;
   HttpLogEntry log{.method = "-", .path = "-"};
+  bool has_job = false;
 };
 thread_local Exchange* current = nullptr;
 
@@ -176,6 +182,7 @@ class HttpServer::Listener final : public httplib::Server {
     errno = 0;
     port_ = port == 0 ? bind_to_any_port(kLoopback) : port;
     if (port_ < 0 || (port != 0 && !bind_to_port(kLoopback, port))) refuse_port(port);
+    ::listen(svr_sock_, kBacklog);
     thread_ = std::thread([this] {
       listen_after_bind();
       is_listening_ = false;
@@ -183,6 +190,8 @@ class HttpServer::Listener final : public httplib::Server {
   }
 
   ~Listener() override {
+    const auto end = Clock::now() + kGrace;
+    while (answering_ > 0 && Clock::now() < end) std::this_thread::sleep_for(kGrace / 100);
     is_stopping_ = true;
     while (!is_running() && is_listening_) std::this_thread::yield();  // stop() needs a running one
     stop();
@@ -235,6 +244,8 @@ class HttpServer::Listener final : public httplib::Server {
   void post(const httplib::Request& request, httplib::Response& response) {
     if (request.body.size() > kMaxBodyBytes) return set_error(response, limit_error(413));
     const auto job = std::make_shared<Job>(request.path, request.body);
+    current->has_job = true;
+    ++answering_;
     service_.post(job);
     set_answer(job, response);
   }
@@ -261,9 +272,11 @@ class HttpServer::Listener final : public httplib::Server {
       const std::chrono::duration<double, std::milli> time = Clock::now() - start;
       exchange.log.milliseconds = time.count();
       if (is_answered) service_.log(exchange.log);
-    } catch (const std::exception&) {  // no memory for the answer: the connection is closed
+    } catch (const std::exception&) {
+      is_answered = false;  // no memory for the answer: the connection is closed
     }
     current = nullptr;
+    if (exchange.has_job) --answering_;
     if (is_answered && !is_overload) connection.finish();
     ::close(sock);
     return is_answered;
@@ -309,6 +322,7 @@ class HttpServer::Listener final : public httplib::Server {
 
   HttpService service_;
   int port_ = 0;
+  std::atomic<int> answering_ = 0;  // exchanges with a job
   std::atomic<bool> is_stopping_ = false;
   std::atomic<bool> is_listening_ = true;
   std::thread thread_;

@@ -156,7 +156,7 @@ std::string token_bytes(const ServedModel& served, std::int64_t id) {
 }
 
 std::string token_text(const ServedModel& served, std::int64_t id) {
-  const auto bytes = token_bytes(served, id);
+  auto bytes = token_bytes(served, id);
   if (bytes.empty()) return text("token_id:", id);
   if (!first_invalid_utf8(bytes)) return bytes;
   constexpr std::string_view kDigits = "0123456789abcdef";

@@ -111,6 +111,10 @@ Server::Server(ServedModel served, int port, std::function<void(const HttpLogEnt
                    .post = [this](const std::shared_ptr<Job>& job) { queue_.push(job); },
                    .log = std::move(log)}) {}
 
+Server::~Server() {
+  queue_.close();
+}
+
 HttpPage Server::page(const std::string& path) const {
   if (path == "/") return {.content_type = "text/plain; charset=utf-8", .content = kWelcome};
   if (path == "/health") return {.content = R"({"status":"ok"})"};

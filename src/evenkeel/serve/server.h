@@ -17,6 +17,10 @@ class Server {
  public:
   /// Listens from now on. \throws Error as HttpServer
   Server(ServedModel served, int port, std::function<void(const HttpLogEntry&)> log);
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+  /// Answers the waiting requests with the status 503.
+  ~Server();
 
   int port() const { return http_.port(); }
 
@@ -36,7 +40,7 @@ class Server {
   HttpServer http_;  // its threads use the members above
 };
 
-/// The name of a run, its step and its folder as the id of a model: "RUN-step-400".
+/// The id of a model: "RUN-step-400".
 std::string model_id(const std::string& run, std::int64_t step);
 
 }  // namespace evenkeel::serve
