@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "evenkeel/config/config.h"
+#include "evenkeel/data/stop_wanted.h"
 #include "evenkeel/data/text_encoding.h"
 #include "evenkeel/data/text_files.h"
 
 namespace evenkeel::data {
-
-/// True if the user wants the program to stop.
-using StopWanted = std::function<bool()>;
 
 /// True if a text is so large that its tokens are not kept in memory.
 bool is_large_text(const std::vector<TextFile>& files);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "evenkeel/base/utf8.h"
 #include "evenkeel/tokenizer/metaspace.h"
 #include "evenkeel/tokenizer/protobuf_field.h"
 #include "evenkeel/tokenizer/utf8_decode.h"
@@ -112,6 +113,8 @@ class SentencePieceReader {
   };
 
   bool enter(Piece& piece) {
+    constexpr std::size_t kMaxBytes = 1024;  // the time grows with the square
+    if (piece.text.size() > kMaxBytes || first_invalid_utf8(piece.text)) return false;
     const auto is_short = piece.is_one_character();
     switch (piece.type) {
       case Piece::normal:
