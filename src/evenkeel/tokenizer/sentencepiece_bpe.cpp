@@ -23,7 +23,7 @@ struct Piece {
   Id id = 0;
 
   bool is_one_character() const {
-    return !text.empty() && decode_utf8(text.data()).length == text.size();
+    return !text.empty() && first_character(text).length == text.size();
   }
 };
 
@@ -120,7 +120,7 @@ class SentencePieceReader {
       case Piece::normal:
         if (piece.text.empty() || std::isnan(piece.score)) return false;
         ids_.emplace(piece.text, piece.id);
-        is_short ? bpe_.character_ids.set(decode_utf8(piece.text.data()).code, piece.id)
+        is_short ? bpe_.character_ids.set(first_character(piece.text).code, piece.id)
                  : long_.push_back(&piece);
         return true;
       case Piece::user_defined:
