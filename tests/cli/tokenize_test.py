@@ -65,6 +65,16 @@ class Tokenize(program.Case):
         self.assertEqual(out["vocabulary"], 257)
         self.assertEqual(out["ids"], [104, 105])
 
+    def test_the_format_of_the_inputs_can_be_named(self):
+        lines = "".join(json.dumps({"body": text}) + "\n" for text in ("one", "two"))
+        (self.folder / "dump").mkdir()
+        self.write("dump/a.json", lines)
+        self.write("b.dump", lines)
+        for name, kind in (("dump", "json"), ("b.dump", "jsonl")):
+            out = json.loads(self.succeed("tokenize", name, "--data-format", kind, "--text-key", "body", "--tokenizer",
+                                          "bytes", "--output", f"t-{kind}", "--json", "--quiet")[0])
+            self.assertEqual((out["documents"], out["tokens"]), (2, 8))
+
     def test_what_is_missing_is_said(self):
         self.refuse(64, "tokenize needs an input: files, folders or patterns; see evenkeel tokenize --help", "tokenize")
         self.refuse(64, '--tokenizer must name a tokenizer, or be "bytes"', "tokenize", "notes")

@@ -64,6 +64,7 @@ TEST(SentencePieceNormalizer, ReadsNothingOutsideOfADamagedMap) {
                               "abcdefgh"}) {
     EXPECT_TRUE(CharacterMap(content).empty());
   }
+  EXPECT_TRUE(CharacterMap(std::string_view("\1\0\0\0ab", 6)).empty()) << "less than a unit";
   auto damaged = map_of_a("x");
   for (std::size_t at = 4; at < damaged.size(); ++at) {
     damaged[at] = static_cast<char>(damaged[at] ^ 0xff);

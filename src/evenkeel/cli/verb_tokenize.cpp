@@ -42,7 +42,7 @@ struct TokenizeOptions {
   std::vector<std::string> inputs;
   std::string tokenizer, output, format = "olmo", shard = "100Mt", text_key = "text",
                                  name = "tokens";
-  std::string pattern = "gpt2", end_of_text = "auto";
+  std::string pattern = "gpt2", end_of_text = "auto", data_format = "auto";
   std::optional<std::string> check, show;  // --check FOLDER, --show TOKENIZER
   std::optional<std::int64_t> vocabulary;  // --train-vocabulary
   int threads = 0;                         // 0: one per processor
@@ -53,6 +53,7 @@ config::Data data_of(const TokenizeOptions& options) {
   config::Data data;
   data.train = options.inputs;
   data.tokenizer = options.tokenizer;
+  data.format = options.data_format;
   data.text_key = options.text_key;
   data.end_of_text = options.end_of_text;
   return data;
@@ -262,11 +263,16 @@ void add_tokenize_options(const Command& command, TokenizeOptions& options) {
       .show_default();
   command.add_option("--shard", options.shard, "most tokens of a shard").show_default();
   command.add_option("--name", options.name, "first part of the names of shards").show_default();
+  command.add_option("--data-format", options.data_format, "of the inputs; auto: by their endings")
+      .one_of({"auto", "text", "jsonl", "json", "parquet"})
+      .show_default();
   command.add_option("--text-key", options.text_key, "JSON key or parquet column of the text")
       .show_default();
   command.add_option("--end-of-text", options.end_of_text, "token or id after each document")
       .show_default();
-  command.add_option("--threads", options.threads, "threads that encode; 0: one per processor")
+  command
+      .add_option("--threads", options.threads,
+                  "threads that read, parse and encode; 0: one per processor")
       .between(0, 1024);
   command.add_option("--train-vocabulary", options.vocabulary,
                      "train a byte-level BPE of this size and write OUTPUT/tokenizer.json");

@@ -9,8 +9,8 @@
 
 #include "evenkeel/config/config.h"
 #include "evenkeel/data/corpus.h"
-#include "evenkeel/data/text_encoding.h"
 #include "evenkeel/data/stop_wanted.h"
+#include "evenkeel/data/text_encoding.h"
 
 namespace evenkeel::data {
 

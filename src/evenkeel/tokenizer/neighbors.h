@@ -28,7 +28,7 @@ class Neighbors {
   /// Calls part(text) for the parts of a word. \param word  well-formed UTF-8, not empty
   template <typename Part>
   void divide(std::string_view word, const Part& part) const {
-    auto [left, at] = decode_utf8(word.data());
+    auto [left, at] = first_character(word);
     std::size_t begin = 0, end = at;
     while (end < word.size()) {
       const auto [right, length] = decode_utf8(word.data() + end);

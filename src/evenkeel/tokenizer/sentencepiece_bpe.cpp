@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "evenkeel/base/utf8.h"
 #include "evenkeel/tokenizer/metaspace.h"
 #include "evenkeel/tokenizer/protobuf_field.h"
 #include "evenkeel/tokenizer/utf8_decode.h"
@@ -22,7 +23,7 @@ struct Piece {
   Id id = 0;
 
   bool is_one_character() const {
-    return !text.empty() && decode_utf8(text.data()).length == text.size();
+    return !text.empty() && first_character(text).length == text.size();
   }
 };
 
@@ -112,12 +113,14 @@ class SentencePieceReader {
   };
 
   bool enter(Piece& piece) {
+    constexpr std::size_t kMaxBytes = 1024;  // the time grows with the square
+    if (piece.text.size() > kMaxBytes || first_invalid_utf8(piece.text)) return false;
     const auto is_short = piece.is_one_character();
     switch (piece.type) {
       case Piece::normal:
         if (piece.text.empty() || std::isnan(piece.score)) return false;
         ids_.emplace(piece.text, piece.id);
-        is_short ? bpe_.character_ids.set(decode_utf8(piece.text.data()).code, piece.id)
+        is_short ? bpe_.character_ids.set(first_character(piece.text).code, piece.id)
                  : long_.push_back(&piece);
         return true;
       case Piece::user_defined:

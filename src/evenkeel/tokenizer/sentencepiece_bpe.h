@@ -12,8 +12,8 @@ namespace evenkeel::tokenizer {
 /// of their union. Sets Model::bpe, neighbors, normalized_added and sentencepiece_normalizer.
 /// \param content  the file, which libsentencepiece has loaded
 /// \return false, with the Model unchanged, for what only libsentencepiece encodes: unused pieces,
-///         pieces with a character that is no piece, special pieces of one character, and
-///         user-defined symbols with a space
+///         pieces with a character that is no piece, special pieces of one character, user-defined
+///         symbols with a space, and pieces that are not UTF-8 or have more than 1,024 bytes
 /// \source sentencepiece, src/bpe_model.cc
 bool read_sentencepiece_bpe(std::string_view content, Model& model);
 

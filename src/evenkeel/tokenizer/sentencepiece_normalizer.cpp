@@ -27,7 +27,7 @@ CharacterMap::CharacterMap(std::string_view content) {
   if (content.size() <= sizeof size) return;
   std::memcpy(&size, content.data(), sizeof size);
   content.remove_prefix(sizeof size);
-  if (size >= content.size()) return;
+  if (size < sizeof(std::uint32_t) || size >= content.size()) return;
   units_.resize(size / sizeof(std::uint32_t));
   std::memcpy(units_.data(), content.data(), units_.size() * sizeof(std::uint32_t));
   texts_ = content.substr(size);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 namespace evenkeel::tokenizer {
 
@@ -27,6 +28,11 @@ inline Decoded decode_utf8(const char* at) {
   return {
       (first & 0x07) << 18 | (byte(1) & kTail) << 12 | (byte(2) & kTail) << 6 | (byte(3) & kTail),
       4};
+}
+
+/// The first character of a text. \param text  well-formed UTF-8, not empty
+inline Decoded first_character(std::string_view text) {
+  return decode_utf8(&text.front());
 }
 
 /// Appends a code point as UTF-8.

@@ -26,12 +26,11 @@ class Reader {
  public:
   explicit Reader(std::string_view text) : text_(text), classes_(CodeClasses::instance()) {}
 
-  Character at(std::size_t position) const {
+  /// Most characters are ASCII, so that only their case is inlined.
+  [[gnu::always_inline]] Character at(std::size_t position) const {
     if (position >= text_.size()) return {};
     const auto byte = static_cast<unsigned char>(text_[position]);
-    if (byte < 0x80) return {classes_.of_ascii(byte), 1, byte};
-    const auto [code, length] = decode_utf8(text_.data() + position);
-    return {classes_.of(code), length, code};
+    return byte < 0x80 ? Character{classes_.of_ascii(byte), 1, byte} : at_wide(position);
   }
 
   /// The end of the run of characters from `position` on that `wanted` selects, at most `most`.
@@ -49,6 +48,11 @@ class Reader {
   char byte(std::size_t position) const { return position < text_.size() ? text_[position] : '\0'; }
 
  private:
+  [[gnu::noinline]] Character at_wide(std::size_t position) const {
+    const auto [code, length] = decode_utf8(text_.data() + position);
+    return {classes_.of(code), length, code};
+  }
+
   std::string_view text_;
   const CodeClasses& classes_;
 };

@@ -13,6 +13,7 @@
 #include "evenkeel/config/scheme/scheme.h"
 #include "evenkeel/config/scheme/scheme_check.h"
 #include "evenkeel/data/document_bounds.h"
+#include "evenkeel/data/encode_files.h"
 #include "evenkeel/data/json_array.h"
 #include "evenkeel/data/json_lines.h"
 #include "evenkeel/data/shard_check.h"
@@ -36,6 +37,7 @@
 #include "evenkeel/tasks/prompts.h"
 #include "evenkeel/tasks/request_file.h"
 #include "evenkeel/tokenizer/encoder.h"
+#include "evenkeel/tokenizer/sentencepiece_bpe.h"
 #include "evenkeel/tokenizer/tokenizer.h"
 
 namespace evenkeel::campaign {
@@ -146,20 +148,33 @@ void fuzz_unpack(const std::string& input, const fs::path& folder) {
   }
 }
 
+/// The bytes of a text that threads read and encode.
+std::string encoded_bytes(const std::vector<data::TextFile>& files) {
+  constexpr int kThreads = 2;
+  static const data::TextEncoding bytes{config::Data{}};
+  std::string all;
+  data::encode_files(files, {}, bytes, kThreads, [&](std::span<const data::TokenId> ids, bool) {
+    for (const auto id : ids) all += static_cast<char>(id);
+  });
+  return all;
+}
+
 /// A file of texts; the first byte chooses its kind.
 void fuzz_texts(const std::string& input, const fs::path& folder) {
   static const std::array<const char*, 8> kNames = {"a.txt",       "a.jsonl",   "a.txt.gz",
                                                     "a.jsonl.gz",  "a.json",    "a.txt.zst",
                                                     "a.jsonl.zst", "a.json.zst"};
   const auto file = put(folder / kNames.at(choice_of(input, kNames.size())), rest_of(input));
+  const auto files = data::find_text_files({file.string()}, config::Data{});
+  const auto encoded = encoded_bytes(files.files);
   std::string all, again;
   for (const auto& each : data::read_texts({file.string()}, config::Data{}).documents) all += each;
-  const auto files = data::find_text_files({file.string()}, config::Data{});
   data::read_pieces(files.files.at(0), config::Data{}, [&](std::string_view piece, bool) {
     check_document(piece);
     again += piece;
   });
-  if (all != again) throw std::logic_error("the pieces differ from the documents");
+  if (all != again || all != encoded)
+    throw std::logic_error("the pieces differ from the documents");
 }
 
 /// A file of token ids; the first byte chooses its name, or makes the input the index of a file.
@@ -239,6 +254,18 @@ void fuzz_tiktoken(const std::string& input, const fs::path& folder) {
   load_and_use(put(folder / "a.tiktoken", input), {.pattern = "gpt2"});
 }
 
+/// A SentencePiece model as our own reader sees it, and its map of characters.
+void fuzz_sentencepiece(const std::string& input, const fs::path&) {
+  constexpr std::string_view kText = "It's a \xc3\xa9 test  \xef\xbc\xa1 123";
+  tokenizer::Model model;
+  std::string hold;
+  if (tokenizer::read_sentencepiece_bpe(input, model)) {
+    model.sentencepiece_normalizer->apply(kText, hold);
+  }
+  const tokenizer::SentencePieceNormalizer mapped = {.characters = tokenizer::CharacterMap(input)};
+  mapped.apply(kText, hold);
+}
+
 void fuzz_html(const std::string& input, const fs::path&) {
   const auto escaped = report::escaped(input);
   const bool is_safe = escaped.find_first_of("<>\"'") == std::string::npos;
@@ -302,6 +329,7 @@ const std::vector<FuzzTarget>& fuzz_targets() {
       {"requests", Grammar::json, fuzz_requests},
       {"safetensors", Grammar::safetensors, fuzz_safetensors},
       {"scheme", Grammar::toml, fuzz_scheme},
+      {"sentencepiece", Grammar::binary, fuzz_sentencepiece},
       {"setting", Grammar::toml, fuzz_setting},
       {"shards", Grammar::json, fuzz_shards},
       {"study", Grammar::toml, fuzz_study},
