@@ -5,7 +5,8 @@
 1. A local multiple-choice task runs in lm-evaluation-harness with token ids, with texts, and in batches: its
    log-likelihoods, greedy flags and accuracies are those of the endpoint's own sums.
 2. A local generation task has the endpoint's own texts.
-3. The openai package completes a text: at once, as a stream, with log-probabilities, and reports refusals.
+3. `eval --task` with evaluate.rule = "lm_eval" has lm-evaluation-harness's log-likelihoods, acc and acc_norm.
+4. The openai package completes a text: at once, as a stream, with log-probabilities, and reports refusals.
 
 Usage: tests/ecosystem/serve_check.py EVENKEEL
 The packages are those of tools/ecosystem_lm_eval_requirements.txt. Prints one line per case; the exit code is 1 if a
@@ -162,6 +163,25 @@ def check_choices(check, endpoint, url, folder, documents):
                   abs(results["acc,none"] - acc) < 1e-9 and abs(results["acc_norm,none"] - acc_norm) < 1e-9)
 
 
+def check_eval(check, program, url, folder, documents):
+    requests = folder / "requests.jsonl"
+    requests.write_text("".join(
+        json.dumps({"doc_id": number, "idx": idx, "label": each["label"],
+                    "request": {"context": each["context"], "continuation": f" {choice}"}}) + "\n"
+        for number, each in enumerate(documents) for idx, choice in enumerate(each["choices"])))
+    done = subprocess.run(
+        [program, "eval", "--run", folder / "run", "--task", requests, "--rows", folder / "scores.jsonl", "--json",
+         "--set", "evaluate.rule=lm_eval", "--set", "data.begin=false"], check=True, capture_output=True, text=True)
+    ours = {line["metric"]: line["value"] for line in json.loads(done.stdout)["tasks"]}
+    rows_of_ours = [json.loads(line) for line in (folder / "scores.jsonl").read_text().splitlines()]
+    results, samples = lm_eval(url, folder, "choices")
+    theirs = [float(value) for sample in samples for value, _ in sample["filtered_resps"]]
+    largest = max(abs(row["log_probability"] - value) for row, value in zip(rows_of_ours, theirs, strict=True))
+    check.say(f"eval --task: {len(theirs)} log-likelihoods of lm_eval, largest difference {largest:.1e}", largest < TOLERANCE)
+    for name in ("acc", "acc_norm"):
+        check.say(f"eval --task: {name} {ours[name]:.4f}", abs(ours[name] - results[f"{name},none"]) < 1e-9)
+
+
 def check_texts(check, endpoint, url, folder, documents):
     _, samples = lm_eval(url, folder, "texts", tokenized_requests=False)
     found = [sample["resps"][0][0] for sample in samples]
@@ -206,6 +226,7 @@ def main():
             check_openai(check, endpoint, url)
             check_choices(check, endpoint, url, folder, documents)
             check_texts(check, endpoint, url, folder, documents)
+            check_eval(check, program, url, folder, documents)
     print(f"{check.failed} cases differ" if check.failed else "every case is the same")
     return 1 if check.failed else 0
 

@@ -85,7 +85,7 @@ TEST_P(RowScores, AreTheLogProbabilitiesOfTheTargets) {
   const auto scores = evaluate::score_rows(*tiny.model, rows, {});
   ASSERT_EQ(scores.size(), rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    EXPECT_NEAR(scores[i].log_probability, score_by_hand(*tiny.model, rows[i]), 1e-6);
+    EXPECT_NEAR(scores[i].log_probability, score_by_hand(*tiny.model, rows[i]), 1e-9);
   }
 }
 
@@ -138,6 +138,20 @@ TEST(RowScores, SayWhetherEachTokenIsTheMostProbableOne) {
       evaluate::score_rows(*tiny.model, {{{3, 1, 4}, {best}}, {{3, 1, 4}, {(best + 1) % 31}}}, {});
   EXPECT_TRUE(scores[0].is_greedy);
   EXPECT_FALSE(scores[1].is_greedy);
+}
+
+// Each token has the probability 1 / 31, so a continuation of n tokens scores -n ln 31.
+TEST(RowScores, OfEqualLogitsCountTheTargets) {
+  TinyModel tiny("hybrid_norm_star");
+  const at::NoGradGuard no_grad;
+  tiny.parameters->at("final_norm.gain").master.zero_();
+  tiny.parameters->copy_masters_to_values();
+  const auto rows = some_rows(5, 3);
+  const auto scores = evaluate::score_rows(*tiny.model, rows, {});
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto targets = static_cast<double>(rows[i].targets.size());
+    EXPECT_NEAR(scores[i].log_probability, -targets * std::log(31), 1e-12);
+  }
 }
 
 TEST(RowScores, InBfloat16HaveItsFewDigits) {
