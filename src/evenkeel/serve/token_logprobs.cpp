@@ -20,7 +20,7 @@ namespace {
 
 using Prompts = std::vector<std::vector<std::int64_t>>;
 
-constexpr std::int64_t kBatchTokens = 8192;              // of one forward pass, padding included
+constexpr std::int64_t kBatchTokens = 2048;              // of one forward pass, padding included
 constexpr std::int64_t kLogits = std::int64_t{4} << 20;  // that exist at a time
 
 /// The order of RankedToken lists.
