@@ -82,9 +82,7 @@ class BlockReader::RawFile {
 
   /// Reads until the text from `begin` on can be cut. \return the bytes before the cut
   std::size_t fill(TextBlock& block, std::size_t begin) {
-    const bool is_exact = form_ == TextBlock::Form::lines || cut_ != LineCut::unknown;
-    for (auto wanted = is_exact ? kBlockBytes : kLargePiece;;
-         wanted = 2 * (block.bytes.size() - begin)) {
+    for (auto wanted = first_wanted();; wanted = 2 * (block.bytes.size() - begin)) {
       const auto size = block.bytes.size() - begin;
       if (!is_at_end_ && size < wanted) grow(block, wanted - size);
       const auto view = block.bytes.view().substr(begin);
@@ -95,6 +93,16 @@ class BlockReader::RawFile {
                                      " bytes, but one has more; split it, or name a smaller file"));
       }
     }
+  }
+
+  /// The bytes after which a cut is looked for; not many more than a small file has.
+  std::size_t first_wanted() const {
+    constexpr std::uint64_t kLeast = 4096;  // files of /proc have size 0
+    const bool is_exact = form_ == TextBlock::Form::lines || cut_ != LineCut::unknown;
+    const auto usual = is_exact ? kBlockBytes : kLargePiece;
+    if (stream_.compression() != Compression::none) return usual;
+    const auto unread = stream_.file_bytes() - std::min(stream_.file_bytes(), offset_);
+    return static_cast<std::size_t>(std::clamp<std::uint64_t>(unread + 1, kLeast, usual));
   }
 
   std::size_t cut_of(std::string_view view) const {

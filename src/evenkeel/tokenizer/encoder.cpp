@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "evenkeel/base/utf8.h"
 #include "evenkeel/tokenizer/model.h"
@@ -51,10 +52,9 @@ void check_text(std::string_view text) {
 
 struct Encoder::State {
   State(Tokenizer used, bool special)
-      : tokenizer(std::move(used)),
-        model(tokenizer.model()),
-        special_in_text(special),
-        bpe(model.bpe) {}
+      : tokenizer(std::move(used)), model(tokenizer.model()), special_in_text(special) {
+    if (!model.is_bytes) bpe.emplace(model.bpe);
+  }
 
   void encode(std::string_view text, std::vector<Id>& out);
   void encode_part(std::string_view part, bool is_first, std::vector<Id>& out);
@@ -64,7 +64,7 @@ struct Encoder::State {
   const Tokenizer tokenizer;
   const Model& model;
   const bool special_in_text;
-  BpeEncoder bpe;
+  std::optional<BpeEncoder> bpe;  // none for bytes
   PreTokenizer::Scratch scratch;
   std::string normalized;
 };
@@ -115,8 +115,8 @@ void Encoder::State::join_unknown(std::size_t begin, std::vector<Id>& out) const
 }
 
 void Encoder::State::encode_word(std::string_view word, std::vector<Id>& out) {
-  if (!model.neighbors) return bpe.encode(word, out);
-  model.neighbors->divide(word, [&](std::string_view part) { bpe.encode(part, out); });
+  if (!model.neighbors) return bpe->encode(word, out);
+  model.neighbors->divide(word, [&](std::string_view part) { bpe->encode(part, out); });
 }
 
 }  // namespace evenkeel::tokenizer
