@@ -44,7 +44,7 @@ TEST_F(RecorderOfARun, FlushesChangedRecordsAndSummarizesAllFiles) {
   const auto summaries = recorder_.flush();
   EXPECT_EQ(flushed("health.jsonl"), 1);
   EXPECT_EQ(flushed("metrics.jsonl"), 0);
-  EXPECT_EQ(summaries.size(), 3U);
+  EXPECT_EQ(summaries.size(), 4U);
   EXPECT_EQ(summaries.at("health.jsonl").at("steps").dump(), "[[3,3,1]]");
   EXPECT_EQ(summaries.at("metrics.jsonl").at("size"), 0);
 }

@@ -306,13 +306,11 @@ Verb add_eval(const Command& program) {
                        .add_option("--sequences", options->sequences,
                                    "validation sequences, evenly spaced in the text; 0: all")
                        .show_default();
-  auto tasks =
-      command
-          .add_option(
-              "--task", options->tasks,
-              "label, group (core, paper_dense, ...) or request file; only tasks are scored")
-          .type_name("TASK")
-          .repeated();
+  auto tasks = command
+                   .add_option("--task", options->tasks,
+                               "label, group or request file; only tasks are scored")
+                   .type_name("TASK")
+                   .repeated();
   command
       .add_option("--checkpoint", options->checkpoint,
                   "a step, or \"all\" checkpoints; default: the newest")

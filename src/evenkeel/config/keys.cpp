@@ -172,7 +172,7 @@ std::string full_name(const Section& section, const Key& key) {
 
 const std::vector<Section>& sections() {
   static const std::vector<Section> sections = {
-      keys_top(), model(),      experts(), data_section(), train(), optimizer(), schedule(),
+      keys_top(),         model(),      experts(), data_section(), train(), optimizer(), schedule(),
       evaluate_section(), checkpoint(), probe(),   health(),       log(),   kernels()};
   return sections;
 }

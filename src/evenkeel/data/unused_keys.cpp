@@ -29,14 +29,14 @@ struct InputKinds {
 InputKinds kinds_of(const config::Data& data) {
   InputKinds kinds;
   if (data.weights.empty()) {
-    kinds.add(data.train, "train", data);
+    kinds.add(data.train, "data.train", data);
   } else {
-    for (const auto& input : data.train) kinds.add({input}, "train", data);
+    for (const auto& input : data.train) kinds.add({input}, "data.train", data);
   }
   if (data.validation != std::vector<std::string>{"auto"}) {
-    kinds.add(data.validation, "validation", data);
+    kinds.add(data.validation, "data.validation", data);
   }
-  if (!data.ood.empty()) kinds.add(data.ood, "ood", data);
+  if (!data.ood.empty()) kinds.add(data.ood, "data.ood", data);
   return kinds;
 }
 

@@ -62,8 +62,7 @@ TaskSuite::TaskSuite(const config::Config& config, const data::TextEncoding& enc
       tokenizer_digest_(encoding.tokenizer().digest()) {
   const auto& evaluate = config.evaluate;
   if (evaluate.tasks.empty()) return;
-  const auto folder =
-      tasks::task_folder(evaluate.task_folder);
+  const auto folder = tasks::task_folder(evaluate.task_folder);
   const tasks::EncodingOptions options = {
       .rule = rule_, .max_context = max_context_, .vocabulary = vocabulary};
   for (const auto& label : tasks::expand_labels(evaluate.tasks)) {

@@ -15,7 +15,7 @@ namespace evenkeel::nn {
 /// documents, because scores depend on position differences only.
 struct Positions {
   Rotary rotary;
-  at::Tensor document_starts;  // [B, T], int32: first visible position; undefined: 0
+  at::Tensor document_starts;        // [B, T], int32: first visible position; undefined: 0
   const Packing* packing = nullptr;  // null: each row is one sequence
 
   Positions(Rotary rope, at::Tensor starts = {}, const Packing* pack = nullptr)  // NOLINT

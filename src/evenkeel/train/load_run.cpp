@@ -19,8 +19,18 @@ namespace evenkeel::train {
 namespace {
 
 /// Keys that may differ from those of the run, because they do not affect the weights.
-const std::vector<std::string> kChangeableKeys = {
-    "data", "evaluate", "kernels", "train.precision", "train.threads", "train.micro_batch"};
+const std::vector<std::string> kChangeableKeys = {"data",
+                                                  "kernels",
+                                                  "train.precision",
+                                                  "train.threads",
+                                                  "train.micro_batch",
+                                                  "evaluate.texts",
+                                                  "evaluate.tasks",
+                                                  "evaluate.task_documents",
+                                                  "evaluate.max_context",
+                                                  "evaluate.rule",
+                                                  "evaluate.score_precision",
+                                                  "evaluate.task_folder"};
 
 [[noreturn]] void refuse_change(const std::filesystem::path& run,
                                 const config::KeyDifference& difference) {

@@ -30,8 +30,9 @@ struct TrainedModel {
 
 /// Loads a checkpoint of a run: the newest valid one, or that of `step`.
 /// \param run      run folder; nullopt is a usage error
-/// \param sources  changes of keys that do not affect the weights: `data`, `evaluate`, `kernels`,
-///         train.precision, train.threads, train.micro_batch
+/// \param sources  changes of keys that do not affect the weights: `data`, `kernels`, tasks and
+/// texts
+///         of `evaluate`, train.precision, train.threads, train.micro_batch
 /// \param step     nullopt: the newest valid checkpoint
 /// \throws Error (usage, exit code 64) without a run; (no_checkpoint, 77) if the folder has no
 ///         usable checkpoint; (differs, 78) for a change of any other key, or if model or scheme in

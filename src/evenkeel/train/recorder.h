@@ -47,8 +47,8 @@ class StepTimer {
 };
 
 /// Writes the records of a run to its folder (metrics.jsonl, evaluations.jsonl, health.jsonl,
-/// probes.jsonl, status.json) and to the console. A failed write is a warning, and the run continues; the record
-/// is held in memory and written later.
+/// probes.jsonl, status.json) and to the console. A failed write is a warning, and the run
+/// continues; the record is held in memory and written later.
 class Recorder {
  public:
   /// \param config, console  must outlive the Recorder

@@ -69,8 +69,7 @@ std::string canonical_text(const config::Config& config, bool is_timed) {
 std::string digest_of_tasks(const config::Evaluate& evaluate) {
   std::string digests;
   if (evaluate.tasks.empty()) return digests;
-  const auto folder =
-      tasks::task_folder(evaluate.task_folder);
+  const auto folder = tasks::task_folder(evaluate.task_folder);
   for (const auto& label : tasks::expand_labels(evaluate.tasks)) {
     digests += tasks::load_task(label, folder).digest;
   }
