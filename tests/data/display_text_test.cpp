@@ -31,6 +31,11 @@ TEST(DisplayText, ReplacesControlCharacters) {
   EXPECT_EQ(display_text("\xc2\xa0"), "\xc2\xa0");
 }
 
+TEST(DisplayStream, KeepsControlCharactersForAProgram) {
+  DisplayStream stream(Controls::kept);
+  EXPECT_EQ(stream.add("a\r\x1b\xff"), "a\r\x1b\xef\xbf\xbd");
+}
+
 TEST(DisplayStream, GivesTheSameTextForAnyPieces) {
   const std::string bytes = "h\xc3\xa9 \xf0\x9f\x98\x80\xf0\x9f!\xe6\xbc\xa2\xff";
   for (std::size_t cut = 0; cut <= bytes.size(); ++cut) {

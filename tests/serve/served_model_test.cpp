@@ -111,6 +111,17 @@ TEST(TokenText, IsDistinctForBytesThatAreNoText) {
   EXPECT_EQ(token_text(bytes.served, 300), "token_id:300");
 }
 
+// A text of SentencePiece begins with a space that decode() strips; within a text it is a space.
+TEST(TokenText, KeepsTheSpaceOfASentencePieceToken) {
+  const testing::ServedBytes words(
+      {.tokenizer = EK_TESTS "/golden/tokenizers/llama2.json", .end_of_text = "</s>"});
+  const auto ids = tokenize(words.served, {.prompt = "The", .add_special_tokens = false});
+  std::string joined;
+  for (const auto id : ids) joined += token_text(words.served, id);
+  EXPECT_EQ(joined, " The");
+  EXPECT_EQ(detokenize(words.served, ids), "The");
+}
+
 TEST(Tokenize, IsTheInverseOfDetokenize) {
   const testing::ServedBytes bytes;
   EXPECT_EQ(tokenize(bytes.served, {.prompt = "hi"}), (Ids{256, 'h', 'i'}));

@@ -19,7 +19,7 @@ enum class Exit {
   diverged = 76,       // training diverged, or the budget of skipped steps is used up
   no_checkpoint = 77,  // no valid checkpoint
   differs = 78,        // resume refused: configuration, data or arithmetic differ
-  stopped = 130,       // terminated immediately by a second signal
+  stopped = 130,       // terminated by a second signal, or by one before training
 };
 
 /// An error that the user can correct. main() prints what() as one line and exits with exit().

@@ -16,6 +16,7 @@
 #include "evenkeel/data/text_encoding.h"
 #include "evenkeel/generate/generate.h"
 #include "evenkeel/generate/generated_text.h"
+#include "evenkeel/tokenizer/tokenizer.h"
 #include "evenkeel/train/load_run.h"
 
 namespace evenkeel::cli {
@@ -94,7 +95,9 @@ void generate_text(const train::TrainedModel& loaded, const GenerateOptions& opt
   write(options.raw ? prompt : data::display_text(prompt));
   auto streaming = request;
   streaming.on_token = [&](std::int64_t token) {
-    return text.add(loaded.encoding->tokenizer().decode(std::vector{token}));
+    // decode() of one token would strip the space of a SentencePiece token.
+    const auto id = static_cast<tokenizer::Id>(token);
+    return text.add(loaded.encoding->tokenizer().token_bytes(id));
   };
   generate::generate(*loaded.model, streaming);
   text.finish();

@@ -2,7 +2,6 @@
 #include "evenkeel/serve/served_model.h"
 
 #include <algorithm>
-#include <array>
 
 #include "evenkeel/base/utf8.h"
 #include "evenkeel/data/display_text.h"
@@ -152,7 +151,9 @@ std::string detokenize(const ServedModel& served, const std::vector<std::int64_t
 }
 
 std::string token_bytes(const ServedModel& served, std::int64_t id) {
-  return served.has_tokenizer ? served.encoding->tokenizer().decode(std::array{id}) : "";
+  if (!served.has_tokenizer) return "";
+  // decode() of one token would strip the space of a SentencePiece token.
+  return served.encoding->tokenizer().token_bytes(static_cast<tokenizer::Id>(id));
 }
 
 std::string token_text(const ServedModel& served, std::int64_t id) {
