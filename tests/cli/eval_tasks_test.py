@@ -53,7 +53,8 @@ class Tasks(program.Case):
 
     def test_eval_has_the_scores_of_the_training(self):
         recorded = [line for line in lines_of(self.folder / "run/evaluations.jsonl") if line["step"] == 60]
-        self.assertEqual(self.eval("--task", "quiz.jsonl")["tasks"], recorded[:6])
+        wanted = [line | {"command": "eval"} for line in recorded[:6]]
+        self.assertEqual(self.eval("--task", "quiz.jsonl")["tasks"], wanted)
 
     def test_eval_of_all_checkpoints(self):
         results = self.eval("--task", "quiz.jsonl", "--checkpoint", "all")
@@ -99,6 +100,22 @@ class Tasks(program.Case):
         page = (self.folder / "run/report.html").read_text()
         self.assertIn("Accuracy by task", page)
         self.assertIn("Loss by text", page)
+
+    def test_a_task_of_letters_is_refused_before_training(self):
+        self.write_task("letters.jsonl", [request(0, 0, "a", "A", 0), request(0, 1, "a", "B", 0)])
+        self.refuse(65, 'letters.jsonl: document 0 has a choice of one character, and the rule "olmo" does not count the '
+                    'first one; begin choices with a space, or set evaluate.rule = "olmo_v2"',
+                    "train", "--quiet", "--run", "letters", *program.small(evaluate_tasks="letters.jsonl"))
+
+    def test_rows_that_cannot_be_written_are_refused_first(self):
+        done = self.evenkeel("eval", "--run", "run", "--task", "quiz.jsonl", "--rows", "none/rows.jsonl")
+        self.assertEqual((done.returncode, done.stdout), (74, b""))
+        self.assertEqual(done.stderr.count(b"\n"), 1)
+
+    def test_a_mean_of_several_accuracies(self):
+        self.write_task("other.jsonl", requests())
+        table = self.succeed("eval", "--run", "run", "--task", "quiz.jsonl", "--task", "other.jsonl")[0]
+        self.assertIn("mean of 2 accuracies: 100.00 %", table)
 
     def test_texts_by_name(self):
         result = self.eval("--set", "evaluate.tasks=none")["texts"]["again"]

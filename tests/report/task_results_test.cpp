@@ -32,13 +32,15 @@ Run run_with(const std::string& name, std::vector<json> records) {
 }
 
 TEST(TaskResults, AreSeriesByStepAndTheLastStep) {
-  const auto results = task_results(
-      {headline(20, "copa", 0.5, "e0"),
-       headline(10, "copa", 0.25, "80"),
-       headline(20, "copa", 0.75, "fc"),
-       {{"step", 20}, {"label", "copa"}, {"rule", "olmo"}, {"metric", "bpb"}, {"value", 1.5}},
-       {{"step", 20}, {"label", "copa"}},
-       {{"label", "copa"}, {"metric", "acc"}, {"value", 1}}});
+  auto bits = headline(20, "copa", 1.5, "");
+  bits["metric"] = "bpb";
+  bits.erase("headline");
+  const auto results = task_results({headline(20, "copa", 0.5, "e0"),
+                                     headline(10, "copa", 0.25, "80"),
+                                     headline(20, "copa", 0.75, "fc"),
+                                     bits,
+                                     {{"step", 20}, {"label", "copa"}},
+                                     {{"label", "copa"}, {"metric", "acc"}, {"value", 1}}});
   ASSERT_EQ(results.size(), 1U);
   const auto& copa = results.front();
   EXPECT_EQ(copa.headline, "acc");
@@ -48,6 +50,21 @@ TEST(TaskResults, AreSeriesByStepAndTheLastStep) {
   EXPECT_TRUE(std::isnan(copa.last("soft")));
   EXPECT_EQ(copa.chance, std::optional<double>(0.5));
   EXPECT_EQ(copa.is_correct, (std::vector<bool>{true, true, true, true, true, true}));
+}
+
+// A later result with other documents is another series, and a study reads what training recorded.
+TEST(TaskResults, WithOtherConditionsAreOtherSeries) {
+  auto of_training = headline(20, "copa", 0.5, "e0");
+  of_training["command"] = "train";
+  auto fewer = headline(20, "copa", 1, "8");
+  fewer["n"] = 1;
+  fewer["command"] = "eval";
+  const auto results = task_results({of_training, fewer});
+  ASSERT_EQ(results.size(), 2U);
+  ASSERT_NE(find_of_training(results, "copa"), nullptr);
+  EXPECT_EQ(find_of_training(results, "copa")->last("acc"), 0.5);
+  EXPECT_EQ(find(results, results[1]), &results[1]);
+  EXPECT_EQ(find_of_training(task_results({fewer}), "copa"), nullptr);
 }
 
 TEST(TaskResults, ReadBitsOfDocuments) {
@@ -66,8 +83,9 @@ TEST(AccuracyDifference, IsPairedByDocument) {
   EXPECT_DOUBLE_EQ(paired.difference, 2.0 / 6);
   EXPECT_DOUBLE_EQ(paired.standard_error, std::sqrt(4 - 4.0 / 6) / 6);
   EXPECT_NEAR(paired.p, 10.0 / 16, 1e-12);
-  EXPECT_LT(paired.low(), 0);
-  EXPECT_GT(paired.high(), 2.0 / 6);
+  // b = 3.5, c = 1.5, n = 8: 0.25 -+ 1.96 sqrt(5 - 0.5) / 8.
+  EXPECT_NEAR(paired.low(), 0.25 - 1.959964 * std::sqrt(4.5) / 8, 1e-6);
+  EXPECT_NEAR(paired.high(), 0.25 + 1.959964 * std::sqrt(4.5) / 8, 1e-6);
 }
 
 TEST(AccuracyDifference, OfManyDocumentsHasAFiniteP) {
@@ -84,7 +102,7 @@ TEST(TaskFigures, CompareRunsDocumentByDocument) {
   const auto second = run_with("second", {headline(10, "copa", 1.0, "fc")});
   const auto page = task_comparison({first, second});
   EXPECT_NE(page.find("second minus first"), std::string::npos) << page;
-  EXPECT_NE(page.find("50.0 [10.0, 90.0], p = 0.25"), std::string::npos) << page;
+  EXPECT_NE(page.find("50.0 [-4.0, 79.0], p = 0.25"), std::string::npos) << page;
   auto other = headline(10, "copa", 1.0, "fc");
   other["task_digest"] = "other";
   const auto unpaired = task_comparison({first, run_with("third", {other})});

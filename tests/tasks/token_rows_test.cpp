@@ -86,6 +86,8 @@ void expect_refusal(const Task& task, const tasks::EncodingOptions& options,
 TEST(TokenRows, RefuseWhatCannotBeScored) {
   expect_refusal(one_document("a", ""), {.max_context = 9, .vocabulary = 257},
                  "a continuation without tokens");
+  expect_refusal(one_document("a", "\u00e9"), {.max_context = 9, .vocabulary = 257},
+                 "a choice of one character");
   expect_refusal(one_document("a", " bcdef"), {.max_context = 5, .vocabulary = 257},
                  "a continuation of 6 tokens, but at most 5 fit");
   expect_refusal(one_document("a", " z"), {.max_context = 5, .vocabulary = 100},

@@ -69,6 +69,20 @@ TableRow table_row(const evaluate::TaskResult& result) {
           with_commas(static_cast<std::int64_t>(score.documents.size()))};
 }
 
+/// The unweighted mean of the accuracies of several tasks, as the tables of papers have it; "" for
+/// fewer than two.
+std::string mean_line(const std::vector<evaluate::TaskResult>& results) {
+  double sum = 0;
+  int count = 0;
+  for (const auto& result : results) {
+    if (!result.score.chance) continue;
+    sum += result.score.metrics.front().value;
+    ++count;
+  }
+  if (count < 2) return "";
+  return text("mean of ", count, " accuracies: ", value_text(sum / count, true), "\n");
+}
+
 /// "label: " and a sentence, for what a reader of the number should know.
 std::string notes_of(const evaluate::TaskResult& result) {
   const auto& [task, rows] = *result.task;
@@ -81,7 +95,10 @@ std::string notes_of(const evaluate::TaskResult& result) {
                   with_commas(tag.documents), " documents\n");
   }
   add(rows.truncated, " rows are longer than evaluate.max_context and lose their beginning");
-  add(result.score.ties, " documents have a tie, which the first choice wins");
+  add(task.skipped_rows, " rows without a context are skipped");
+  add(rows.encoded_differently,
+      " rows have other tokens if context and continuation are encoded together");
+  add(result.score.ties, " ties, which the first choice wins");
   return notes;
 }
 
@@ -114,29 +131,27 @@ std::string task_table(const std::vector<evaluate::TaskResult>& results) {
     rows.push_back(table_row(result));
     notes += notes_of(result);
   }
-  return aligned(rows) + notes;
+  return aligned(rows) + mean_line(results) + notes;
 }
 
-void write_lines(const std::filesystem::path& file,
-                 const std::vector<nlohmann::ordered_json>& lines) {
-  data::NewFile out(file);
+void LinesFile::append(const std::vector<nlohmann::ordered_json>& lines) {
   for (const auto& each : lines) {
     const auto line = store::json_line(each);
-    out.append(line.data(), line.size());
+    file_.append(line.data(), line.size());
   }
-  out.finish();
 }
 
 std::string record_in_run(const std::filesystem::path& run,
                           const std::vector<nlohmann::ordered_json>& lines) {
-  if (store::is_locked(run)) {
-    return text(run.string(), " is training, so evaluations.jsonl there has no lines of this");
+  try {
+    const store::Lock lock(run);
+    lock.check_path();
+    store::JsonLinesFile records(lock.directory(), "evaluations.jsonl");
+    for (const auto& line : lines) records.append(line);
+    report::write_run_report(lock.directory());
+  } catch (const Error& error) {
+    return text("the results are not recorded in the run: ", error.what());
   }
-  const store::Lock lock(run);
-  lock.check_path();
-  store::JsonLinesFile records(lock.directory(), "evaluations.jsonl");
-  for (const auto& line : lines) records.append(line);
-  report::write_run_report(lock.directory());
   return "";
 }
 

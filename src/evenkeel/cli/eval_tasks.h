@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "evenkeel/data/new_file.h"
 #include "evenkeel/evaluate/task_suite.h"
 
 namespace evenkeel::cli {
@@ -35,15 +36,24 @@ class RowProgress {
 /// were truncated and on ties.
 std::string task_table(const std::vector<evaluate::TaskResult>& results);
 
-/// Writes JSON lines to `file`, and replaces an older one.
-/// \throws Error (io, exit code 74)
-void write_lines(const std::filesystem::path& file,
-                 const std::vector<nlohmann::ordered_json>& lines);
+/// A file of JSON lines that a user named. It appears under its name when it is complete, and
+/// replaces an older one.
+class LinesFile {
+ public:
+  /// \throws Error (io, exit code 74), as all functions of this class do
+  explicit LinesFile(const std::filesystem::path& file) : file_(file) {}
+
+  void append(const std::vector<nlohmann::ordered_json>& lines);
+  void finish() { file_.finish(); }
+
+ private:
+  data::NewFile file_;
+};
 
 /// Appends the results to evaluations.jsonl of the run and rewrites its report. A run that trains
-/// at the same time has the lock: then nothing is recorded, and the return value says so.
-/// \return "" or a sentence
-/// \throws Error (io, exit code 74)
+/// at the same time has the lock: then nothing is recorded. The same holds for a folder that cannot
+/// be written.
+/// \return "", or a sentence that says why nothing was recorded
 std::string record_in_run(const std::filesystem::path& run,
                           const std::vector<nlohmann::ordered_json>& lines);
 

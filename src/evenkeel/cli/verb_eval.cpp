@@ -141,7 +141,7 @@ nlohmann::ordered_json eval_as_json(const train::TrainedModel& loaded,
                   {"documents", documents}});
   }
   for (const auto& result : evaluations.tasks) {
-    for (auto& line : suite.records(result, evaluations.step)) out["tasks"].push_back(line);
+    for (auto& line : suite.records(result, evaluations.step, "eval")) out["tasks"].push_back(line);
   }
   return out;
 }
@@ -195,6 +195,10 @@ Evaluations evaluations_of(const train::TrainedModel& loaded, const EvalOptions&
 EvaluationInputs inputs_of(const train::TrainedModel& loaded, const EvalOptions& options) {
   auto config = loaded.config;
   if (!options.tasks.empty()) config.evaluate.tasks = options.tasks;
+  if (const auto most = evaluate::max_context_of(config); most > config.model.context) {
+    print_message(text("evaluate.max_context = ", most, " is longer than model.context = ",
+                       config.model.context, ", which the model was trained with"));
+  }
   EvaluationInputs inputs{{}, {}, {config, *loaded.encoding, loaded.shape.vocabulary}};
   if (!options.tasks.empty()) return inputs;
   inputs.corpora =
@@ -237,21 +241,38 @@ void check_finite(const EvalOptions& options, const Evaluations& evaluations) {
                    "schedule.peak or a longer schedule.warmup"));
 }
 
-/// Keeps what the table of tasks does not show: evaluations.jsonl of the run, and --rows.
-void record_tasks(const EvalOptions& options, const EvaluationInputs& inputs,
-                  const std::vector<Evaluations>& all) {
-  std::vector<nlohmann::ordered_json> lines, rows;
-  for (const auto& each : all) {
-    for (const auto& result : each.tasks) {
-      for (auto& line : inputs.suite.records(result, each.step)) lines.push_back(std::move(line));
-      if (!options.rows) continue;
-      for (auto& row : inputs.suite.row_records(result, each.step)) rows.push_back(std::move(row));
+/// Appends the scores of tasks to evaluations.jsonl of the run.
+void record_tasks(const EvalOptions& options, const evaluate::TaskSuite& suite,
+                  const Evaluations& evaluations) {
+  std::vector<nlohmann::ordered_json> lines;
+  for (const auto& result : evaluations.tasks) {
+    for (auto& line : suite.records(result, evaluations.step, "eval")) {
+      lines.push_back(std::move(line));
     }
   }
-  if (options.rows) write_lines(*options.rows, rows);
   if (lines.empty()) return;
   const auto problem = record_in_run(*options.common.run, lines);
   if (!problem.empty()) print_message(problem);
+}
+
+/// Writes the rows of all results to a file.
+void append_rows(LinesFile& file, const evaluate::TaskSuite& suite,
+                 const Evaluations& evaluations) {
+  for (const auto& result : evaluations.tasks) {
+    file.append(suite.row_records(result, evaluations.step));
+  }
+}
+
+/// Checks combinations of options.
+/// \throws Error (usage)
+void check_options(const EvalOptions& options) {
+  if (options.sequences < 0) {
+    throw Error(Exit::usage,
+                text("--sequences must be >= 0 (0: all of the text), but is ", options.sequences));
+  }
+  if (options.serve != kNoPort && options.checkpoint == "all") {
+    throw Error(Exit::usage, "--serve needs one checkpoint, but --checkpoint is \"all\"");
+  }
 }
 
 /// Evaluates the model of --run and prints the results.
@@ -260,13 +281,9 @@ void record_tasks(const EvalOptions& options, const EvaluationInputs& inputs,
 Exit run_eval(const EvalOptions& options) {
   const auto& common = options.common;
   check_device(common);
-  if (options.sequences < 0) {
-    throw Error(Exit::usage,
-                text("--sequences must be >= 0 (0: all of the text), but is ", options.sequences));
-  }
-  if (options.serve != kNoPort && options.checkpoint == "all") {
-    throw Error(Exit::usage, "--serve needs one checkpoint, but --checkpoint is \"all\"");
-  }
+  check_options(options);
+  std::optional<LinesFile> rows;
+  if (options.rows) rows.emplace(*options.rows);
   std::vector<Evaluations> all;
   std::optional<EvaluationInputs> inputs;
   auto json = nlohmann::ordered_json::array();
@@ -282,9 +299,11 @@ Exit run_eval(const EvalOptions& options) {
       if (all.size() > 1) print("\n");
       eval_print(loaded, all.back());
     }
+    record_tasks(options, inputs->suite, all.back());
+    if (rows) append_rows(*rows, inputs->suite, all.back());
   }
   if (common.json) print_json(options.checkpoint == "all" ? json : json.front());
-  record_tasks(options, *inputs, all);
+  if (rows) rows->finish();
   for (const auto& each : all) check_finite(options, each);
   return Exit::success;
 }
@@ -325,6 +344,7 @@ Verb add_eval(const Command& program) {
                    .between(0, 65535);
   add_device(command, options->common);
   add_json(command, options->common);
+  tasks.excludes(sequences);
   serve.excludes(sequences).excludes(tasks).excludes(rows).excludes(command.option("--json"));
   add_quiet(command, options->common);
   command.footer(kEvalExamples);

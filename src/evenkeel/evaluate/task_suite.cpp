@@ -98,13 +98,14 @@ std::vector<TaskResult> TaskSuite::evaluate(
   return results;
 }
 
-std::vector<nlohmann::ordered_json> TaskSuite::records(const TaskResult& result,
-                                                       std::int64_t step) const {
+std::vector<nlohmann::ordered_json> TaskSuite::records(const TaskResult& result, std::int64_t step,
+                                                       const char* command) const {
   const auto& [task, rows] = *result.task;
   std::vector<nlohmann::ordered_json> lines;
   for (const auto& metric : result.score.metrics) {
     nlohmann::ordered_json line = {
         {"step", step},
+        {"command", command},
         {"label", task.label},
         {"rule", tasks::name_of(rule_)},
         {"metric", metric.name},
@@ -119,7 +120,11 @@ std::vector<nlohmann::ordered_json> TaskSuite::records(const TaskResult& result,
         {"tokenizer_digest", tokenizer_digest_},
         {"begin", begins_}};
     const bool is_headline = &metric == &result.score.metrics.front();
-    if (is_headline) line["headline"] = true;
+    if (is_headline) {
+      line["headline"] = true;
+      line["skipped_rows"] = task.skipped_rows;
+      line["encoded_differently"] = rows.encoded_differently;
+    }
     if (is_headline && result.score.chance) {
       line["chance"] = *result.score.chance;
       line["correct"] = correct_hex(result.score);

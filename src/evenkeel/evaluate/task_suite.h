@@ -52,7 +52,9 @@ class TaskSuite {
                                    const std::function<void(std::int64_t)>& on_progress = {}) const;
 
   /// The lines of evaluations.jsonl for a result, one a metric (docs/run_folder.md).
-  std::vector<nlohmann::ordered_json> records(const TaskResult& result, std::int64_t step) const;
+  /// \param command  "train" or "eval"
+  std::vector<nlohmann::ordered_json> records(const TaskResult& result, std::int64_t step,
+                                              const char* command) const;
 
   /// The lines of a file of rows (docs/evaluation.md): one a row of the result.
   std::vector<nlohmann::ordered_json> row_records(const TaskResult& result,

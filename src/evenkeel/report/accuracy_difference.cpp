@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <utility>
 
 #include "evenkeel/base/error.h"
 
@@ -26,12 +27,27 @@ double sign_test_p(std::int64_t count, std::int64_t other_count) {
   return std::min(1.0, 2 * p);
 }
 
+namespace {
+
+/// Centre and half width of the 95 % interval: the interval of Wald after half a document was added
+/// to each of the four kinds of documents.
+std::pair<double, double> adjusted_interval(const AccuracyDifference& difference) {
+  const auto b = static_cast<double>(difference.only_first) + 0.5;
+  const auto c = static_cast<double>(difference.only_second) + 0.5;
+  const auto n = static_cast<double>(difference.documents) + 2;
+  return {(b - c) / n, kNormal95 * std::sqrt(b + c - (b - c) * (b - c) / n) / n};
+}
+
+}  // namespace
+
 double AccuracyDifference::low() const {
-  return difference - kNormal95 * standard_error;
+  const auto [centre, width] = adjusted_interval(*this);
+  return std::max(-1.0, centre - width);
 }
 
 double AccuracyDifference::high() const {
-  return difference + kNormal95 * standard_error;
+  const auto [centre, width] = adjusted_interval(*this);
+  return std::min(1.0, centre + width);
 }
 
 AccuracyDifference accuracy_difference(const std::vector<bool>& first,

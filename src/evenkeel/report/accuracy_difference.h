@@ -18,7 +18,8 @@ struct AccuracyDifference {
   double standard_error = 0;                     // of the difference, paired by document
   double p = 1;                                  // exact two-sided McNemar test of no difference
 
-  /// The ends of the 95 % interval, difference -+ 1.96 standard errors.
+  /// The ends of the 95 % interval: difference -+ 1.96 standard errors after b + 1/2, c + 1/2, n +
+  /// 2, so that few documents do not give an interval of no width.
   double low() const;
   double high() const;
 };
@@ -30,7 +31,9 @@ struct AccuracyDifference {
 /// with b documents that only the first model has right and c that only the second has; p is that
 /// of the sign test of b and c.
 /// \param first, second  of one length, not empty
-/// \source McNemar 1947, doi:10.1007/BF02295996; Agresti, Categorical Data Analysis, section 11.1
+/// \source McNemar 1947, doi:10.1007/BF02295996; Agresti, Categorical Data Analysis, section 11.1;
+/// Agresti and
+///         Min 2005, doi:10.1002/sim.1781 (interval)
 AccuracyDifference accuracy_difference(const std::vector<bool>& first,
                                        const std::vector<bool>& second);
 

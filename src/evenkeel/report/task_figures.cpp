@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/report/task_figures.h"
 
+#include <algorithm>
 #include <cmath>
-#include <set>
+#include <cstddef>
 #include <utility>
 
 #include "evenkeel/base/error.h"
@@ -41,6 +42,10 @@ std::string chance_text(const TaskResults& task) {
   return task.chance ? fixed(kPoints * *task.chance, 1) + " %" : "–";
 }
 
+std::string documents_text(const TaskResults& task) {
+  return std::isfinite(task.documents) ? with_commas(std::llround(task.documents)) : "–";
+}
+
 std::string task_table(const std::vector<TaskResults>& tasks) {
   auto rows = element("tr", element("th", "task") + element("th", "metric") +
                                 element("th", "rule") + table_head("value") + table_head("chance") +
@@ -74,7 +79,10 @@ Chart task_chart(const std::vector<TaskResults>& tasks, bool accuracies) {
   for (const auto& task : tasks) {
     const auto found = task.metrics.find(accuracies ? task.headline : "bpb");
     if (found == task.metrics.end() || (accuracies && !task.chance)) continue;
-    if (chart.lines.size() == kMostCurves) break;
+    if (chart.lines.size() == kMostCurves) {
+      chart.note = text("The first ", kMostCurves, " tasks.");
+      break;
+    }
     auto points = found->second;
     if (accuracies) {
       for (auto& y : points.y) y *= kPoints;
@@ -96,13 +104,10 @@ bool has_curves(const std::vector<TaskResults>& tasks) {
   return false;
 }
 
-/// The results of a run that can be compared with `other` document by document; nullptr if not.
-const TaskResults* paired_with(const Run& run, const TaskResults& other) {
-  const auto* const task = find(run.tasks, other.label, other.rule);
-  const bool is_paired = task != nullptr && !task->is_correct.empty() &&
-                         task->conditions == other.conditions &&
-                         task->is_correct.size() == other.is_correct.size();
-  return is_paired ? task : nullptr;
+/// "copa", or "copa (lm_eval)" under a rule that is not the default.
+std::string name_of(const TaskResults& task) {
+  return escaped(task.rule == "olmo" || task.rule.empty() ? task.label
+                                                          : task.label + " (" + task.rule + ")");
 }
 
 std::string difference_text(const AccuracyDifference& paired) {
@@ -111,33 +116,60 @@ std::string difference_text(const AccuracyDifference& paired) {
               fixed(kPoints * paired.high(), 1), "], p = ", with_digits(paired.p, kDigits));
 }
 
-/// The names of all tasks of the runs, with their rules.
-std::set<std::pair<std::string, std::string>> task_names(const std::vector<Run>& runs) {
-  std::set<std::pair<std::string, std::string>> names;
+/// The tasks of all runs, each label, rule and conditions once.
+std::vector<const TaskResults*> distinct_tasks(const std::vector<Run>& runs) {
+  std::vector<const TaskResults*> tasks;
   for (const auto& run : runs) {
-    for (const auto& task : run.tasks) names.emplace(task.label, task.rule);
+    for (const auto& task : run.tasks) {
+      const bool is_known = std::any_of(tasks.begin(), tasks.end(), [&](const TaskResults* known) {
+        return known->label == task.label && known->rule == task.rule &&
+               known->conditions == task.conditions;
+      });
+      if (!is_known) tasks.push_back(&task);
+    }
   }
-  return names;
+  return tasks;
 }
 
-/// Rows of differences to the first run; "" if no task of two runs can be paired.
-std::string difference_rows(const std::vector<Run>& runs) {
+/// One row per task: what `cell` gives for each run from `first` on; "–" without results.
+template <typename Cell>
+std::string rows_by_task(const std::vector<Run>& runs, std::size_t first, const Cell& cell) {
   std::string rows;
-  for (const auto& [label, rule] : task_names(runs)) {
-    const auto* const first = find(runs.front().tasks, label, rule);
-    if (first == nullptr || first->is_correct.empty()) continue;
-    auto cells = element("td", escaped(label)) + element("td", escaped(first->headline));
+  for (const auto* const task : distinct_tasks(runs)) {
+    std::string cells;
     bool any = false;
-    for (std::size_t i = 1; i < runs.size(); ++i) {
-      const auto* const other = paired_with(runs[i], *first);
-      any = any || other != nullptr;
-      cells += number_cell(other == nullptr ? "–"
-                                            : difference_text(accuracy_difference(
-                                                  other->is_correct, first->is_correct)));
+    for (auto i = first; i < runs.size(); ++i) {
+      const auto* const of_run = find(runs[i].tasks, *task);
+      const auto content = of_run == nullptr ? std::string() : cell(*of_run);
+      any = any || !content.empty();
+      cells += number_cell(content.empty() ? "–" : content);
     }
-    if (any) rows += element("tr", cells) + "\n";
+    if (!any) continue;
+    rows += element("tr", element("td", name_of(*task)) + element("td", escaped(task->headline)) +
+                              number_cell(documents_text(*task)) + number_cell(chance_text(*task)) +
+                              cells) +
+            "\n";
   }
   return rows;
+}
+
+/// A table with the columns of rows_by_task(). \param names  of the other columns, HTML
+std::string table_by_task(const std::vector<std::string>& names, const std::string& rows) {
+  auto head = element("th", "task") + element("th", "metric") + table_head("documents") +
+              table_head("chance");
+  for (const auto& name : names) head += table_head(name);
+  return element("div", element("table", element("tr", head) + "\n" + rows), "scroll");
+}
+
+/// Differences of accuracies to the first run; "" if no task of two runs can be paired.
+std::string difference_rows(const std::vector<Run>& runs) {
+  return rows_by_task(runs, 1, [&](const TaskResults& task) -> std::string {
+    const auto* const first = find(runs.front().tasks, task);
+    const bool is_paired = first != nullptr && !first->is_correct.empty() &&
+                           first->is_correct.size() == task.is_correct.size();
+    if (!is_paired) return "";
+    return difference_text(accuracy_difference(task.is_correct, first->is_correct));
+  });
 }
 
 }  // namespace
@@ -164,39 +196,32 @@ std::string text_figures(const Run& run) {
 }
 
 std::string task_comparison(const std::vector<Run>& runs) {
-  const auto names = task_names(runs);
-  if (names.empty()) return "";
-  auto head = element("th", "task") + element("th", "metric") + table_head("chance");
-  for (const auto& run : runs) head += table_head(escaped(run.name));
-  auto rows = element("tr", head) + "\n";
-  for (const auto& [label, rule] : names) {
-    std::string metric, chance = "–", cells;
-    for (const auto& run : runs) {
-      const auto* const task = find(run.tasks, label, rule);
-      cells += number_cell(task == nullptr ? "–" : with_error(*task));
-      if (task == nullptr) continue;
-      metric = task->headline;
-      chance = chance_text(*task);
-    }
-    rows += element("tr", element("td", escaped(label)) + element("td", escaped(metric)) +
-                              number_cell(chance) + cells) +
-            "\n";
+  const auto values =
+      rows_by_task(runs, 0, [](const TaskResults& task) { return with_error(task); });
+  if (values.empty()) return "";
+  std::vector<std::string> names, differences;
+  for (const auto& run : runs) {
+    names.push_back(escaped(run.name));
+    differences.push_back(names.back() + " minus " + names.front());
   }
-  auto out = element("div", element("table", rows), "scroll");
-  const auto differences = difference_rows(runs);
-  if (differences.empty()) return out;
-  head = element("th", "task") + element("th", "metric");
-  for (std::size_t i = 1; i < runs.size(); ++i) {
-    head += table_head(escaped(runs[i].name) + " minus " + escaped(runs.front().name));
+  differences.erase(differences.begin());
+  const auto bits = rows_by_task(runs, 0, [](const TaskResults& task) {
+    const double value = task.last("bpb");
+    return std::isfinite(value) ? fixed(value, kTaskDecimals) : std::string();
+  });
+  auto out = table_by_task(names, values);
+  if (!bits.empty()) {
+    out += element("h3", "Bits per byte of the right choices") + table_by_task(names, bits);
   }
-  return out +
-         element("div", element("table", element("tr", head) + "\n" + differences), "scroll") +
+  const auto rows = difference_rows(runs);
+  if (rows.empty()) return out;
+  return out + element("h3", "Differences, paired by document") + table_by_task(differences, rows) +
          element(
              "p",
-             "Differences of accuracies in percentage points, paired by document: 95 % interval "
-             "and exact McNemar test. An interval that contains 0 is no evidence of a "
-             "difference; of twenty comparisons of equal models, one has p below 0.05. The "
-             "intervals do not contain the variation between seeds.",
+             "Percentage points with the 95 % interval of Agresti and Min, and the exact McNemar "
+             "test. An interval that contains 0 is no evidence of a difference; of twenty "
+             "comparisons of equal models, one has p below 0.05. The intervals do not contain "
+             "the variation between seeds.",
              "below");
 }
 

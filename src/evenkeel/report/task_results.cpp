@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/report/task_results.h"
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -18,19 +19,26 @@ using nlohmann::json;
 struct TaskRecords {
   std::map<std::string, std::map<double, double>> metrics;  // by name and step
   std::map<double, json> headlines;                         // by step: the record of the headline
+  bool is_from_training = false;
 };
 
 constexpr double kMostDocuments = 1e7;
 
 /// What must be equal for a comparison of two results document by document.
 std::string conditions_of(const json& record) {
-  return text(word(record, "rule"), " ", word(record, "task_digest"), " ", word(record, "n"), " ",
-              word(record, "score_precision"));
+  std::string conditions;
+  for (const auto* const key :
+       {"task_digest", "n", "max_context", "score_precision", "begin", "tokenizer_digest"}) {
+    conditions += word(record, key) + " ";
+  }
+  return conditions;
 }
 
-TaskResults results_of(const std::pair<std::string, std::string>& name,
-                       const TaskRecords& records) {
-  TaskResults results{.label = name.first, .rule = name.second};
+/// Label, rule and conditions.
+using TaskName = std::array<std::string, 3>;
+
+TaskResults results_of(const TaskName& name, const TaskRecords& records) {
+  TaskResults results{.label = name[0], .rule = name[1]};
   for (const auto& [metric, values] : records.metrics) {
     for (const auto& [step, value] : values) results.metrics[metric].add(step, value);
   }
@@ -39,7 +47,8 @@ TaskResults results_of(const std::pair<std::string, std::string>& name,
   results.headline = word(last, "metric");
   results.standard_error = number(last, "stderr");
   results.documents = number(last, "n");
-  results.conditions = conditions_of(last);
+  results.conditions = name[2];
+  results.is_from_training = records.is_from_training;
   if (const double chance = number(last, "chance"); std::isfinite(chance)) results.chance = chance;
   if (results.documents > 0 && results.documents <= kMostDocuments) {
     results.is_correct =
@@ -58,17 +67,18 @@ double TaskResults::last(const std::string& metric) const {
 
 std::vector<TaskResults> task_results(const std::vector<json>& records) {
   constexpr std::size_t kMostTasks = 400, kMostMetrics = 16;
-  std::map<std::pair<std::string, std::string>, TaskRecords> tasks;
+  std::map<TaskName, TaskRecords> tasks;
   for (const auto& record : records) {
     const double step = step_of(record), value = number(record, "value");
     const auto label = word(record, "label"), metric = word(record, "metric");
     if (!std::isfinite(step) || !std::isfinite(value) || label.empty() || metric.empty()) continue;
-    const std::pair name = {label, word(record, "rule")};
+    const TaskName name = {label, word(record, "rule"), conditions_of(record)};
     if (!tasks.contains(name) && tasks.size() == kMostTasks) continue;
     auto& task = tasks[name];
     if (!task.metrics.contains(metric) && task.metrics.size() == kMostMetrics) continue;
     task.metrics[metric][step] = value;
     const auto is_headline = record.find("headline");
+    task.is_from_training = task.is_from_training || word(record, "command") == "train";
     if (is_headline != record.end() && *is_headline == true) task.headlines[step] = record;
   }
   std::vector<TaskResults> results;
@@ -76,10 +86,20 @@ std::vector<TaskResults> task_results(const std::vector<json>& records) {
   return results;
 }
 
-const TaskResults* find(const std::vector<TaskResults>& results, const std::string& label,
-                        const std::string& rule) {
+const TaskResults* find(const std::vector<TaskResults>& results, const TaskResults& other) {
   for (const auto& each : results) {
-    if (each.label == label && (rule.empty() || each.rule == rule)) return &each;
+    if (each.label == other.label && each.rule == other.rule &&
+        each.conditions == other.conditions) {
+      return &each;
+    }
+  }
+  return nullptr;
+}
+
+const TaskResults* find_of_training(const std::vector<TaskResults>& results,
+                                    const std::string& label) {
+  for (const auto& each : results) {
+    if (each.label == label && each.is_from_training) return &each;
   }
   return nullptr;
 }

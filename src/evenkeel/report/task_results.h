@@ -18,24 +18,27 @@ struct TaskResults {
   std::string headline;                   // name of the task's own metric: "len_norm"
   std::map<std::string, Series> metrics;  // by name, over steps
   // Of the last step.
-  double standard_error = 0;     // of the headline metric
-  double documents = 0;          // n
-  std::optional<double> chance;  // accuracy of a random choice; nullopt: the metric is no accuracy
-  std::vector<bool> is_correct;  // by document; empty: unknown, or the metric is no accuracy
-  std::string conditions;        // digests and options: results with others cannot be compared
+  double standard_error = 0;      // of the headline metric
+  double documents = 0;           // n
+  std::optional<double> chance;   // accuracy of a random choice; nullopt: the metric is no accuracy
+  std::vector<bool> is_correct;   // by document; empty: unknown, or the metric is no accuracy
+  std::string conditions;         // digests and options: results with others cannot be compared
+  bool is_from_training = false;  // a record is of `train`, not of `eval`
 
   /// The last value of a metric; NaN if there is none.
   double last(const std::string& metric) const;
 };
 
-/// The records of evaluations.jsonl by task and rule, in the order of labels. A later record of the
-/// same step wins. Damaged records are left out; at most 400 tasks are kept.
+/// The records of evaluations.jsonl by task, rule and conditions, in the order of labels. A later
+/// record of the same step wins. Damaged records are left out; at most 400 tasks are kept.
 std::vector<TaskResults> task_results(const std::vector<nlohmann::json>& records);
 
-/// The results of a task; nullptr if there are none.
-/// \param rule  "": any, the first in alphabetical order
-const TaskResults* find(const std::vector<TaskResults>& results, const std::string& label,
-                        const std::string& rule = "");
+/// The results with label, rule and conditions of `other`; nullptr if there are none.
+const TaskResults* find(const std::vector<TaskResults>& results, const TaskResults& other);
+
+/// The results of a task that the training recorded; nullptr if there are none.
+const TaskResults* find_of_training(const std::vector<TaskResults>& results,
+                                    const std::string& label);
 
 /// Hexadecimal digits to bits, first document first; four documents a digit.
 std::vector<bool> bits_of_hex(const std::string& digits, std::size_t count);

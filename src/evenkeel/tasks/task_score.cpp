@@ -131,13 +131,7 @@ class DocumentScorer {
                          "checkpoint"));
       }
       const auto length = length_of(document.rows[i].continuation, options_.rule == Rule::olmo_v2);
-      if (length.characters < 1) {
-        throw Error(Exit::data,
-                    text(task_.label, ": document ", document.id, ", choice ", i,
-                         " is one character, and the rule \"", name_of(options_.rule),
-                         "\" does not count the first one; begin it with a space, or set "
-                         "evaluate.rule = \"olmo_v2\""));
-      }
+      EK_ASSERT(length.characters >= 1);  // encode() has refused it
       values.sums.push_back(sum);
       values.per_character.push_back(rounded(sum / length.characters));
       values.per_byte.push_back(rounded(sum / length.bytes));

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/utf8.h"
 #include "evenkeel/tokenizer/encoder.h"
 
 namespace evenkeel::tasks {
@@ -93,6 +94,7 @@ class RowEncoder {
   }
 
   void add(TokenRows& all, const Document& document, const Row& row) {
+    check_length(row, document);
     auto encoded = encode_row(row);
     all.encoded_differently += encoded.differs ? 1 : 0;
     begin(encoded.context, document);
@@ -110,6 +112,16 @@ class RowEncoder {
     check(inputs, document);
     check(encoded.continuation, document);
     all.rows.push_back({std::move(inputs), std::move(encoded.continuation)});
+  }
+
+  /// Rules that do not count the first character need a second one.
+  void check_length(const Row& row, const Document& document) const {
+    const auto characters = std::count_if(row.continuation.begin(), row.continuation.end(),
+                                          [](char byte) { return !is_utf8_continuation(byte); });
+    if (characters != 1 || options_.rule == Rule::olmo_v2) return;
+    refuse(document, text("has a choice of one character, and the rule \"", name_of(options_.rule),
+                          "\" does not count the first one; begin choices with a space, or set "
+                          "evaluate.rule = \"olmo_v2\""));
   }
 
   void check(const Tokens& tokens, const Document& document) const {

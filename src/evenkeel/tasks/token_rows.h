@@ -39,8 +39,9 @@ struct TokenRows {
 /// Rule::lm_eval encodes them together, after spaces at the end of the context have moved to the
 /// continuation, and splits the tokens at the length of the encoded context.
 /// \throws Error (data, exit code 65), with task and document, for a continuation without tokens or
-///         longer than max_context, a row without context on a model without a begin token, and a
-///         token that is not below `vocabulary`
+///         longer than max_context, a row without context on a model without a begin token, a
+///         token that is not below `vocabulary`, and a choice of one character under a rule that
+///         does not count it
 TokenRows encode(const Task& task, const data::TextEncoding& encoding,
                  const EncodingOptions& options);
 

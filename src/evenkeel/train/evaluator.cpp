@@ -62,7 +62,8 @@ RunEvaluation Evaluator::evaluate(const nn::Model& model, std::int64_t step) {
 RunTaskScores Evaluator::evaluate_tasks(const nn::Model& model, std::int64_t step) {
   RunTaskScores scores{step, tasks_.evaluate(model), {}};
   for (const auto& result : scores.results) {
-    for (auto& line : tasks_.records(result, step)) scores.records.push_back(std::move(line));
+    for (auto& line : tasks_.records(result, step, "train"))
+      scores.records.push_back(std::move(line));
   }
   last_task_step_ = step;
   return scores;
@@ -70,7 +71,10 @@ RunTaskScores Evaluator::evaluate_tasks(const nn::Model& model, std::int64_t ste
 
 void Evaluator::resume(const std::vector<nlohmann::json>& metrics,
                        const std::vector<nlohmann::json>& evaluations) {
-  if (!evaluations.empty()) last_task_step_ = evaluations.back().value("step", std::int64_t{-1});
+  for (const auto& line : evaluations) {
+    if (line.value("command", "") == "train")
+      last_task_step_ = line.value("step", std::int64_t{-1});
+  }
   for (const auto& line : metrics) {
     if (!line.contains("val_loss")) continue;
     last_step_ = line.at("step").get<std::int64_t>();

@@ -38,7 +38,12 @@ TEST(MeasuredValue, OfAnswersIsTheErrorRate) {
 TEST(MeasuredValue, OfATaskIsItsErrorRateOrLoss) {
   report::Run run;
   run.tasks = report::task_results(
-      {{{"step", 9}, {"label", "copa"}, {"metric", "acc"}, {"value", 0.75}, {"headline", true}},
+      {{{"step", 9},
+        {"label", "copa"},
+        {"metric", "acc"},
+        {"value", 0.75},
+        {"headline", true},
+        {"command", "train"}},
        {{"step", 9}, {"label", "copa"}, {"metric", "bpb"}, {"value", 1.5}},
        {{"step", 9}, {"label", "copa"}, {"metric", "soft_log"}, {"value", -0.5}}});
   const auto value_of = [&](const char* task, const char* metric) {

@@ -46,7 +46,7 @@ double probe_value(const report::Run& run, const Measure& measure) {
 
 /// A loss of the task's gold choices, or 1 - accuracy.
 double task_value(const report::Run& run, const Measure& measure) {
-  const auto* const task = report::find(run.tasks, measure.task);
+  const auto* const task = report::find_of_training(run.tasks, measure.task);
   if (task == nullptr) return std::nan("");
   const auto& metric = measure.metric.empty() ? task->headline : measure.metric;
   const double value = task->last(metric);
@@ -128,6 +128,13 @@ void check_measure(const Measure& measure, const config::Config& config, bool ex
   const auto labels = tasks::expand_labels(config.evaluate.tasks);
   must(measure.kind != Kind::task || has(labels, measure.task), "evaluate.tasks must name \"",
        measure.task, "\"", did_you_mean(measure.task, labels));
+  static const std::vector<std::string> of_lm_eval = {"acc", "acc_norm", "acc_bytes", "brier",
+                                                      "bpb"};
+  static const std::vector<std::string> of_olmo = {"acc",  "len_norm", "ce_loss", "bpb",
+                                                   "soft", "soft_log", "f1"};
+  const auto& metrics = config.evaluate.rule == "lm_eval" ? of_lm_eval : of_olmo;
+  must(measure.metric.empty() || has(metrics, measure.metric), "the rule \"", config.evaluate.rule,
+       "\" has no metric \"", measure.metric, "\"");
   if (measure.kind != Measure::Kind::probe) return;
   const auto& probe = config.probe;
   const auto known = config::measure_names();

@@ -11,6 +11,8 @@
 #include "evenkeel/base/number.h"
 #include "evenkeel/config/toml_text.h"
 #include "evenkeel/study/analysis/measure.h"
+#include "evenkeel/tasks/labels.h"
+#include "evenkeel/tasks/metric.h"
 
 namespace evenkeel::study {
 
@@ -230,9 +232,11 @@ Claim claims_parser_claim_of(const Study& study, TableReader& table) {
 std::string Measure::name() const {
   if (const auto* const row = measure_row(kind)) return row->name;
   if (kind == Kind::task) {
-    const bool is_loss = metric == "ce_loss" || metric == "bpb" || metric == "brier";
-    const auto prefix = is_loss ? metric + " of " : "error rate on ";
-    return text(prefix, task, is_loss || metric.empty() ? "" : " (" + metric + ")");
+    const auto* const label = tasks::find_label(task);
+    const auto of = !metric.empty() || label == nullptr ? metric : tasks::name_of(label->metric);
+    if (of == "ce_loss" || of == "bpb" || of == "brier") return text(of, " of ", task);
+    if (of == "soft_log") return text("negative soft_log of ", task);
+    return text("error rate on ", task, metric.empty() ? "" : " (" + metric + ")");
   }
   return text(enum_name(kReductions, reduction), " of ", probe,
               part.empty() ? "" : " (" + part + ")", " over blocks",
