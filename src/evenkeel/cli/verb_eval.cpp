@@ -16,6 +16,7 @@
 
 #include "evenkeel/base/number.h"
 #include "evenkeel/base/print.h"
+#include "evenkeel/cli/eval_results.h"
 #include "evenkeel/cli/eval_serve.h"
 #include "evenkeel/cli/eval_tasks.h"
 #include "evenkeel/cli/verb.h"
@@ -55,96 +56,12 @@ struct EvalOptions {
   int serve = kNoPort;                        // --serve
 };
 
-/// A text and the loss on it.
-struct NamedEvaluation {
-  std::string name;
-  evaluate::Evaluation evaluation;
-  std::int64_t documents = 0;
-};
-
-/// The results of one checkpoint.
-struct Evaluations {
-  std::int64_t step = 0;
-  std::optional<evaluate::Evaluation> validation;  // of a mixture: the mean, weighted by share
-  std::vector<NamedEvaluation> sources;            // of a mixture
-  std::optional<evaluate::Evaluation> ood;         // of data.ood
-  std::vector<NamedEvaluation> texts;              // of evaluate.texts
-  std::vector<evaluate::TaskResult> tasks;         // of evaluate.tasks
-};
-
 /// The texts and tasks of a command, read once for all checkpoints.
 struct EvaluationInputs {
   std::optional<data::Corpora> corpora;  // nullopt: tasks only
   std::vector<data::Source> texts;
   evaluate::TaskSuite suite;
 };
-
-/// Prints "loss         2.3456 nats per token".
-void print_eval_line(const char* name, double value, const char* unit) {
-  print("%-12s %s%s\n", name, with_decimals(value, 4).c_str(), unit);
-}
-
-/// Prints one line per quantity: losses in nats, entropy lower bound and gap in nats per byte.
-void eval_print(const evaluate::Evaluation& evaluation) {
-  print("tokens       %s scored\n", with_commas(evaluation.tokens).c_str());
-  print_eval_line("loss", evaluation.nats_per_token, " nats per token");
-  print_eval_line("perplexity", evaluation.perplexity, "");
-  if (evaluation.bits_per_byte) print_eval_line("bits per byte", *evaluation.bits_per_byte, "");
-  if (evaluation.exact_match)
-    print_eval_line("answers", *evaluation.exact_match, " of them right; only these are scored");
-  if (!evaluation.floor) return;
-  print_eval_line("floor", *evaluation.floor, " nats per byte (the text's own entropy)");
-  print_eval_line("gap", *evaluation.gap, " nats per byte");
-}
-
-/// Prints scheme and step, then the results.
-void eval_print(const train::TrainedModel& loaded, const Evaluations& evaluations) {
-  print("scheme       %s, step %lld\n", loaded.config.scheme.name.c_str(),
-        static_cast<long long>(evaluations.step));
-  if (evaluations.validation) eval_print(*evaluations.validation);
-  for (const auto& [name, evaluation, documents] : evaluations.sources) {
-    print("%s: %s nats per token\n", name.c_str(),
-          with_decimals(evaluation.nats_per_token, 4).c_str());
-  }
-  if (evaluations.ood) {
-    print("\nout of distribution\n");
-    eval_print(*evaluations.ood);
-  }
-  for (const auto& [name, evaluation, documents] : evaluations.texts) {
-    print("\n%s, %s documents\n", name.c_str(), with_commas(documents).c_str());
-    eval_print(evaluation);
-  }
-  if (evaluations.tasks.empty()) return;
-  print("%s%s", evaluations.validation ? "\n" : "", task_table(evaluations.tasks).c_str());
-}
-
-/// The fields of metrics.jsonl ("val_loss", "ood_loss", ...), with scheme, step and perplexity, and
-/// the lines of evaluations.jsonl under "tasks".
-nlohmann::ordered_json eval_as_json(const train::TrainedModel& loaded,
-                                    const Evaluations& evaluations,
-                                    const evaluate::TaskSuite& suite) {
-  nlohmann::ordered_json out = {{"scheme", loaded.config.scheme.name}, {"step", evaluations.step}};
-  if (const auto& validation = evaluations.validation) {
-    out["tokens"] = validation->tokens;
-    out["perplexity"] = validation->perplexity;
-    out.update(evaluate::record(*validation, "val"));
-  }
-  for (const auto& source : evaluations.sources) {
-    out["val_loss_by_source"][source.name] = source.evaluation.nats_per_token;
-  }
-  if (evaluations.ood) out.update(evaluate::record(*evaluations.ood, "ood"));
-  for (const auto& [name, evaluation, documents] : evaluations.texts) {
-    auto& entry = out["texts"][name];
-    entry = evaluate::record(evaluation, "text");
-    entry.update({{"perplexity", evaluation.perplexity},
-                  {"tokens", evaluation.tokens},
-                  {"documents", documents}});
-  }
-  for (const auto& result : evaluations.tasks) {
-    for (auto& line : suite.records(result, evaluations.step, "eval")) out["tasks"].push_back(line);
-  }
-  return out;
-}
 
 /// Evaluates the model on one text, whose description it prints.
 evaluate::Evaluation evaluation_of(const train::TrainedModel& loaded, const EvalOptions& options,
@@ -294,10 +211,10 @@ Exit run_eval(const EvalOptions& options) {
     if (!inputs) inputs = inputs_of(loaded, options);
     all.push_back(evaluations_of(loaded, options, *inputs));
     if (common.json) {
-      json.push_back(eval_as_json(loaded, all.back(), inputs->suite));
+      json.push_back(evaluations_as_json(loaded.config.scheme.name, all.back(), inputs->suite));
     } else {
       if (all.size() > 1) print("\n");
-      eval_print(loaded, all.back());
+      print_evaluations(loaded.config.scheme.name, all.back());
     }
     record_tasks(options, inputs->suite, all.back());
     if (rows) append_rows(*rows, inputs->suite, all.back());
