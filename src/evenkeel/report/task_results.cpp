@@ -82,6 +82,7 @@ std::vector<TaskResults> task_results(const std::vector<json>& records) {
     if (is_headline != record.end() && *is_headline == true) task.headlines[step] = record;
   }
   std::vector<TaskResults> results;
+  results.reserve(tasks.size());
   for (const auto& [name, of_task] : tasks) results.push_back(results_of(name, of_task));
   return results;
 }

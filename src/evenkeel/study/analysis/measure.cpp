@@ -102,11 +102,33 @@ double median_step_milliseconds(const report::Run& run) {
   return kMilliseconds * report::median(report::finite_values(run.step_seconds.y));
 }
 
+namespace {
+
+bool has_word(const std::vector<std::string>& list, const std::string& word) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+/// \throws Error (usage) if the runs do not score the task, or its rule lacks the metric
+void check_task_measure(const Measure& measure, const config::Evaluate& evaluate) {
+  const auto labels = tasks::expand_labels(evaluate.tasks);
+  if (!has_word(labels, measure.task)) {
+    throw Error(Exit::usage, text("measure: evaluate.tasks must name \"", measure.task, "\"",
+                                  did_you_mean(measure.task, labels)));
+  }
+  static const std::vector<std::string> of_lm_eval = {"acc", "acc_norm", "acc_bytes", "brier",
+                                                      "bpb"};
+  static const std::vector<std::string> of_olmo = {"acc",  "len_norm", "ce_loss", "bpb",
+                                                   "soft", "soft_log", "f1"};
+  const auto& metrics = evaluate.rule == "lm_eval" ? of_lm_eval : of_olmo;
+  if (measure.metric.empty() || has_word(metrics, measure.metric)) return;
+  throw Error(Exit::usage, text("measure: the rule \"", evaluate.rule, "\" has no metric \"",
+                                measure.metric, "\""));
+}
+
+}  // namespace
+
 void check_measure(const Measure& measure, const config::Config& config, bool exclusive) {
   using Kind = Measure::Kind;
-  const auto has = [](const std::vector<std::string>& list, const std::string& word) {
-    return std::find(list.begin(), list.end(), word) != list.end();
-  };
   const auto must = [](bool good, const auto&... parts) {
     if (!good) throw Error(Exit::usage, text("measure: ", parts...));
   };
@@ -125,22 +147,13 @@ void check_measure(const Measure& measure, const config::Config& config, bool ex
   must(measure.kind != Kind::step_time || exclusive,
        "\"step_time\" can be compared only between runs that had the machine for themselves; set "
        "alone = true");
-  const auto labels = tasks::expand_labels(config.evaluate.tasks);
-  must(measure.kind != Kind::task || has(labels, measure.task), "evaluate.tasks must name \"",
-       measure.task, "\"", did_you_mean(measure.task, labels));
-  static const std::vector<std::string> of_lm_eval = {"acc", "acc_norm", "acc_bytes", "brier",
-                                                      "bpb"};
-  static const std::vector<std::string> of_olmo = {"acc",  "len_norm", "ce_loss", "bpb",
-                                                   "soft", "soft_log", "f1"};
-  const auto& metrics = config.evaluate.rule == "lm_eval" ? of_lm_eval : of_olmo;
-  must(measure.metric.empty() || has(metrics, measure.metric), "the rule \"", config.evaluate.rule,
-       "\" has no metric \"", measure.metric, "\"");
+  if (measure.kind == Kind::task) check_task_measure(measure, config.evaluate);
   if (measure.kind != Measure::Kind::probe) return;
   const auto& probe = config.probe;
   const auto known = config::measure_names();
-  must(has(known, measure.probe) && measure.probe != "all", "no probe is named \"", measure.probe,
-       "\"", did_you_mean(measure.probe, known));
-  if (!has(probe.what, "all") && !has(probe.what, measure.probe)) {
+  must(has_word(known, measure.probe) && measure.probe != "all", "no probe is named \"",
+       measure.probe, "\"", did_you_mean(measure.probe, known));
+  if (!has_word(probe.what, "all") && !has_word(probe.what, measure.probe)) {
     throw Error(Exit::usage, text("measure: probe.what must name ", measure.probe));
   }
   const bool by_list = measure.step > 0 ? std::find(probe.steps.begin(), probe.steps.end(),
