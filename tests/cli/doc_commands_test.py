@@ -97,7 +97,8 @@ def made_small(arguments):
     if verb == "generate":
         return arguments + ["--tokens", "4"]
     if verb == "eval":
-        return arguments + ["--sequences", "2", "--set", "evaluate.max_context=32"]
+        fewer = [] if "--task" in arguments else ["--sequences", "2"]
+        return arguments + fewer + ["--set", "evaluate.max_context=32"]
     if verb == "study" and rest and not rest[0].startswith("-") and "--dry-run" not in arguments:
         return arguments + ["--dry-run"]
     if verb == "bench":

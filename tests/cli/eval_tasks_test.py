@@ -148,6 +148,20 @@ class Tasks(program.Case):
         steps = [line["step"] for line in lines_of(self.folder / "two/evaluations.jsonl") if line["metric"] == "acc"]
         self.assertEqual(steps, [10, 20, 30])
 
+    def test_a_signal_ends_the_scoring(self):
+        self.write_task("long.jsonl", [request(number, choice, f"question {number}", f" answer {choice} of {number}", 0)
+                                       for number in range(20000) for choice in range(2)])
+        process = self.start("train", "--run", "long", *program.small(
+            train_steps=12, log_every=1, checkpoint_every=1, evaluate_task_every=10, evaluate_tasks="long.jsonl"))
+        metrics_file = self.folder / "long/metrics.jsonl"
+        self.until(lambda: any(line["step"] == 10 for line in lines_of(metrics_file)), process)
+        error = self.stop(process)
+        self.assertIn("step 10: the tasks are not scored; the next start does it", error)
+        self.write_task("long.jsonl", requests())  # the rest of the test is fast
+        self.succeed("train", "--quiet", "--run", "long")
+        lines = lines_of(self.folder / "long/evaluations.jsonl")
+        self.assertEqual([line["step"] for line in lines if line["metric"] == "acc"], [10, 12])
+
 
 if __name__ == "__main__":
     program.main()

@@ -175,10 +175,14 @@ TEST(RowScores, PassNanThroughAndReportProgress) {
   tiny.parameters->at("final_norm.gain").master.fill_(std::numeric_limits<double>::quiet_NaN());
   const auto rows = some_rows(2, 3);
   std::int64_t done = 0;
-  const auto scores =
-      evaluate::score_rows(*tiny.model, rows, {.on_progress = [&](std::int64_t n) { done = n; }});
+  const auto scores = evaluate::score_rows(*tiny.model, rows, {.on_progress = [&](std::int64_t n) {
+    done = n;
+    return true;
+  }});
   EXPECT_EQ(done, 10);
   for (const auto& each : scores) EXPECT_TRUE(std::isnan(each.log_probability));
+  const auto stops = [](std::int64_t) { return false; };
+  EXPECT_TRUE(evaluate::score_rows(*tiny.model, rows, {.on_progress = stops}).empty());
 }
 
 TEST(PrefixPacks, StoreACommonBeginningOnce) {

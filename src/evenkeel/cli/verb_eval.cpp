@@ -102,8 +102,10 @@ Evaluations evaluations_of(const train::TrainedModel& loaded, const EvalOptions&
   }
   if (inputs.suite.tasks().empty()) return evaluations;
   RowProgress progress(inputs.suite.row_count(), !options.common.quiet);
-  evaluations.tasks =
-      inputs.suite.evaluate(*loaded.model, [&progress](std::int64_t done) { progress.show(done); });
+  evaluations.tasks = inputs.suite.evaluate(*loaded.model, [&progress](std::int64_t done) {
+    progress.show(done);
+    return true;
+  });
   progress.finish();
   return evaluations;
 }

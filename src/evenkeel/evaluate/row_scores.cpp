@@ -75,7 +75,7 @@ class RowScorer {
          packs ? prefix_packs(rows_, {pack_size(), options_.shares_prefixes}) : single_rows()) {
       score(pack, packs);
       done += static_cast<std::int64_t>(pack.rows.size());
-      if (options_.on_progress) options_.on_progress(done);
+      if (options_.on_progress && !options_.on_progress(done)) return {};
     }
     return std::move(scores_);
   }

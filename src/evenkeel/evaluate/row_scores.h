@@ -18,8 +18,9 @@ struct RowScoreOptions {
   /// from float32 logits.
   bool scores_in_bfloat16 = false;
   std::int64_t max_context = 2048;  // no row has more inputs
-  /// Called after each pack with the number of rows that are scored; may be empty.
-  std::function<void(std::int64_t)> on_progress = {};
+  /// Called after each pack with the number of rows that are scored; false ends the scoring. May be
+  /// empty.
+  std::function<bool(std::int64_t)> on_progress = {};
 };
 
 /// The log-probability of the targets of each row, in the order of `rows`, without a gradient.
@@ -28,7 +29,7 @@ struct RowScoreOptions {
 /// the tokens of the row alone: not on other rows, the order, shared prefixes or threads. Schemes
 /// whose norms use several tokens in evaluation (norm::causal_in_evaluation() is false) get each
 /// row by itself.
-/// \return log_probability is NaN if a logit is
+/// \return log_probability is NaN if a logit is; empty if on_progress() ended the scoring
 std::vector<tasks::RowScore> score_rows(const nn::Model& model,
                                         const std::vector<tasks::TokenRow>& rows,
                                         const RowScoreOptions& options);

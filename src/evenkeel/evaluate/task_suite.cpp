@@ -81,12 +81,13 @@ std::int64_t TaskSuite::row_count() const {
 }
 
 std::vector<TaskResult> TaskSuite::evaluate(
-    const nn::Model& model, const std::function<void(std::int64_t)>& on_progress) const {
+    const nn::Model& model, const std::function<bool(std::int64_t)>& on_progress) const {
   const auto scores = score_rows(model, all_rows(tasks_),
                                  {.scores_in_bfloat16 = scores_in_bfloat16_,
                                   .max_context = max_context_,
                                   .on_progress = on_progress});
   std::vector<TaskResult> results;
+  if (scores.empty()) return results;
   auto first = scores.begin();
   for (const auto& each : tasks_) {
     const auto last = first + static_cast<std::ptrdiff_t>(each.rows.rows.size());

@@ -46,10 +46,13 @@ class TaskSuite {
   std::int64_t row_count() const;
 
   /// Scores all tasks, in their order.
-  /// \param on_progress  called with the number of rows that are scored; may be empty
+  /// \param on_progress  called with the number of rows that are scored; false ends the scoring;
+  /// may
+  ///                     be empty
+  /// \return empty if on_progress() ended the scoring
   /// \throws Error (diverged) as tasks::score()
   std::vector<TaskResult> evaluate(const nn::Model& model,
-                                   const std::function<void(std::int64_t)>& on_progress = {}) const;
+                                   const std::function<bool(std::int64_t)>& on_progress = {}) const;
 
   /// The lines of evaluations.jsonl for a result, one a metric (docs/run_folder.md).
   /// \param command  "train" or "eval"

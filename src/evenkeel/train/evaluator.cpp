@@ -59,8 +59,10 @@ RunEvaluation Evaluator::evaluate(const nn::Model& model, std::int64_t step) {
   return result;
 }
 
-RunTaskScores Evaluator::evaluate_tasks(const nn::Model& model, std::int64_t step) {
-  RunTaskScores scores{step, tasks_.evaluate(model), {}};
+std::optional<RunTaskScores> Evaluator::evaluate_tasks(const nn::Model& model, std::int64_t step,
+                                                       const std::function<bool()>& goes_on) {
+  RunTaskScores scores{step, tasks_.evaluate(model, [&](std::int64_t) { return goes_on(); }), {}};
+  if (scores.results.empty()) return std::nullopt;
   for (const auto& result : scores.results) {
     for (auto& line : tasks_.records(result, step, "train"))
       scores.records.push_back(std::move(line));

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -52,7 +53,10 @@ class Evaluator {
   bool has_tasks() const { return !tasks_.tasks().empty(); }
 
   /// Scores the tasks.
-  RunTaskScores evaluate_tasks(const nn::Model& model, std::int64_t step);
+  /// \param goes_on  called after each pack of rows; false ends the scoring
+  /// \return nullopt if goes_on() ended it
+  std::optional<RunTaskScores> evaluate_tasks(const nn::Model& model, std::int64_t step,
+                                              const std::function<bool()>& goes_on);
 
   /// Restores the state below when a run is resumed.
   /// \param metrics      the lines of metrics.jsonl

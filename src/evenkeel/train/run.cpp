@@ -84,6 +84,11 @@ void Run::start() {
   console_.log_to(folder, "log.txt");
   if (!newest.found) save(/*required=*/true);
   recorder_.write_status("training", progress());
+  const auto step = progress().step;
+  const bool lacks_scores = newest.found && step > 0 && !finished() &&
+                            evaluator_->last_task_step() < step &&
+                            is_due(step, open_.config.evaluate.task_every);
+  if (lacks_scores) evaluate_tasks();  // a signal ended them
 }
 
 void Run::resume(const store::VerifiedCheckpoint& checkpoint) {
@@ -206,7 +211,14 @@ void Run::evaluate() {
 
 void Run::evaluate_tasks() {
   if (!evaluator_->has_tasks()) return;
-  recorder_.record(evaluator_->evaluate_tasks(trainer_->model(), progress().step));
+  const auto step = progress().step;
+  const auto scores =
+      evaluator_->evaluate_tasks(trainer_->model(), step, [] { return !stop_wanted(); });
+  if (scores) {
+    recorder_.record(*scores);
+    return;
+  }
+  console_.info(text("step ", step, ": the tasks are not scored; the next start does it"));
 }
 
 void Run::finish(const std::string& state) {
