@@ -17,7 +17,8 @@ WORDS = {"scheme": '"pre_norm"', "model.init": '"megatron"', "train.precision": 
          "schedule.kind": '"constant"', "optimizer.kind": '"sgd"', "health.on_spike": '"stop"',
          "health.on_nonfinite": '"stop"', "kernels.attention": '"explicit"', "data.format": '"jsonl"',
          "data.text_key": '"other"', "model.recompute": '"block"', "model.width": "32", "model.heads": "4",
-         "model.kv_heads": "2", "model.vocabulary": "300", "train.micro_batch": "1", "probe.what": '"grad_norm"'}
+         "model.kv_heads": "2", "model.vocabulary": "300", "train.micro_batch": "1", "probe.what": '"grad_norm"',
+         "evaluate.rule": '"lm_eval"', "evaluate.score_precision": '"bfloat16"', "evaluate.task_folder": '"tasks"'}
 OTHER_TEXT = ("data.train", "data.validation")
 
 
