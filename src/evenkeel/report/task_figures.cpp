@@ -122,8 +122,7 @@ std::vector<const TaskResults*> distinct_tasks(const std::vector<Run>& runs) {
   for (const auto& run : runs) {
     for (const auto& task : run.tasks) {
       const bool is_known = std::any_of(tasks.begin(), tasks.end(), [&](const TaskResults* known) {
-        return known->label == task.label && known->rule == task.rule &&
-               known->conditions == task.conditions;
+        return is_same_task(*known, task);
       });
       if (!is_known) tasks.push_back(&task);
     }

@@ -87,12 +87,13 @@ std::vector<TaskResults> task_results(const std::vector<json>& records) {
   return results;
 }
 
+bool is_same_task(const TaskResults& a, const TaskResults& b) {
+  return a.label == b.label && a.rule == b.rule && a.conditions == b.conditions;
+}
+
 const TaskResults* find(const std::vector<TaskResults>& results, const TaskResults& other) {
   for (const auto& each : results) {
-    if (each.label == other.label && each.rule == other.rule &&
-        each.conditions == other.conditions) {
-      return &each;
-    }
+    if (is_same_task(each, other)) return &each;
   }
   return nullptr;
 }

@@ -33,6 +33,9 @@ struct TaskResults {
 /// record of the same step wins. Damaged records are left out; at most 400 tasks are kept.
 std::vector<TaskResults> task_results(const std::vector<nlohmann::json>& records);
 
+/// True if label, rule and conditions are equal.
+bool is_same_task(const TaskResults& a, const TaskResults& b);
+
 /// The results with label, rule and conditions of `other`; nullptr if there are none.
 const TaskResults* find(const std::vector<TaskResults>& results, const TaskResults& other);
 

@@ -98,10 +98,14 @@ std::string RunCacheKeys::key(const config::Config& config, const std::string& a
     text_digest = data::digest(corpora.train) + data::digest(corpora.validation);
     if (corpora.ood) text_digest += corpora.ood->digest;
   }
-  const auto task_digest = digest_of_tasks(config.evaluate);
+  const auto& evaluate = config.evaluate;
+  std::string tasks;
+  for (const auto& label : evaluate.tasks) tasks += label + "\n";
+  const auto [task_digest, is_new] = task_digests_.try_emplace(tasks + evaluate.task_folder);
+  if (is_new) task_digest->second = digest_of_tasks(evaluate);
   const auto whole = text("numerics ", kNumericsVersion, "\narithmetic ", arithmetic,
                           is_timed ? "\ntimed with " : "", timing_context, "\ntext ", text_digest,
-                          task_digest, "\n", canonical_text(config, is_timed),
+                          task_digest->second, "\n", canonical_text(config, is_timed),
                           config::scheme_text(config::with_released_titles(config.scheme)));
   constexpr std::size_t kDigits = 16;
   return config.scheme.name + "-" + digest(whole.data(), whole.size()).substr(0, kDigits);

@@ -27,7 +27,8 @@ class RunCacheKeys {
                   const std::string& timing_context = "");
 
  private:
-  std::map<std::string, std::string> digests_;  // by [data]; each text is read once
+  // By [data]; by the labels and the folder of tasks. Each text and each task is read once.
+  std::map<std::string, std::string> digests_, task_digests_;
 };
 
 /// The progress of a run in the cache. damaged: the state is "finished", but the record of the last
