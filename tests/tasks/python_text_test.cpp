@@ -47,11 +47,6 @@ TEST(PythonText, DropsTheLastCharacter) {
   EXPECT_EQ(without_last(""), "");
 }
 
-TEST(PythonText, ReplacesWithoutOverlap) {
-  EXPECT_EQ(replace_all("a   b", "  ", " "), "a  b");
-  EXPECT_EQ(replace_all("abab", "ab", ""), "");
-}
-
 TEST(PythonText, ReadsIntegers) {
   EXPECT_EQ(integer_of(" 12\n"), 12);
   EXPECT_EQ(integer_of("-1"), -1);

@@ -7,6 +7,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/printable.h"
+#include "evenkeel/base/replace_all.h"
 #include "evenkeel/tasks/python_text.h"
 
 namespace evenkeel::tasks {

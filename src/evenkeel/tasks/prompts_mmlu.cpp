@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/replace_all.h"
 #include "evenkeel/tasks/prompts.h"
 #include "evenkeel/tasks/python_text.h"
 

@@ -73,16 +73,6 @@ std::string_view without_last(std::string_view text) {
   return text.substr(0, text.empty() ? 0 : text.size() - 1);
 }
 
-std::string replace_all(std::string_view text, std::string_view from, std::string_view to) {
-  std::string out;
-  std::size_t begin = 0;
-  for (auto at = text.find(from); at != std::string_view::npos; at = text.find(from, begin)) {
-    out.append(text.substr(begin, at - begin)).append(to);
-    begin = at + from.size();
-  }
-  return out.append(text.substr(begin));
-}
-
 std::optional<std::int64_t> integer_of(std::string_view text) {
   text = strip(text);
   if (text.starts_with('+')) text.remove_prefix(1);

@@ -22,9 +22,6 @@ std::string first_lower(std::string_view text);
 /// text[:-1]: without the last character. Empty for an empty text.
 std::string_view without_last(std::string_view text);
 
-/// str.replace(from, to)
-std::string replace_all(std::string_view text, std::string_view from, std::string_view to);
-
 /// int(text) for decimal digits with an optional sign; nullopt for another text.
 std::optional<std::int64_t> integer_of(std::string_view text);
 

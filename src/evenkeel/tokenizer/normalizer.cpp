@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/replace_all.h"
 #include "evenkeel/tokenizer/code_classes.h"
 #include "evenkeel/tokenizer/utf8_decode.h"
 
@@ -49,16 +50,6 @@ bool is_ascii(std::string_view text) {
     if (static_cast<unsigned char>(text[at]) >= 0x80) return false;
   }
   return true;
-}
-
-std::string replaced(std::string_view text, const std::string& from, const std::string& to) {
-  std::string out;
-  std::size_t begin = 0;
-  for (auto at = text.find(from); at != std::string_view::npos; at = text.find(from, begin)) {
-    out.append(text.substr(begin, at - begin)).append(to);
-    begin = at + from.size();
-  }
-  return out.append(text.substr(begin));
 }
 
 /// True if NFC changes no character of the text, whatever its neighbors are.
@@ -115,7 +106,7 @@ std::string_view Normalizer::apply(std::string_view text, std::string& hold) con
       hold = step.to + std::string(text);
       text = hold;
     } else if (text.find(step.from) != std::string_view::npos) {
-      hold = replaced(text, step.from, step.to);
+      hold = replace_all(text, step.from, step.to);
       text = hold;
     }
   }
