@@ -8,7 +8,7 @@
 #include "evenkeel/norm/scheme.h"
 
 /// Names and shapes of the tensors of a model, without torch.
-namespace evenkeel::nn {
+namespace evenkeel::norm {
 
 /// The role of a tensor, which determines weight decay, initial values and dtype.
 enum class ParameterRole {
@@ -34,8 +34,8 @@ struct ParameterSpec {
 ///
 /// \param padded_vocabulary  rows of the embedding and of an untied head
 /// \param tied  the head is the embedding
-std::vector<ParameterSpec> parameter_specs(const norm::Scheme& scheme,
-                                           std::int64_t padded_vocabulary, bool tied);
+std::vector<ParameterSpec> parameter_specs(const Scheme& scheme, std::int64_t padded_vocabulary,
+                                           bool tied);
 
 /// Numbers of trained values of a model, without buffers.
 struct ParameterCounts {
@@ -49,6 +49,6 @@ ParameterCounts parameter_counts(const std::vector<ParameterSpec>& specs);
 
 /// The number of parameters that are active for one token: in a mixture of experts, top-k of the
 /// stacked experts count.
-std::int64_t active_parameters(const std::vector<ParameterSpec>& specs, const norm::Shape& shape);
+std::int64_t active_parameters(const std::vector<ParameterSpec>& specs, const Shape& shape);
 
-}  // namespace evenkeel::nn
+}  // namespace evenkeel::norm
