@@ -13,7 +13,7 @@ import program
 STEPS = 6
 SETTINGS = {"train_steps": STEPS, "checkpoint_every": 2, "log_every": 1}
 FREE = ("evaluate", "checkpoint", "probe", "log", "train.threads", "model.recompute")
-WORDS = {"scheme": '"pre_norm"', "model.init": '"megatron"', "train.precision": '"bfloat16"',
+WORDS = {"train.gradient_shards": "2", "scheme": '"pre_norm"', "model.init": '"megatron"', "train.precision": '"bfloat16"',
          "schedule.kind": '"constant"', "optimizer.kind": '"sgd"', "health.on_spike": '"stop"',
          "health.on_nonfinite": '"stop"', "kernels.attention": '"explicit"', "data.format": '"jsonl"',
          "data.text_key": '"other"', "model.recompute": '"block"', "model.width": "32", "model.heads": "4",

@@ -61,6 +61,8 @@ struct Train {
   std::int64_t tokens = 0;         // 0: set by `steps`
   std::int64_t batch = 8;          // sequences per optimizer step
   std::int64_t micro_batch = 0;    // sequences per forward pass; 0: "auto"
+  /// Parts of the batch whose gradients are summed separately, then in a binary tree; 0: "auto".
+  std::int64_t gradient_shards = 0;
   std::string precision = "auto";  // "auto", "float32", "bfloat16", "float64"
   std::int64_t threads = 0;        // 0: "auto"
   std::string from;                // run folder with the initial weights; empty: random weights

@@ -107,6 +107,10 @@ SchemeSource scheme_of(toml::table& tree) {
 }
 
 void check_batch(const Train& train) {
+  if (train.gradient_shards > 0 && train.batch % train.gradient_shards != 0) {
+    throw Error(Exit::usage, text("train.gradient_shards must divide train.batch, but ",
+                                  train.gradient_shards, " does not divide ", train.batch));
+  }
   if (train.micro_batch == 0 || train.batch % train.micro_batch == 0) return;
   throw Error(Exit::usage, text("train.micro_batch must divide train.batch, but ",
                                 train.micro_batch, " does not divide ", train.batch));

@@ -86,6 +86,7 @@ Section train() {
   add_run_length(keys);
   keys.integer("batch", &Train::batch, kSize);
   keys.integer_or("auto", "micro_batch", &Train::micro_batch);
+  keys.integer_or("auto", "gradient_shards", &Train::gradient_shards);
   keys.word("precision", &Train::precision, {"auto", "float32", "bfloat16", "float64"});
   keys.integer_or("auto", "threads", &Train::threads, kThreads);
   keys.string("from", &Train::from);

@@ -2,6 +2,7 @@
 #include "evenkeel/nn/footprint.h"
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 
 #include "evenkeel/memory/size_class.h"
@@ -256,7 +257,8 @@ Footprint footprint(const norm::Scheme& scheme, std::int64_t padded_vocabulary, 
   Footprint out;
   const bool copies = options.compute_bytes < 4;
   out.weights = parameters * wide + (copies ? (parameters - gains) * bytes : 0);
-  out.gradients = parameters * wide;
+  const auto shards = static_cast<std::uint64_t>(std::max<std::int64_t>(1, options.gradient_shards));
+  out.gradients = parameters * wide * static_cast<double>(std::bit_width(shards));
   out.moments = 2 * parameters * wide;
 
   const auto blocks = block_bytes(scheme, tokens, options);

@@ -12,7 +12,7 @@ namespace evenkeel::nn {
 /// Bytes by purpose, at the end of a forward pass in training.
 struct Footprint {
   double weights = 0;      // master weights; with bfloat16 also the bfloat16 copies
-  double gradients = 0;    // one value per parameter
+  double gradients = 0;    // one value per parameter, and the partial sums of the tree over shards
   double moments = 0;      // AdamW: two values per parameter
   double activations = 0;  // tensors that are saved for the backward pass
   double temporary = 0;    // logits of a chunk, gradient of the head, gradients inside a block
@@ -23,7 +23,8 @@ struct Footprint {
 /// Options of a run that affect its memory.
 struct FootprintOptions {
   std::int64_t micro_batch_size = 1;    // sequences per forward pass
-  std::int64_t accumulation_steps = 1;  // micro-batches per optimizer step
+  std::int64_t accumulation_steps = 1;  // micro-batches per gradient shard
+  std::int64_t gradient_shards = 1;     // whose gradients are summed in a binary tree
   std::int64_t compute_bytes = 4;       // bytes per value: 2 (bfloat16), 4 or 8
   bool fused = true;                    // kernels.fused; false: unfused operators save more tensors
   bool explicit_attention = false;      // scores are materialized

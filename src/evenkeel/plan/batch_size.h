@@ -7,8 +7,11 @@
 
 namespace evenkeel::plan {
 
+/// Sequences of one gradient shard: train.batch / train.gradient_shards.
+std::int64_t shard_size(const config::Config& config);
+
 /// Sequences per forward pass: train.micro_batch. "auto" is the largest number with at most 8,192
-/// tokens and 1 GiB of float32 logits; at least 1, at most train.batch.
+/// tokens and 1 GiB of float32 logits; at least 1. At most shard_size().
 /// \param vocabulary  tokens with a logit
 std::int64_t micro_batch_size(const config::Config& config, std::int64_t vocabulary);
 

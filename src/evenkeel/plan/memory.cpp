@@ -21,7 +21,8 @@ nn::Footprint footprint_of(const config::Config& config, const norm::Scheme& sch
   const auto& attention = config.kernels.attention;
   return nn::footprint(scheme, padded_vocabulary, config.model.tied,
                        {.micro_batch_size = sequences,
-                        .accumulation_steps = (config.train.batch + sequences - 1) / sequences,
+                        .accumulation_steps = (shard_size(config) + sequences - 1) / sequences,
+                        .gradient_shards = config.train.gradient_shards,
                         .compute_bytes = bytes,
                         .fused = config.kernels.fused,
                         .explicit_attention = attention == "explicit" ||

@@ -12,6 +12,14 @@
 
 namespace evenkeel::probe {
 
+namespace {
+
+/// Of a router in RoutingRecorder::values(): block, experts, entropy, tokens, largest logit; behind
+/// them are the tokens of each expert.
+constexpr std::size_t kFields = 5;
+
+}  // namespace
+
 double RoutingStats::max_load(std::size_t i) const {
   const auto& counts = tokens.at(i);
   const auto all = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
@@ -41,6 +49,39 @@ void RoutingRecorder::record(std::int64_t l, const nn::Routing& routing) {
   found->entropy -= at::xlogy(p, p).sum(-1).to(at::kDouble).sum().item<double>();
   found->tokens += static_cast<double>(p.size(0));
   found->largest = max_or_nan(found->largest, routing.logits.abs().max().item<double>());
+}
+
+void RoutingRecorder::add(const std::vector<double>& values) {
+  for (std::size_t at = 0; at < values.size();) {
+    const auto l = static_cast<std::int64_t>(values[at]);
+    const auto experts = static_cast<std::size_t>(values[at + 1]);
+    const auto* const counts = values.data() + at + kFields;
+    const auto tokens = at::tensor(std::vector<std::int64_t>(counts, counts + experts), at::kLong);
+    auto found = std::find_if(routers_.begin(), routers_.end(),
+                              [&](const Router& router) { return router.l == l; });
+    if (found == routers_.end()) {
+      routers_.push_back({.counts = at::zeros_like(tokens), .l = l});
+      found = routers_.end() - 1;
+    }
+    found->counts = found->counts + tokens;
+    found->entropy += values[at + 2];
+    found->tokens += values[at + 3];
+    found->largest = max_or_nan(found->largest, values[at + 4]);
+    at += kFields + experts;
+  }
+}
+
+std::vector<double> RoutingRecorder::values() const {
+  std::vector<double> values;
+  for (const auto& router : routers_) {
+    const auto* const counts = router.counts.const_data_ptr<std::int64_t>();
+    const auto experts = router.counts.numel();
+    values.insert(values.end(),
+                  {static_cast<double>(router.l), static_cast<double>(experts), router.entropy,
+                   router.tokens, router.largest});
+    values.insert(values.end(), counts, counts + experts);
+  }
+  return values;
 }
 
 RoutingStats RoutingRecorder::stats() const {

@@ -30,6 +30,12 @@ class RoutingRecorder {
   /// Adds one forward pass of a router. \param l  its block, from 1
   void record(std::int64_t l, const nn::Routing& routing);
 
+  /// Adds the passes of another recorder of the same model. \param values  of its values()
+  void add(const std::vector<double>& values);
+
+  /// The sums of all passes so far, as numbers: empty without a router, else of a fixed length.
+  std::vector<double> values() const;
+
   /// The statistics of all passes so far.
   RoutingStats stats() const;
 

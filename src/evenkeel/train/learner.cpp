@@ -15,6 +15,12 @@
 
 namespace evenkeel::train {
 
+struct Learner::ShardSums {
+  double loss = 0;  // cross-entropy, nats: the sum over scored tokens
+  double balance_loss = 0, router_z_loss = 0;
+  std::vector<double> routing;  // probe::RoutingRecorder::values()
+};
+
 nlohmann::ordered_json routing_record(const StepResult& result) {
   const auto& stats = result.routing;
   const bool is_finite = std::all_of(stats.largest_logit.begin(), stats.largest_logit.end(),
@@ -42,9 +48,10 @@ nlohmann::ordered_json routing_record(const StepResult& result) {
 }
 
 Learner::Learner(const config::Optimizer& options, const nn::Model& model,
-                 nn::Parameters& parameters, const config::Experts& experts)
+                 nn::Parameters& parameters, const config::Experts& experts, std::int64_t shards)
     : options_(options),
       experts_(experts),
+      shards_(shards),
       model_(&model),
       parameters_(&parameters),
       optimizer_(options, parameters),
@@ -73,39 +80,66 @@ StepResult Learner::train_step(const data::Batch& batch, std::int64_t micro_batc
   return result;
 }
 
-/// Runs forward and backward pass of all micro-batches. The gradient of the loss is in gradients_.
+/// Runs forward and backward pass of all shards. The gradient of the loss is in gradients_.
 StepResult Learner::backward(const data::Batch& batch, std::int64_t micro_batch_size) {
-  EK_ASSERT(batch.scored > 0 && micro_batch_size > 0);
+  EK_ASSERT(batch.scored > 0 && micro_batch_size > 0 && batch.rows % shards_ == 0);
   const ops::SerialLibraries one_thread(model_->uses_library_operators());
+  std::vector<ShardSums> sums;
+  for (std::int64_t shard = 0; shard < shards_; ++shard) {
+    parameters_->zero_gradients();
+    sums.push_back(backward_shard(batch, shard, micro_batch_size));
+    gradients_ = parameters_->gradients();
+    tree_.add(gradients_, /*is_last=*/shard + 1 == shards_);
+  }
+  return result_of(sums, batch);
+}
+
+/// Runs forward and backward pass of the micro-batches of one shard.
+Learner::ShardSums Learner::backward_shard(const data::Batch& batch, std::int64_t shard,
+                                           std::int64_t micro_batch_size) {
+  const auto rows = batch.rows / shards_;
+  const auto end = (shard + 1) * rows;
   const auto scored = static_cast<double>(batch.scored);
-  parameters_->zero_gradients();
   probe::RoutingRecorder recorder;
   auto observer = hooks_.observer();
   observer.routing = [&](std::int64_t l, const nn::Routing& routing) {
     recorder.record(l, routing);
   };
-  StepResult result;
-  for (std::int64_t first = 0; first < batch.rows; first += micro_batch_size) {
-    const auto part =
-        data::batch_slice(batch, first, std::min(micro_batch_size, batch.rows - first));
+  ShardSums sums;
+  for (std::int64_t first = shard * rows; first < end; first += micro_batch_size) {
+    const auto part = data::batch_slice(batch, first, std::min(micro_batch_size, end - first));
     const auto [ids, targets] = nn::batch_tensors(part.inputs, part.targets, part.rows);
     nn::RouterLosses router;
     const auto sum = model_->loss_sum(
         ids, targets, {.mode = nn::Mode::training, .observer = &observer, .router = &router});
-    result.loss += sum.item<double>();
+    sums.loss += sum.item<double>();
     auto loss = sum / scored;
     if (router.balance.defined()) {
       const double share = static_cast<double>(part.rows) / static_cast<double>(batch.rows);
-      result.balance_loss += share * router.balance.item<double>();
-      result.router_z_loss += share * router.z.item<double>();
+      sums.balance_loss += share * router.balance.item<double>();
+      sums.router_z_loss += share * router.z.item<double>();
       loss = loss + router.balance * (share * experts_.balance) +
              router.z * (share * experts_.router_z);
     }
     loss.backward();
     parameters_->accumulate_gradients();
   }
-  gradients_ = parameters_->gradients();
-  result.loss /= scored;
+  sums.routing = recorder.values();
+  return sums;
+}
+
+/// Adds up what all shards of a batch gave, in their order.
+StepResult Learner::result_of(const std::vector<ShardSums>& shards,
+                              const data::Batch& batch) const {
+  StepResult result;
+  probe::RoutingRecorder recorder;
+  for (const auto& sums : shards) {
+    result.loss += sums.loss;
+    result.balance_loss += sums.balance_loss;
+    result.router_z_loss += sums.router_z_loss;
+    recorder.add(sums.routing);
+  }
+  result.loss /= static_cast<double>(batch.scored);
   result.routing = recorder.stats();
   const auto& shape = model_->scheme().shape;
   result.expert_choices =

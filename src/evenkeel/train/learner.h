@@ -14,6 +14,7 @@
 #include "evenkeel/nn/parameters.h"
 #include "evenkeel/optim/adamw.h"
 #include "evenkeel/probe/routing_recorder.h"
+#include "evenkeel/train/gradient_tree.h"
 #include "evenkeel/train/hooks.h"
 
 namespace evenkeel::train {
@@ -44,8 +45,9 @@ class Learner {
   /// \param model, parameters  must outlive the Learner
   /// \param experts  mixture of experts: weights of the auxiliary losses, update rate of the router
   ///         bias
+  /// \param shards   gradient shards of a batch: train.gradient_shards, at least 1
   Learner(const config::Optimizer& options, const nn::Model& model, nn::Parameters& parameters,
-          const config::Experts& experts = {});
+          const config::Experts& experts = {}, std::int64_t shards = 1);
 
   /// Applies the hooks that act before the first step (Hooks::before_training).
   /// \param ids  [B, T], int64: the first training batch
@@ -57,11 +59,15 @@ class Learner {
   ///   loss = sum over scored tokens of -ln p / scored tokens of the batch
   ///          + sum over micro-batches m of (rows_m / B) (w_balance L_balance,m + w_z L_z,m)
   ///
+  /// The gradient of each shard, B / shards sequences, is computed separately. The gradients of
+  /// shards are added in the binary tree of kernels/reduction_order.h, their losses from the first
+  /// shard to the last.
+  ///
   /// The micro-batch size changes the cross-entropy by rounding only. The load-balancing loss
   /// depends on the micro-batch size, because it is a product of means over the tokens of one
   /// micro-batch.
   ///
-  /// \param batch             B sequences
+  /// \param batch             B sequences; shards must divide B
   /// \param micro_batch_size  sequences per forward and backward pass
   /// \param rate              learning rate
   /// \param allow_update      called before the update, also if loss or gradient are not finite;
@@ -79,15 +85,21 @@ class Learner {
   const optim::AdamW& optimizer() const { return optimizer_; }
 
  private:
+  struct ShardSums;  // what one shard adds to a StepResult
   StepResult backward(const data::Batch& batch, std::int64_t micro_batch_size);
+  ShardSums backward_shard(const data::Batch& batch, std::int64_t shard,
+                           std::int64_t micro_batch_size);
+  StepResult result_of(const std::vector<ShardSums>& shards, const data::Batch& batch) const;
   void update_expert_biases(const probe::RoutingStats& stats);
 
   config::Optimizer options_;
   config::Experts experts_;
+  std::int64_t shards_;
   const nn::Model* model_;
   nn::Parameters* parameters_;
   optim::AdamW optimizer_;
   Hooks hooks_;
+  GradientTree tree_;
   std::vector<at::Tensor> gradients_;  // one flat buffer per parameter group
   std::int64_t updates_ = 0;
 };

@@ -58,7 +58,8 @@ std::string canonical_text(const config::Config& config, bool is_timed) {
        {"special_in_text = true\n", "end_of_text = \"auto\"\n", "begin = \"auto\"\n",
         "token_type = \"auto\"\n", "order = \"shuffled\"\n", "task_every = 0\n",
         "task_documents = 0\n", "max_context = \"auto\"\n", "rule = \"olmo\"\n",
-        "score_precision = \"float32\"\n", "task_folder = \"auto\"\n"}) {
+        "score_precision = \"float32\"\n", "task_folder = \"auto\"\n",
+        "gradient_shards = \"auto\"\n"}) {
     if (const auto at = out.find(line); at != std::string::npos)
       out.erase(at, std::string(line).size());
   }
