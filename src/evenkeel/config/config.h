@@ -57,10 +57,10 @@ struct Data {
 
 /// [train]: the length of a run, and the computation of a step.
 struct Train {
-  std::int64_t steps = 400;        // 0: set by `tokens`
-  std::int64_t tokens = 0;         // 0: set by `steps`
-  std::int64_t batch = 8;          // sequences per optimizer step
-  std::int64_t micro_batch = 0;    // sequences per forward pass; 0: "auto"
+  std::int64_t steps = 400;      // 0: set by `tokens`
+  std::int64_t tokens = 0;       // 0: set by `steps`
+  std::int64_t batch = 8;        // sequences per optimizer step
+  std::int64_t micro_batch = 0;  // sequences per forward pass; 0: "auto"
   /// Parts of the batch whose gradients are summed separately, then in a binary tree; 0: "auto".
   std::int64_t gradient_shards = 0;
   std::string precision = "auto";  // "auto", "float32", "bfloat16", "float64"

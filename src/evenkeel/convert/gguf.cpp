@@ -99,7 +99,8 @@ class GgufHeader {
 };
 
 /// Module of a Hugging Face layer -> llama.cpp. "post_attention_layernorm" is the FFN's input norm
-/// in classes with an input norm alone, and attention's output norm in the others.
+/// in classes with an input norm alone, and attention's output norm in
+/// classes with output norms.
 std::string gguf_module(const std::string& module, bool has_output_norms) {
   const std::map<std::string, std::string> names = {
       {"input_layernorm", "attn_norm"},

@@ -257,7 +257,8 @@ Footprint footprint(const norm::Scheme& scheme, std::int64_t padded_vocabulary, 
   Footprint out;
   const bool copies = options.compute_bytes < 4;
   out.weights = parameters * wide + (copies ? (parameters - gains) * bytes : 0);
-  const auto shards = static_cast<std::uint64_t>(std::max<std::int64_t>(1, options.gradient_shards));
+  const auto shards =
+      static_cast<std::uint64_t>(std::max<std::int64_t>(1, options.gradient_shards));
   out.gradients = parameters * wide * static_cast<double>(std::bit_width(shards));
   out.moments = 2 * parameters * wide;
 

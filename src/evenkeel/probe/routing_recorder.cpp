@@ -14,8 +14,8 @@ namespace evenkeel::probe {
 
 namespace {
 
-/// Of a router in RoutingRecorder::values(): block, experts, entropy, tokens, largest logit; behind
-/// them are the tokens of each expert.
+/// Of a router in RoutingRecorder::values(): block, experts, entropy, tokens, largest logit; then
+/// the tokens of each expert.
 constexpr std::size_t kFields = 5;
 
 }  // namespace
@@ -76,9 +76,8 @@ std::vector<double> RoutingRecorder::values() const {
   for (const auto& router : routers_) {
     const auto* const counts = router.counts.const_data_ptr<std::int64_t>();
     const auto experts = router.counts.numel();
-    values.insert(values.end(),
-                  {static_cast<double>(router.l), static_cast<double>(experts), router.entropy,
-                   router.tokens, router.largest});
+    values.insert(values.end(), {static_cast<double>(router.l), static_cast<double>(experts),
+                                 router.entropy, router.tokens, router.largest});
     values.insert(values.end(), counts, counts + experts);
   }
   return values;
