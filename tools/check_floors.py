@@ -33,6 +33,7 @@ FLOORS = {  # from the lowest up; a floor lists every floor that it includes, al
     "config": ["base", "norm", "toml"],
     "store": ["base"],
     "data": ["base", "config", "tokenizer"],
+    "convert": ["base", "config", "data", "norm", "store", "tokenizer"],
     "tasks": ["base", "data", "icu", "tokenizer"],
     "report": ["base", "config", "store", "toml"],
     "nn": ["base", "memory", "norm", "ops", "config", "torch"],
@@ -47,7 +48,7 @@ FLOORS = {  # from the lowest up; a floor lists every floor that it includes, al
     "bench": ["base", "config", "data", "kernels", "nn", "norm", "ops", "plan", "store", "torch", "train"],
     "study": ["base", "config", "store", "data", "report", "tasks"],
     "verify": ["base", "norm", "config", "toml", "store", "data", "nn", "optim", "train", "torch"],
-    "cli": ["base", "bench", "config", "data", "evaluate", "generate", "memory", "nn", "norm", "ops", "plan",
+    "cli": ["base", "bench", "config", "convert", "data", "evaluate", "generate", "memory", "nn", "norm", "ops", "plan",
             "probe", "report", "serve", "store", "study", "tokenizer", "toml", "torch", "train", "verify"],
 }
 

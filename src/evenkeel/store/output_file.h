@@ -18,7 +18,7 @@ struct WrittenFile {
   std::string digest;
 };
 
-/// A new file of known size, written sequentially once. Internal to store/.
+/// A new file of known size, written sequentially once.
 class OutputFile {
  public:
   /// Creates the file and, if the file system supports it, reserves its space. The file must not

@@ -63,28 +63,12 @@ Safetensors Safetensors::read(const Directory& folder, const std::string& name) 
 Safetensors Safetensors::parse(InputFile& in, std::string path) {
   Safetensors file;
   file.path_ = std::move(path);
-  const auto refuse = [&](const std::string& defect) {
-    throw Error(Exit::data, text(file.path_, ": ", defect));
-  };
   std::uint64_t header_bytes = 0;
-  if (in.size() < sizeof header_bytes) {
-    refuse(text("a safetensors file has at least 8 bytes, but this has ", in.size()));
-  }
-  in.read(&header_bytes, sizeof header_bytes);
-  const auto rest = in.size() - sizeof header_bytes;
-  if (header_bytes > rest && header_bytes > kMaxHeaderBytes) {
-    refuse("must be a .safetensors file, but does not begin with the size of its header");
-  }
-  if (header_bytes > rest) {
-    refuse(text("header must have ", header_bytes, " bytes, but only ", rest, " follow"));
-  }
-  if (header_bytes > kMaxHeaderBytes) {
-    refuse(
-        text("at most ", kMaxHeaderBytes, " bytes of header are read, but it has ", header_bytes));
-  }
-  std::string json(header_bytes, '\0');
-  in.read(json.data(), json.size());
-  const auto data_bytes = rest - header_bytes;
+  const auto size = in.size();
+  if (size >= sizeof header_bytes) in.read(&header_bytes, sizeof header_bytes);
+  const auto json = read_header(size, header_bytes, file.path_,
+                                [&](std::uint64_t, void* to, std::size_t n) { in.read(to, n); });
+  const auto data_bytes = size - sizeof header_bytes - json.size();
   auto header = parse_header(json, data_bytes, file.path_);
   file.entries_ = std::move(header.entries);
   file.metadata_ = std::move(header.metadata);

@@ -268,6 +268,31 @@ std::string coverage_defect(const Header& header, std::uint64_t data_bytes) {
 
 }  // namespace
 
+std::string read_header(
+    std::uint64_t file_bytes, std::uint64_t header_bytes, const std::string& where,
+    const std::function<void(std::uint64_t position, void* to, std::size_t size)>& read) {
+  const auto refuse = [&](const std::string& defect) {
+    throw Error(Exit::data, text(where, ": ", defect));
+  };
+  if (file_bytes < sizeof header_bytes) {
+    refuse(text("a safetensors file has at least 8 bytes, but this has ", file_bytes));
+  }
+  const auto rest = file_bytes - sizeof header_bytes;
+  if (header_bytes > rest && header_bytes > kMaxHeaderBytes) {
+    refuse("must be a .safetensors file, but does not begin with the size of its header");
+  }
+  if (header_bytes > rest) {
+    refuse(text("header must have ", header_bytes, " bytes, but only ", rest, " follow"));
+  }
+  if (header_bytes > kMaxHeaderBytes) {
+    refuse(
+        text("at most ", kMaxHeaderBytes, " bytes of header are read, but it has ", header_bytes));
+  }
+  std::string json(header_bytes, '\0');
+  read(sizeof header_bytes, json.data(), json.size());
+  return json;
+}
+
 Header parse_header(std::string_view json, std::uint64_t data_bytes, const std::string& where) {
   const auto refuse = [&](const std::string& defect) {
     throw Error(Exit::data, text(where, ": ", defect));

@@ -53,10 +53,19 @@ SafetensorsWriter::SafetensorsWriter(std::vector<TensorView> tensors,
 }
 
 WrittenFile SafetensorsWriter::write(OutputFile file) const {
+  return write_to(file, [](const TensorView& tensor, const ByteSink& sink) {
+    sink(tensor.data, tensor_bytes(tensor));
+  });
+}
+
+WrittenFile SafetensorsWriter::write_to(
+    OutputFile& file,
+    const std::function<void(const TensorView& tensor, const ByteSink& sink)>& content) const {
   const std::uint64_t header_bytes = header_.size();
   file.write(&header_bytes, sizeof header_bytes);
   file.write(header_.data(), header_.size());
-  for (const auto& each : tensors_) file.write(each.data, tensor_bytes(each));
+  const ByteSink sink = [&](const void* data, std::size_t size) { file.write(data, size); };
+  for (const auto& each : tensors_) content(each, sink);
   return file.finish();
 }
 

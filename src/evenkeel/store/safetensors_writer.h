@@ -4,12 +4,13 @@
 #include <nlohmann/json.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "evenkeel/store/output_file.h"
-#include "evenkeel/store/safetensors.h"
+#include "evenkeel/store/safetensors_stream.h"
 
 namespace evenkeel::store {
 
@@ -28,10 +29,21 @@ class SafetensorsWriter {
   /// \throws Error (io)
   WrittenFile write(OutputFile file) const;
 
+  /// As above, with bytes that `content` writes to its sink: those of each tensor, in file order.
+  WrittenFile write(
+      OutputFile file,
+      const std::function<void(const TensorView& tensor, const ByteSink& sink)>& content) const {
+    return write_to(file, content);
+  }
+
   /// The dtypes and shapes for the manifest: {"name": {"dtype": "F32", "shape": [2, 3]}, ...}.
   nlohmann::json tensors() const;
 
  private:
+  WrittenFile write_to(
+      OutputFile& file,
+      const std::function<void(const TensorView& tensor, const ByteSink& sink)>& content) const;
+
   std::vector<TensorView> tensors_;  // in file order
   std::string header_;               // padded to 8 bytes
   std::uint64_t size_ = 0;

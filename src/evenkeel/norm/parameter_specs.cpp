@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/nn/parameter_specs.h"
+#include "evenkeel/norm/parameter_specs.h"
 
 #include <algorithm>
 #include <map>
@@ -12,11 +12,11 @@
 #include "evenkeel/norm/slots.h"
 #include "evenkeel/norm/validate.h"
 
-namespace evenkeel::nn {
+namespace evenkeel::norm {
 
 namespace {
 
-bool names(const std::vector<std::string>& list, const std::string& name) {
+bool parameter_specs_names(const std::vector<std::string>& list, const std::string& name) {
   return std::find(list.begin(), list.end(), name) != list.end();
 }
 
@@ -24,10 +24,8 @@ bool names(const std::vector<std::string>& list, const std::string& name) {
 /// norm::slots_of().
 class SpecList {
  public:
-  explicit SpecList(const norm::Scheme& scheme)
-      : scheme_(scheme),
-        slots_(norm::slots_by_name(scheme)),
-        numbers_(norm::learned_numbers_of(scheme)) {}
+  explicit SpecList(const Scheme& scheme)
+      : scheme_(scheme), slots_(slots_by_name(scheme)), numbers_(learned_numbers_of(scheme)) {}
 
   void add(const std::string& name, std::vector<std::int64_t> shape, ParameterRole role) {
     specs_.push_back({name, std::move(shape), role});
@@ -38,10 +36,10 @@ class SpecList {
     const auto found = slots_.find(name);
     if (found == slots_.end()) return;
     const auto& slot = found->second;
-    for (const auto& parameter : norm::parameters_of(*slot.norm, slot.width, slot.heads)) {
+    for (const auto& parameter : parameters_of(*slot.norm, slot.width, slot.heads)) {
       add(name + "." + parameter.name, {parameter.size}, ParameterRole::gain);
     }
-    for (const auto& state : norm::buffers_of(*slot.norm, slot.width, slot.heads)) {
+    for (const auto& state : buffers_of(*slot.norm, slot.width, slot.heads)) {
       add(name + "." + state.name, {state.size}, ParameterRole::state);
     }
   }
@@ -56,8 +54,8 @@ class SpecList {
   /// The parameters and states of the reparameterizations in block i, from 0.
   void reparameterization(std::int64_t i) {
     for (const auto& rule : scheme_.reparameterize) {
-      for (const auto& matrix : norm::logical_matrices(scheme_.shape, i)) {
-        if (!names(rule.weights, matrix.name)) continue;
+      for (const auto& matrix : logical_matrices(scheme_.shape, i)) {
+        if (!parameter_specs_names(rule.weights, matrix.name)) continue;
         const auto name = text("blocks.", i, ".", matrix.own_name);
         if (rule.rule == "weight_norm") {
           add(name + ".row_gain", {matrix.rows}, ParameterRole::scale);
@@ -73,14 +71,14 @@ class SpecList {
   std::vector<ParameterSpec> specs() && { return std::move(specs_); }
 
  private:
-  const norm::Scheme& scheme_;
-  std::map<std::string, norm::Slot> slots_;
-  std::vector<norm::LearnedNumber> numbers_;
+  const Scheme& scheme_;
+  std::map<std::string, Slot> slots_;
+  std::vector<LearnedNumber> numbers_;
   std::vector<ParameterSpec> specs_;
 };
 
 /// All tensors of block i, from 0.
-void add_block(SpecList& list, const norm::Shape& shape, std::int64_t i) {
+void add_block(SpecList& list, const Shape& shape, std::int64_t i) {
   const auto query_width = shape.heads * shape.head_width();
   const auto key_width = shape.kv_heads * shape.head_width();
 
@@ -127,8 +125,8 @@ std::int64_t ParameterSpec::numel() const {
   return product;
 }
 
-std::vector<ParameterSpec> parameter_specs(const norm::Scheme& scheme,
-                                           std::int64_t padded_vocabulary, bool tied) {
+std::vector<ParameterSpec> parameter_specs(const Scheme& scheme, std::int64_t padded_vocabulary,
+                                           bool tied) {
   const auto width = scheme.shape.width;
   SpecList list(scheme);
   list.add("embedding.weight", {padded_vocabulary, width}, ParameterRole::embedding);
@@ -139,7 +137,7 @@ std::vector<ParameterSpec> parameter_specs(const norm::Scheme& scheme,
   if (!tied) list.add("head.weight", {padded_vocabulary, width}, ParameterRole::matrix);
   list.numbers("logits_scale");
   auto specs = std::move(list).specs();
-  EK_ASSERT(parameter_counts(specs).norms == norm::norm_parameter_count(scheme));
+  EK_ASSERT(parameter_counts(specs).norms == norm_parameter_count(scheme));
   return specs;
 }
 
@@ -156,7 +154,7 @@ ParameterCounts parameter_counts(const std::vector<ParameterSpec>& specs) {
   return counts;
 }
 
-std::int64_t active_parameters(const std::vector<ParameterSpec>& specs, const norm::Shape& shape) {
+std::int64_t active_parameters(const std::vector<ParameterSpec>& specs, const Shape& shape) {
   std::int64_t active = 0;
   for (const auto& each : specs) {
     if (each.role == ParameterRole::state) continue;
@@ -166,4 +164,4 @@ std::int64_t active_parameters(const std::vector<ParameterSpec>& specs, const no
   return active;
 }
 
-}  // namespace evenkeel::nn
+}  // namespace evenkeel::norm

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include <chrono>
+#include <memory>
+
+#include "evenkeel/base/number.h"
+#include "evenkeel/base/print.h"
+#include "evenkeel/cli/verb.h"
+#include "evenkeel/convert/export.h"
+
+namespace evenkeel::cli {
+
+namespace {
+
+constexpr const char* kExportExamples = R"(Examples:
+  evenkeel export --run runs/pre_norm-tiny-1 --output model                    for transformers, vLLM
+  evenkeel export --run RUN --output model --dtype bfloat16 --shard 5G
+  evenkeel export --run RUN --output model --average 3         mean weights of the last 3 checkpoints
+  evenkeel export --run RUN --output model --as gguf --dtype float16                    for llama.cpp
+Then: transformers.AutoModelForCausalLM.from_pretrained("model"); docs/models.md has more)";
+
+struct ExportOptions {
+  CommonOptions common;
+  convert::ExportRequest request;
+  std::optional<std::string> output, shard;
+  std::int64_t average = 1;
+};
+
+/// Shows the progress on a terminal, at most five times a second.
+class ExportProgress {
+ public:
+  explicit ExportProgress(bool quiet) : is_shown_(!quiet && ::isatty(STDERR_FILENO) == 1) {}
+  ExportProgress(const ExportProgress&) = delete;
+  ExportProgress& operator=(const ExportProgress&) = delete;
+  ~ExportProgress() {
+    if (is_shown_) erase_progress();
+  }
+
+  void report(std::uint64_t done, std::uint64_t all) {
+    constexpr std::chrono::milliseconds kPause(200);
+    const auto now = std::chrono::steady_clock::now();
+    if (!is_shown_ || now - shown_ < kPause) return;
+    shown_ = now;
+    print_progress(text("\r", bytes_text(static_cast<double>(done)), " of ",
+                        bytes_text(static_cast<double>(all))));
+  }
+
+ private:
+  bool is_shown_;
+  std::chrono::steady_clock::time_point shown_;
+};
+
+/// The options of the command line as one line, for the model card.
+std::string command_line(const ExportOptions& options) {
+  const auto& request = options.request;
+  auto out =
+      text("evenkeel export --run ", request.run.string(), " --output ", request.output.string());
+  if (request.checkpoint) out += " --checkpoint " + *request.checkpoint;
+  if (request.as != "auto") out += " --as " + request.as;
+  if (request.dtype != "float32") out += " --dtype " + request.dtype;
+  if (options.shard) out += " --shard " + *options.shard;
+  if (request.average > 1) out += text(" --average ", request.average);
+  return request.padded ? out + " --padded" : out;
+}
+
+nlohmann::ordered_json export_as_json(const ExportOptions& options,
+                                      const convert::ExportResult& result) {
+  return {{"output", options.request.output.string()},
+          {"class", result.architecture},
+          {"reason", result.reason},
+          {"dtype", options.request.dtype},
+          {"step", result.step},
+          {"averaged", result.averaged},
+          {"tensors", result.tensors},
+          {"bytes", result.bytes},
+          {"files", result.files},
+          {"warnings", result.warnings}};
+}
+
+Exit run_export(ExportOptions& options) {
+  auto& request = options.request;
+  if (!options.common.run) {
+    throw Error(Exit::usage,
+                "--run is wanted: the folder of a trained model; `evenkeel runs` lists them");
+  }
+  if (!options.output) throw Error(Exit::usage, "--output is wanted: the folder of the new model");
+  if (options.average < 1) throw Error(Exit::usage, "--average must be at least 1");
+  request.run = *options.common.run;
+  request.output = *options.output;
+  request.average = options.average;
+  if (options.shard) request.shard_bytes = convert::parse_size(*options.shard);
+  request.command = command_line(options);
+  convert::ExportResult result;
+  {
+    ExportProgress progress(options.common.quiet || options.common.json);
+    request.progress = [&](std::uint64_t done, std::uint64_t all) { progress.report(done, all); };
+    result = convert::export_model(request);
+  }
+  for (const auto& warning : result.warnings) print_message(text("warning: ", warning));
+  if (options.common.json) {
+    print_json(export_as_json(options, result));
+    return Exit::success;
+  }
+  print("exported as %s: %s\n", result.architecture.c_str(), result.reason.c_str());
+  print("%s: %s tensors, %s, %s, step %s\n", request.output.c_str(),
+        with_commas(result.tensors).c_str(), bytes_text(static_cast<double>(result.bytes)).c_str(),
+        request.dtype.c_str(), with_commas(result.step).c_str());
+  return Exit::success;
+}
+
+}  // namespace
+
+/// `export` writes a checkpoint of --run as a Hugging Face model or a GGUF file into a new folder.
+/// Tensors are read and written in parts. Exit codes: 64 the model does not fit --as, or the output
+/// exists; 65 a checkpoint or a tokenizer is damaged; 77 no valid checkpoint.
+Verb add_export(const Command& program) {
+  const auto options = std::make_shared<ExportOptions>();
+  const auto command = program.add_subcommand("export", verb_summary("export"));
+  add_run(command, options->common);
+  add_json(command, options->common);
+  add_quiet(command, options->common);
+  auto& request = options->request;
+  command.add_option("--output", options->output, "folder of the new model").type_name("FOLDER");
+  command.add_option("--checkpoint", request.checkpoint, "a step, as 400; default: the newest")
+      .type_name("STEP");
+  command.add_option("--as", request.as, "class of the model; auto: the first that fits")
+      .type_name("CLASS")
+      .show_default()
+      .one_of(convert::export_formats());
+  command.add_option("--dtype", request.dtype, "of the tensors")
+      .show_default()
+      .one_of({"float32", "bfloat16", "float16"});
+  command
+      .add_option("--shard", options->shard, "the most bytes of a file, as 5G; default: one file")
+      .type_name("SIZE");
+  command.add_option("--average", options->average, "checkpoints whose mean is exported")
+      .show_default();
+  command.add_flag("--padded", request.padded, "keep the padding rows of the embedding");
+  command.add_flag("--overwrite", request.overwrite, "replace an older export");
+  command.footer(kExportExamples);
+  return {command, [options] { return run_export(*options); }};
+}
+
+}  // namespace evenkeel::cli

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/convert/gguf_tokens.h"
+
+#include <nlohmann/json.hpp>
+
+#include <string_view>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/file.h"
+#include "evenkeel/base/json_parser.h"
+#include "evenkeel/convert/tokenizer_files.h"
+
+namespace evenkeel::convert {
+
+namespace {
+
+using PlainJson = nlohmann::json;
+
+constexpr std::uint64_t kMaxGgufTokenizer = std::uint64_t{256} << 20;
+
+/// llama.cpp's name of the pattern that divides words; "" if it has none.
+std::string pattern_name(const PlainJson& tokenizer) {
+  const auto steps = tokenizer.value("pre_tokenizer", PlainJson()).dump();
+  const auto has = [&](std::string_view part) { return steps.find(part) != std::string::npos; };
+  // The patterns differ in how they divide numbers and line feeds.
+  const bool is_of_cl100k = has(R"([^\\r\\n\\p{L}\\p{N}]?\\p{L}+)");
+  if (is_of_cl100k && has(R"(\\p{N}{1,3})")) {
+    return tokenizer.at("model").value("ignore_merges", false) ? "llama-bpe" : "dbrx";
+  }
+  if (is_of_cl100k && has(R"(|\\p{N}|)")) return "qwen2";
+  const bool is_byte_level = has(R"("type":"ByteLevel")");
+  if (is_byte_level && !has(R"("type":"Split")") && !has(R"("type":"Digits")")) return "gpt-2";
+  return "";
+}
+
+[[noreturn]] void refuse_tokenizer(const std::string& what) {
+  throw Error(Exit::usage, text("--as gguf: ", what,
+                                "; export it without --as, and convert it with llama.cpp's "
+                                "convert_hf_to_gguf.py"));
+}
+
+/// The tokens and their types by id.
+struct TokenLists {
+  std::vector<std::string> tokens;
+  std::vector<std::int32_t> types;
+};
+
+TokenLists token_lists(const PlainJson& tokenizer, std::int64_t rows) {
+  constexpr std::int32_t kNormal = 1, kControl = 3, kUserDefined = 4, kUnused = 5;
+  TokenLists lists;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    lists.tokens.push_back(text("[PAD", i, "]"));
+    lists.types.push_back(kUnused);
+  }
+  const auto set = [&](const PlainJson& id, const std::string& token, std::int32_t type) {
+    const auto at = id.get<std::int64_t>();
+    if (at < 0 || at >= rows) return;
+    lists.tokens[static_cast<std::size_t>(at)] = token;
+    lists.types[static_cast<std::size_t>(at)] = type;
+  };
+  for (const auto& [token, id] : tokenizer.at("model").at("vocab").items()) {
+    set(id, token, kNormal);
+  }
+  for (const auto& each : tokenizer.at("added_tokens")) {
+    set(each.at("id"), each.at("content").get<std::string>(),
+        each.at("special").get<bool>() ? kControl : kUserDefined);
+  }
+  return lists;
+}
+
+}  // namespace
+
+void add_token_keys(GgufKeys& keys, const data::TextEncoding& encoding, std::int64_t rows) {
+  const auto& kind = encoding.tokenizer().kind();
+  const auto& path = encoding.tokenizer().path();
+  if (!encoding.is_bytes() && (kind != "byte-level BPE" || !path.ends_with(".json"))) {
+    refuse_tokenizer(
+        text("only the tokens of a byte-level BPE are written, and the tokenizer is ", kind));
+  }
+  const auto json =
+      encoding.is_bytes() ? byte_tokenizer_json() : read_file(path, kMaxGgufTokenizer);
+  try {
+    const auto tokenizer = parse_json(json, path);
+    const auto pattern = pattern_name(tokenizer);
+    if (pattern.empty()) {
+      refuse_tokenizer("the pattern that divides words has no name that llama.cpp knows");
+    }
+    std::vector<std::string> merges;
+    for (const auto& each : tokenizer.at("model").at("merges")) {
+      merges.push_back(each.is_string()
+                           ? each.get<std::string>()
+                           : each.at(0).get<std::string>() + " " + each.at(1).get<std::string>());
+    }
+    auto lists = token_lists(tokenizer, rows);
+    keys.emplace_back("tokenizer.ggml.model", std::string("gpt2"));
+    keys.emplace_back("tokenizer.ggml.pre", pattern);
+    keys.emplace_back("tokenizer.ggml.tokens", std::move(lists.tokens));
+    keys.emplace_back("tokenizer.ggml.token_type", std::move(lists.types));
+    keys.emplace_back("tokenizer.ggml.merges", std::move(merges));
+  } catch (const PlainJson::exception&) {
+    throw Error(Exit::data, text(path, ": not a tokenizer.json of a byte-level BPE"));
+  }
+  if (const auto end = encoding.end_of_text()) {
+    for (const auto* const key : {"bos", "eos", "padding"}) {
+      keys.emplace_back(text("tokenizer.ggml.", key, "_token_id"),
+                        static_cast<std::uint32_t>(*end));
+    }
+  }
+  keys.emplace_back("tokenizer.ggml.add_bos_token",
+                    encoding.begins_with_end_of_text() && encoding.end_of_text().has_value());
+}
+
+}  // namespace evenkeel::convert
