@@ -11,6 +11,7 @@
 #include "evenkeel/data/text_encoding.h"
 #include "evenkeel/norm/describe.h"
 #include "evenkeel/norm/leakage.h"
+#include "evenkeel/norm/scheme_json.h"
 #include "evenkeel/norm/validate.h"
 #include "evenkeel/plan/plan.h"
 
@@ -84,7 +85,8 @@ nlohmann::ordered_json schemes_show_as_json(const BoundScheme& shown) {
           {"parameters", counts.total},
           {"norm_parameters", counts.norms},
           {"leaks", norm::leaks_of(scheme)},
-          {"warnings", warnings}};
+          {"warnings", warnings},
+          {"bound", norm::scheme_json(scheme, std::nullopt)}};
 }
 
 /// Prints the scheme as text or as JSON.

@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The golden models of tests/golden/schemes through python/evenkeel/hf/modeling_evenkeel.py, in float64.
+
+The scheme is that of `evenkeel schemes show NAME --json`. Logits, losses and gradients are those of the files, which
+share no code with either. With EVENKEEL_GOLDEN=FOLDER the files of FOLDER/schemes are checked instead.
+
+Usage: tests/python/modeling_check.py EVENKEEL
+"""
+import json
+import math
+import os
+import pathlib
+import subprocess
+import sys
+
+import torch
+from safetensors import safe_open
+
+import transformers_stand_in
+from export_names import exported
+
+GOLDEN = pathlib.Path(os.environ.get("EVENKEEL_GOLDEN", pathlib.Path(__file__).parents[1] / "golden")) / "schemes"
+TOLERANCE = 1e-10  # relative to the largest value of a tensor
+FORMULAS = {"min": min, "max": max, "sqrt": math.sqrt, "__builtins__": {}}
+# Keys whose strings are words; other strings are formulas of the training step.
+WORDS = {"name", "kind", "scope", "affine", "gain_form", "epsilon_at", "pre_scale", "rope", "update", "parameter",
+         "size", "transform", "rule"}
+
+
+def evaluated(rules, variables):
+    """The rules with formulas of the training step replaced by their values."""
+    if isinstance(rules, dict):
+        return {key: evaluated(each, variables) if key not in WORDS else each for key, each in rules.items()}
+    if isinstance(rules, list):
+        return [each if isinstance(each, str) else evaluated(each, variables) for each in rules]
+    return eval(rules.replace("^", "**"), FORMULAS, variables) if isinstance(rules, str) else rules
+
+
+def bound_scheme(program, sizes):
+    values = {"layers": sizes["layers"], "width": sizes["d"], "heads": sizes["heads"], "kv_heads": sizes["kv_heads"],
+              "inner": sizes["inner"], "context": sizes["context"]}
+    options = [word for key, value in values.items() for word in ("--set", f"model.{key}={value}")]
+    shown = subprocess.run([program, "schemes", "show", sizes["scheme"], "--json", *options],
+                           check=True, capture_output=True)
+    bound = json.loads(shown.stdout)["bound"]
+    steps = {"t": sizes["t"], "T": sizes["T"]}
+    blocks = [evaluated(bound["blocks"][b], steps | {"l": i + 1}) for i, b in enumerate(bound["layers"])]
+    others = evaluated(bound | {"blocks": [], "layers": []}, steps)
+    return others | {"blocks": blocks, "layers": list(range(len(blocks)))}
+
+
+def model_of(modeling, scheme, sizes, tensors):
+    config = modeling.EvenkeelConfig(
+        scheme=scheme, vocab_size=sizes["vocab"], vocabulary=sizes["vocab"], hidden_size=sizes["d"],
+        intermediate_size=sizes["inner"], num_hidden_layers=sizes["layers"], num_attention_heads=sizes["heads"],
+        num_key_value_heads=sizes["kv_heads"], head_dim=sizes["d"] // sizes["heads"], rope_theta=sizes["rope_theta"],
+        tie_word_embeddings=sizes["tied"])
+    model = modeling.EvenkeelForCausalLM(config).double()
+    if sizes["tied"]:
+        model.lm_head.weight = model.model.embed_tokens.weight
+        tensors = tensors | {"lm_head.weight": tensors["model.embed_tokens.weight"]}
+    model.load_state_dict(tensors)
+    return model
+
+
+def largest_error(got, wanted):
+    scale = wanted.abs().max().item() or 1
+    return (got - wanted).abs().max().item() / scale
+
+
+def errors(program, modeling, path):
+    """(what, relative error) of each comparison with one file."""
+    with safe_open(path, framework="pt") as file:
+        sizes = json.loads(file.metadata()["config"])
+        golden = {name: file.get_tensor(name) for name in file.keys()}
+    sizes["head_dim"] = sizes["d"] // sizes["heads"]
+    skipped = ("grad.", "buffer", "logits", "loss", "input_ids")
+    weights = {name: tensor for name, tensor in golden.items()
+               if not name.startswith(skipped) or name == "logits_scale"}
+    states = {name[7:]: tensor for name, tensor in golden.items() if name.startswith("buffer.")}
+    model = model_of(modeling, bound_scheme(program, sizes), sizes, exported(weights | states, sizes))
+    logits = model(golden["input_ids"]).logits
+    wanted = golden.get("logits_eval", golden["logits"])
+    yield "logits", largest_error(logits, wanted)
+    if "logits_eval" in golden:  # loss and gradients of these files are those of training
+        return
+    targets = golden["input_ids"][:, 1:]
+    loss = torch.nn.functional.cross_entropy(logits[:, :-1].flatten(0, 1), targets.flatten())
+    yield "loss", largest_error(loss, golden["loss"][0])
+    loss.backward()
+    gradients = {name: parameter.grad for name, parameter in model.named_parameters() if parameter.requires_grad}
+    for name, wanted in exported({name: golden[f"grad.{name}"] for name in weights}, sizes).items():
+        yield f"gradient of {name}", largest_error(gradients[name], wanted)
+
+
+def main():
+    modeling = transformers_stand_in.modeling()
+    failed = 0
+    paths = sorted(path for path in GOLDEN.glob("*.safetensors") if path.stem not in ("hooks", "kinds"))
+    for path in paths:
+        worst = max(errors(sys.argv[1], modeling, path), key=lambda pair: pair[1])
+        good = worst[1] <= TOLERANCE
+        failed += not good
+        print(f"{'same' if good else 'DIFFERENT'}: {path.stem}: {worst[0]} differs by {worst[1]:.1e}", flush=True)
+    print(f"{len(paths) - failed} of {len(paths)} files")
+    return 1 if failed or not paths else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
