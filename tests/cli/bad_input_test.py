@@ -10,7 +10,7 @@ import subprocess
 import program
 from program import ENDINGS, settings, small
 
-TRAIN_KEYS = "batch, from, micro_batch, precision, steps, threads, tokens"
+TRAIN_KEYS = "batch, from, gradient_shards, micro_batch, precision, steps, threads, tokens"
 KINDS = ", ".join(sorted([*program.NORM_KINDS, "none", "norm"]))
 PRESETS = "1.2b, 1.2b_code, 151m, 285m, 543m_29l, 550m, 7b, moe_1b_7b, moe_tiny, nano, tiny"
 SLOTS = ("angle_decay, branch_scale, context, input, k, output, q, residual, score_scale, skip, "

@@ -234,6 +234,7 @@ order = "shuffled"
 steps = 400
 batch = 8
 micro_batch = "auto"
+gradient_shards = "auto"
 precision = "auto"
 threads = "auto"
 from = ""

@@ -15,10 +15,10 @@ namespace evenkeel::cli {
 namespace {
 
 constexpr const char* kExportExamples = R"(Examples:
-  evenkeel export --run runs/pre_norm-tiny-1 --output model                    for transformers, vLLM
+  evenkeel export --run runs/pre_norm-tiny-1 --output model            for transformers, vLLM
   evenkeel export --run RUN --output model --dtype bfloat16 --shard 5G
-  evenkeel export --run RUN --output model --average 3         mean weights of the last 3 checkpoints
-  evenkeel export --run RUN --output model --as gguf --dtype float16                    for llama.cpp
+  evenkeel export --run RUN --output model --average 3     mean of the last 3 checkpoints
+  evenkeel export --run RUN --output model --as gguf --dtype float16         for llama.cpp
 Then: transformers.AutoModelForCausalLM.from_pretrained("model"); docs/models.md has more)";
 
 struct ExportOptions {
