@@ -101,6 +101,7 @@ void check_request(const ExportRequest& request) {
 /// The output tensors of a map.
 std::vector<OutputTensor> output_tensors(const std::vector<MappedTensor>& map, Dtype dtype) {
   std::vector<OutputTensor> out;
+  out.reserve(map.size());
   for (const auto& each : map) {
     out.push_back({.name = each.name,
                    .shape = each.shape,
@@ -315,11 +316,11 @@ std::vector<std::string> export_formats() {
 std::uint64_t parse_size(const std::string& word) {
   const std::map<char, std::uint64_t> units = {
       {'K', 1'000}, {'M', 1'000'000}, {'G', 1'000'000'000}};
-  std::string_view digits = word;
+  std::string digits = word;
   std::uint64_t unit = 1, number = 0, product = 0;
   if (!digits.empty() && units.contains(digits.back())) {
     unit = units.at(digits.back());
-    digits.remove_suffix(1);
+    digits.pop_back();
   }
   const auto* const end = digits.data() + digits.size();
   const auto read = std::from_chars(digits.data(), end, number);

@@ -57,40 +57,40 @@ class GgufHeader {
 
  private:
   enum Type : std::uint32_t {
-    kUint32 = 4,
-    kInt32 = 5,
-    kFloat = 6,
-    kBool = 7,
-    kText = 8,
-    kList = 9
+    uint32 = 4,
+    int32 = 5,
+    float32 = 6,
+    boolean = 7,
+    string_value = 8,
+    array = 9
   };
 
   void type(Type of) { number(static_cast<std::uint32_t>(of)); }
   void typed(std::uint32_t value) {
-    type(kUint32);
+    type(uint32);
     number(value);
   }
   void typed(float value) {
-    type(kFloat);
+    type(float32);
     number(value);
   }
   void typed(bool value) {
-    type(kBool);
+    type(boolean);
     number(static_cast<std::uint8_t>(value ? 1 : 0));
   }
   void typed(const std::string& value) {
-    type(kText);
+    type(string_value);
     string(value);
   }
   void typed(const std::vector<std::string>& values) {
-    type(kList);
-    type(kText);
+    type(array);
+    type(string_value);
     number<std::uint64_t>(values.size());
     for (const auto& each : values) string(each);
   }
   void typed(const std::vector<std::int32_t>& values) {
-    type(kList);
-    type(kInt32);
+    type(array);
+    type(int32);
     number<std::uint64_t>(values.size());
     for (const auto each : values) number(each);
   }

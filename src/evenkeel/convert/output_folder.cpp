@@ -41,7 +41,11 @@ void OutputFolder::check_replaceable() const {
 }
 
 OutputFolder::~OutputFolder() {
-  if (folder_) parent_->remove(temporary_);
+  if (!folder_) return;
+  try {
+    parent_->remove(temporary_);
+  } catch (const std::exception&) {  // the error that ends the export is the one to show
+  }
 }
 
 void OutputFolder::write(const std::string& name, std::string_view content) const {

@@ -15,9 +15,8 @@ namespace {
 
 /// The step in "120", "step-120" or "step-00000120".
 std::int64_t step_of(const std::string& word) {
-  std::string_view digits = word;
   constexpr std::string_view kBefore = "step-";
-  if (digits.starts_with(kBefore)) digits.remove_prefix(kBefore.size());
+  const auto digits = word.starts_with(kBefore) ? word.substr(kBefore.size()) : word;
   std::int64_t step = -1;
   const auto* const end = digits.data() + digits.size();
   const auto read = std::from_chars(digits.data(), end, step);
