@@ -44,7 +44,8 @@ OutputFolder::~OutputFolder() {
   if (!folder_) return;
   try {
     parent_->remove(temporary_);
-  } catch (const std::exception&) {  // the error that ends the export is the one to show
+  } catch (const std::exception&) {
+    return;  // a folder stays; the error that ends the export is the one to show
   }
 }
 
