@@ -9,6 +9,7 @@
 #include "evenkeel/norm/kind.h"
 #include "evenkeel/norm/learned_numbers.h"
 #include "evenkeel/norm/logical_matrices.h"
+#include "evenkeel/norm/scheme.h"
 #include "evenkeel/norm/slots.h"
 #include "evenkeel/norm/validate.h"
 
@@ -78,7 +79,7 @@ class SpecList {
 };
 
 /// All tensors of block i, from 0.
-void add_block(SpecList& list, const Shape& shape, std::int64_t i) {
+void add_block_specs(SpecList& list, const Shape& shape, std::int64_t i) {
   const auto query_width = shape.heads * shape.head_width();
   const auto key_width = shape.kv_heads * shape.head_width();
 
@@ -132,7 +133,7 @@ std::vector<ParameterSpec> parameter_specs(const Scheme& scheme, std::int64_t pa
   list.add("embedding.weight", {padded_vocabulary, width}, ParameterRole::embedding);
   list.numbers("embedding_scale");
   list.norm("embedding_norm");
-  for (std::int64_t i = 0; i < scheme.shape.layers; ++i) add_block(list, scheme.shape, i);
+  for (std::int64_t i = 0; i < scheme.shape.layers; ++i) add_block_specs(list, scheme.shape, i);
   for (const auto* const norm : {"stream_x_norm", "stream_y_norm", "final_norm"}) list.norm(norm);
   if (!tied) list.add("head.weight", {padded_vocabulary, width}, ParameterRole::matrix);
   list.numbers("logits_scale");

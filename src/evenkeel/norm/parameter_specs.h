@@ -5,10 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "evenkeel/norm/scheme.h"
-
 /// Names and shapes of the tensors of a model, without torch.
 namespace evenkeel::norm {
+
+struct Scheme;
+struct Shape;
 
 /// The role of a tensor, which determines weight decay, initial values and dtype.
 enum class ParameterRole {
