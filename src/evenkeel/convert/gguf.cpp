@@ -99,7 +99,7 @@ class GgufHeader {
 };
 
 /// Module of a Hugging Face layer -> llama.cpp. "post_attention_layernorm" is the FFN's input norm
-/// in classes with an input norm alone, and attention's output norm in the others.
+/// in classes with an input norm alone, and the output norm of attention in OLMo 2 and Gemma.
 std::string gguf_module(const std::string& module, bool has_output_norms) {
   const std::map<std::string, std::string> names = {
       {"input_layernorm", "attn_norm"},

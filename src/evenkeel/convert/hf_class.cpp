@@ -25,6 +25,15 @@ void require_flag(const HfConfig& hf, const char* key, bool wanted, const char* 
   if (hf.flag(key, wanted) != wanted) hf.refuse(key, wanted ? "true" : "false", what);
 }
 
+/// StableLM rotates a quarter of each head by default.
+void check_rotated_part(const HfConfig& hf) {
+  constexpr const char* kKey = "partial_rotary_factor";
+  const auto rope = hf.json().value("rope_parameters", nlohmann::json::object());
+  const bool has_own = rope.is_object() && rope.contains(kKey);
+  if (has_own ? rope.at(kKey) == 1 : hf.number(kKey, 0) == 1) return;
+  hf.refuse(has_own ? "rope_parameters" : kKey, "1", "our rotary embedding rotates whole heads");
+}
+
 void refuse_unsupported(const HfConfig& hf, const ModelClass& model_class) {
   if (hf.has("quantization_config")) {
     hf.refuse("quantization_config", "absent", "quantized weights are not read");
@@ -47,10 +56,7 @@ void refuse_unsupported(const HfConfig& hf, const ModelClass& model_class) {
   if (!hf.has(key) && usual != "silu") {
     hf.refuse(key, "\"silu\"", text("without it the class has ", usual, ", and our FFN is SwiGLU"));
   }
-  if (is_type(model_class, "stablelm") && !hf.has("rope_parameters") &&
-      hf.number("partial_rotary_factor", 0) != 1) {
-    hf.refuse("partial_rotary_factor", "1", "our rotary embedding rotates whole heads");
-  }
+  if (is_type(model_class, "stablelm")) check_rotated_part(hf);
 }
 
 /// Refuses windows of attention that are shorter than the context.
@@ -147,7 +153,8 @@ void take_experts(const HfConfig& hf, config::Config& config) {
   auto& experts = config.experts;
   const auto dense_width = config.model.inner;
   config.model.inner = hf.integer("moe_intermediate_size");
-  experts.count = hf.integer("num_experts");
+  // transformers 5 writes num_local_experts.
+  experts.count = hf.integer(hf.has("num_experts") ? "num_experts" : "num_local_experts");
   experts.active = hf.integer("num_experts_per_tok");
   experts.shared = 0;
   experts.bias_rate = 0;

@@ -123,7 +123,7 @@ class Importer {
     if (name.empty()) {
       result_.tokenizer = "(none)";
     } else if (auto content = read_file(request_.folder / name, kMaxImportedTokenizer);
-               content == byte_tokenizer_json()) {
+               is_byte_tokenizer(content)) {
       data.tokenizer = "bytes";
       result_.tokenizer = "bytes";
     } else {

@@ -11,7 +11,7 @@
 namespace evenkeel::convert {
 
 /// A folder that appears under its name when all its files are complete and durable. Until then it
-/// is NAME.new-PROCESS beside it.
+/// has the name NAME.new-PROCESS.
 class OutputFolder {
  public:
   /// \param path       the folder; its parent is created if it is missing
