@@ -132,7 +132,11 @@ class Documentation(program.Case):
             runs += [word for word in arguments[1:] if not word.startswith("-") and "." not in word]
         for run in runs:
             if run and not (self.folder / run).exists():
-                self.train(run, train_steps=2)
+                scheme = ["--scheme", "pre_norm"] if arguments[0] == "export" else []
+                self.train(run, *scheme, train_steps=3, checkpoint_every=1, checkpoint_keep=4)
+        if arguments[0] == "import" and not (self.folder / arguments[1]).exists():
+            self.train("imported", "--scheme", "pre_norm", train_steps=1)
+            self.succeed("export", "--run", "imported", "--output", arguments[1])
 
     def check(self, command, blocks):
         """Runs one command, or finds it among those that are not run."""

@@ -78,7 +78,7 @@ void add_token_keys(GgufKeys& keys, const data::TextEncoding& encoding, std::int
         text("only the tokens of a byte-level BPE are written, and the tokenizer is ", kind));
   }
   const auto json =
-      encoding.is_bytes() ? byte_tokenizer_json() : read_file(path, kMaxGgufTokenizer);
+      encoding.is_bytes() ? byte_tokenizer_json(false) : read_file(path, kMaxGgufTokenizer);
   try {
     const auto tokenizer = parse_json(json, path);
     const auto pattern = pattern_name(tokenizer);

@@ -143,6 +143,7 @@ Json evenkeel_config_json(const HfModel& model) {
   out["dtype"] = model.dtype;
   out["use_cache"] = model.uses_cache;
   out["scheme"] = norm::scheme_json(*model.scheme, model.steps);
+  out["scheme"].erase("name");  // an import has a name of its own for a scheme at a step
   return out;
 }
 

@@ -33,9 +33,23 @@ Json byte_level(bool add_prefix_space, bool use_regex) {
           {"use_regex", use_regex}};
 }
 
+/// The step that puts end-of-text before a text.
+Json begin_processor(int id) {
+  constexpr const char* kEnd = "<|endoftext|>";
+  const Json token = {{"SpecialToken", {{"id", kEnd}, {"type_id", 0}}}};
+  const auto sequence = [](const char* name) {
+    return Json{{"Sequence", {{"id", name}, {"type_id", 0}}}};
+  };
+  const auto ids = Json::array({id}), tokens = Json::array({kEnd});
+  return {{"type", "TemplateProcessing"},
+          {"single", Json::array({token, sequence("A")})},
+          {"pair", Json::array({token, sequence("A"), token, sequence("B")})},
+          {"special_tokens", {{kEnd, {{"id", kEnd}, {"ids", ids}, {"tokens", tokens}}}}}};
+}
+
 }  // namespace
 
-std::string byte_tokenizer_json() {
+std::string byte_tokenizer_json(bool begins) {
   constexpr int kBytes = 256;
   Json vocabulary = Json::object();
   for (int byte = 0; byte < kBytes; ++byte) {
@@ -51,7 +65,7 @@ std::string byte_tokenizer_json() {
                     {"added_tokens", Json::array({end})},
                     {"normalizer", nullptr},
                     {"pre_tokenizer", byte_level(false, false)},
-                    {"post_processor", nullptr},
+                    {"post_processor", begins ? begin_processor(kBytes) : Json()},
                     {"decoder", byte_level(true, true)},
                     {"model",
                      {{"type", "BPE"},
@@ -67,11 +81,16 @@ std::string byte_tokenizer_json() {
   return out.dump(2) + "\n";
 }
 
+bool is_byte_tokenizer(const std::string& json) {
+  return json == byte_tokenizer_json(false) || json == byte_tokenizer_json(true);
+}
+
 NamedTexts tokenizer_files(const data::TextEncoding& encoding, std::int64_t context) {
   NamedTexts files;
+  const bool begins = encoding.begins_with_end_of_text() && encoding.end_of_text();
   std::string tokenizer_class = "PreTrainedTokenizerFast";
   if (encoding.is_bytes()) {
-    files.emplace_back("tokenizer.json", byte_tokenizer_json());
+    files.emplace_back("tokenizer.json", byte_tokenizer_json(begins));
   } else {
     const std::filesystem::path path = encoding.tokenizer().path();
     const auto ending = path.extension().string();
@@ -88,7 +107,7 @@ NamedTexts tokenizer_files(const data::TextEncoding& encoding, std::int64_t cont
       special[key] = end;
     }
   }
-  config["add_bos_token"] = encoding.begins_with_end_of_text() && encoding.end_of_text();
+  config["add_bos_token"] = begins;
   config["clean_up_tokenization_spaces"] = false;
   config["model_max_length"] = context;
   files.emplace_back("tokenizer_config.json", config.dump(2) + "\n");

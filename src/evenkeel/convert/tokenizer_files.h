@@ -14,7 +14,11 @@ namespace evenkeel::convert {
 
 /// tokenizer.json of the tokenizer "bytes": a byte-level BPE without merges, in which the id of a
 /// byte is its value, and 256 is `<|endoftext|>`.
-std::string byte_tokenizer_json();
+/// \param begins  a text begins with end-of-text
+std::string byte_tokenizer_json(bool begins);
+
+/// True if the text is a byte_tokenizer_json().
+bool is_byte_tokenizer(const std::string& json);
 
 /// The names and contents of the files.
 using NamedTexts = std::vector<std::pair<std::string, std::string>>;

@@ -97,6 +97,13 @@ void RunProvenance::resume(const store::VerifiedCheckpoint& checkpoint,
                            const std::vector<ConfigChange>& changes,
                            const std::vector<std::string>& overrides,
                            const std::filesystem::path& folder) {
+  if (checkpoint.manifest.value("imported", false)) {
+    throw Error(Exit::no_checkpoint,
+                text(folder.string(),
+                     ": was imported, and has no optimizer state to resume; start "
+                     "another run from it with --set train.from=",
+                     folder.string()));
+  }
   try {
     compare_with(checkpoint, changes, overrides, folder);
   } catch (const nlohmann::json::exception&) {

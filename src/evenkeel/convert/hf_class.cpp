@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/convert/hf_class.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <string_view>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/number.h"
+#include "evenkeel/config/scheme/scheme.h"
+
+namespace evenkeel::convert {
+
+namespace {
+
+constexpr double kUsualTheta = 10000;
+
+bool is_type(const ModelClass& model_class, std::string_view type) {
+  return type == model_class.model_type;
+}
+
+/// \throws Error (data) unless the flag is missing or has this value
+void require_flag(const HfConfig& hf, const char* key, bool wanted, const char* what) {
+  if (hf.flag(key, wanted) != wanted) hf.refuse(key, wanted ? "true" : "false", what);
+}
+
+/// StableLM rotates a quarter of each head by default.
+void check_rotated_part(const HfConfig& hf) {
+  constexpr const char* kKey = "partial_rotary_factor";
+  const auto rope = hf.json().value("rope_parameters", nlohmann::json::object());
+  const bool has_own = rope.is_object() && rope.contains(kKey);
+  if (has_own ? rope.at(kKey) == 1 : hf.number(kKey, 0) == 1) return;
+  hf.refuse(has_own ? "rope_parameters" : kKey, "1", "our rotary embedding rotates whole heads");
+}
+
+void refuse_unsupported(const HfConfig& hf, const ModelClass& model_class) {
+  if (hf.has("quantization_config")) {
+    hf.refuse("quantization_config", "absent", "quantized weights are not read");
+  }
+  constexpr const char* kNoBias = "our projections have no biases";
+  for (const auto* const key : {"attention_bias", "mlp_bias", "use_qkv_bias"}) {
+    require_flag(hf, key, false, kNoBias);
+  }
+  constexpr const char* kNoPart = "our models have no such part";
+  for (const auto* const key :
+       {"qk_layernorm", "use_parallel_residual", "use_bidirectional_attention"}) {
+    require_flag(hf, key, false, kNoPart);
+  }
+  const std::string usual = model_class.is_gemma ? "gelu_pytorch_tanh" : "silu";
+  const auto* const key =
+      model_class.is_gemma && !hf.has("hidden_act") ? "hidden_activation" : "hidden_act";
+  for (const auto* const each : {"hidden_activation", "hidden_act"}) {
+    if (hf.has(each) && hf.string(each) != "silu") hf.refuse(each, "\"silu\"", "our FFN is SwiGLU");
+  }
+  if (!hf.has(key) && usual != "silu") {
+    hf.refuse(key, "\"silu\"", text("without it the class has ", usual, ", and our FFN is SwiGLU"));
+  }
+  if (is_type(model_class, "stablelm")) check_rotated_part(hf);
+}
+
+/// Refuses windows of attention that are shorter than the context.
+void check_windows(const HfConfig& hf, const ModelClass& model_class) {
+  const auto context = hf.integer("max_position_embeddings");
+  const bool is_qwen = is_type(model_class, "qwen3") || is_type(model_class, "qwen3_moe");
+  bool has_windows = model_class.is_gemma || (is_qwen && hf.flag("use_sliding_window", false));
+  if (hf.has("layer_types")) {
+    const auto& types = hf.json().at("layer_types");
+    const auto is_full = [](const nlohmann::json& each) {
+      return each.is_string() && each.get<std::string>() == "full_attention";
+    };
+    if (!types.is_array()) hf.refuse("layer_types", "a list");
+    has_windows = !std::all_of(types.begin(), types.end(), is_full);
+  }
+  if (!has_windows) return;
+  if (hf.integer("sliding_window", 0) >= context) return;
+  hf.refuse("sliding_window", text("at least max_position_embeddings (", context, ")"),
+            "our attention has no sliding windows");
+}
+
+/// The theta of one table of rotary parameters, after check of its type.
+double theta_of(const HfConfig& hf, const nlohmann::json& rope, double fallback) {
+  const auto refuse = [&](const std::string& what) {
+    throw Error(Exit::data, text(hf.path(), ": ", what,
+                                 "; scaled rotary embeddings are not "
+                                 "supported"));
+  };
+  if (!rope.is_object()) refuse("rope_parameters must be an object, but is not");
+  const auto type = rope.contains("rope_type") ? rope.at("rope_type")
+                                               : rope.value("type", nlohmann::json("default"));
+  if (type != "default") refuse(text("rope_type must be \"default\", but is ", type.dump()));
+  if (rope.contains("partial_rotary_factor") && rope.at("partial_rotary_factor") != 1) {
+    refuse(
+        text("partial_rotary_factor must be 1, but is ", rope.at("partial_rotary_factor").dump()));
+  }
+  const auto theta = rope.find("rope_theta");
+  if (theta == rope.end() || theta->is_null()) return fallback;
+  if (!theta->is_number()) refuse("rope_theta must be a number, but is not");
+  return theta->get<double>();
+}
+
+double rope_theta(const HfConfig& hf, const ModelClass& model_class) {
+  if (hf.has("rope_scaling") &&
+      hf.json().at("rope_scaling") != hf.json().value("rope_parameters", nlohmann::json())) {
+    theta_of(hf, hf.json().at("rope_scaling"), 0);
+  }
+  const bool is_gemma3 = is_type(model_class, "gemma3_text");
+  const double plain = hf.number("rope_theta", is_gemma3 ? 1e6 : kUsualTheta);
+  if (!hf.has("rope_parameters")) {
+    if (is_gemma3 && !hf.has("layer_types") &&
+        hf.number("rope_local_base_freq", kUsualTheta) != plain) {
+      hf.refuse("rope_local_base_freq", text("rope_theta (", shortest(plain), ")"),
+                "our layers have one rotary embedding");
+    }
+    return plain;
+  }
+  const auto& rope = hf.json().at("rope_parameters");
+  if (!rope.is_object() || !rope.contains("full_attention")) return theta_of(hf, rope, plain);
+  const double full = theta_of(hf, rope.at("full_attention"), plain);
+  const auto& types = hf.json().value("layer_types", nlohmann::json::array());
+  const bool has_local = std::count(types.begin(), types.end(), "sliding_attention") > 0;
+  if (has_local && rope.contains("sliding_attention") &&
+      theta_of(hf, rope.at("sliding_attention"), plain) != full) {
+    hf.refuse("rope_parameters", text("equal for all layers (rope_theta ", shortest(full), ")"),
+              "our layers have one rotary embedding");
+  }
+  return full;
+}
+
+void take_sizes(const HfConfig& hf, const ModelClass& model_class, config::Model& model) {
+  model.layers = hf.integer("num_hidden_layers");
+  model.width = hf.integer("hidden_size");
+  model.heads = hf.integer("num_attention_heads");
+  model.kv_heads = hf.integer("num_key_value_heads", model.heads);
+  model.inner = hf.integer("intermediate_size");
+  model.context = hf.integer("max_position_embeddings");
+  model.rope_theta = rope_theta(hf, model_class);
+  model.tied = hf.flag("tie_word_embeddings", model_class.is_gemma);
+  if (model.heads <= 0 || model.width % model.heads != 0) {
+    hf.refuse("num_attention_heads", text("a divisor of hidden_size (", model.width, ")"));
+  }
+  constexpr std::int64_t kQwenHead = 128, kGemmaHead = 256;
+  const auto width = model.width / model.heads;
+  const bool is_qwen = is_type(model_class, "qwen3") || is_type(model_class, "qwen3_moe");
+  const auto usual = is_qwen ? kQwenHead : model_class.is_gemma ? kGemmaHead : width;
+  if (hf.integer("head_dim", usual) == width) return;
+  hf.refuse(
+      "head_dim", text("hidden_size / num_attention_heads (", width, ")"),
+      hf.has("head_dim") ? "our heads have that width" : text("without it the class has ", usual));
+}
+
+void take_experts(const HfConfig& hf, config::Config& config) {
+  auto& experts = config.experts;
+  const auto dense_width = config.model.inner;
+  config.model.inner = hf.integer("moe_intermediate_size");
+  // transformers 5 writes num_local_experts.
+  experts.count = hf.integer(hf.has("num_experts") ? "num_experts" : "num_local_experts");
+  experts.active = hf.integer("num_experts_per_tok");
+  experts.shared = 0;
+  experts.bias_rate = 0;
+  experts.renormalize = hf.flag("norm_topk_prob", false);
+  if (hf.integer("decoder_sparse_step", 1) != 1) {
+    hf.refuse("decoder_sparse_step", "1", "our dense layers are the first ones");
+  }
+  const auto dense = hf.json().value("mlp_only_layers", nlohmann::json::array());
+  if (!dense.is_array()) hf.refuse("mlp_only_layers", "a list");
+  for (std::size_t i = 0; i < dense.size(); ++i) {
+    if (dense[i] != i) hf.refuse("mlp_only_layers", "the first layers, as [0, 1]");
+  }
+  experts.dense_layers = static_cast<std::int64_t>(dense.size());
+  if (dense.empty()) return;
+  std::int64_t wanted = 0;
+  if (!__builtin_mul_overflow(config.model.inner, experts.active, &wanted) &&
+      wanted == dense_width) {
+    return;
+  }
+  hf.refuse("intermediate_size", "moe_intermediate_size * num_experts_per_tok",
+            "our dense layers have that width");
+}
+
+/// The scheme of the class with the epsilon, caps and scales of config.json.
+config::SchemeSource scheme_of_class(const HfConfig& hf, const ModelClass& model_class,
+                                     const config::Model& model) {
+  const bool is_layer_norm = model_class.kind == norm::Kind::layer_norm;
+  const auto epsilon = hf.number(is_layer_norm ? "layer_norm_eps" : "rms_norm_eps");
+  auto toml = text("extends = \"", model_class.scheme, "\"\n");
+  bool is_own = epsilon != (model_class.is_gemma ? 1e-6 : 1e-5);
+  toml += text("norm = { kind = \"", is_layer_norm ? "layer_norm" : "rms_norm",
+               "\", epsilon = ", shortest(epsilon),
+               model_class.one_plus_w ? ", gain_form = \"1+w\"" : "", " }\n");
+  if (model_class.is_gemma && !model.tied) {
+    toml += "head = \"untied\"\n";
+    is_own = true;
+  }
+  std::string attention, logits;
+  const auto cap = [&](const char* key, double usual, std::string& table) {
+    if (!model_class.has_softcaps) {
+      if (hf.has(key)) hf.refuse(key, "absent", "the scheme gemma3 has no soft caps");
+      return;
+    }
+    if (hf.has(key) && hf.number(key) == usual) return;
+    table += hf.has(key) ? text("softcap = ", shortest(hf.number(key)), "\n")
+                         : std::string("softcap = \"none\"\n");
+  };
+  if (model_class.is_gemma) {
+    constexpr double kScores = 50, kLogits = 30, kUsualScalar = 256;
+    cap("attn_logit_softcapping", kScores, attention);
+    cap("final_logit_softcapping", kLogits, logits);
+    const auto scalar = hf.number("query_pre_attn_scalar", kUsualScalar);
+    if (!(scalar > 0)) hf.refuse("query_pre_attn_scalar", "a number > 0");
+    const auto head_width = model.width / model.heads;
+    if (scalar != static_cast<double>(head_width)) {
+      attention += text("score_scale = \"1/sqrt(", shortest(scalar), ")\"\n");
+    }
+  }
+  if (!is_own && attention.empty() && logits.empty()) {
+    return config::find_scheme(model_class.scheme);
+  }
+  if (!attention.empty()) toml += "[attention]\n" + attention;
+  if (!logits.empty()) toml += "[logits]\n" + logits;
+  return config::inline_scheme(toml, "");
+}
+
+}  // namespace
+
+const ModelClass* imported_class(const HfConfig& hf) {
+  const auto type = hf.string("model_type");
+  if (type == "evenkeel") return nullptr;
+  if (const auto* const found = class_of_type(type)) return found;
+  std::string known;
+  for (const auto& each : model_classes()) known += text(each.model_type, ", ");
+  hf.refuse("model_type", "one of " + known + "evenkeel", "other architectures are not imported");
+}
+
+void take_class(const HfConfig& hf, const ModelClass& model_class, config::Config& config) {
+  refuse_unsupported(hf, model_class);
+  take_sizes(hf, model_class, config.model);
+  check_windows(hf, model_class);
+  config.experts = config::Experts();
+  if (model_class.has_experts) take_experts(hf, config);
+  config.scheme = scheme_of_class(hf, model_class, config.model);
+}
+
+}  // namespace evenkeel::convert

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+/// Hugging Face models as runs.
+namespace evenkeel::convert {
+
+/// The options of `import`.
+struct ImportRequest {
+  std::filesystem::path folder;  // the Hugging Face model
+  std::filesystem::path output;  // the new run
+  bool overwrite = false;
+};
+
+/// What was imported.
+struct ImportResult {
+  std::string architecture, scheme;
+  std::int64_t tensors = 0, parameters = 0;
+  std::string tokenizer;  // "bytes", or the name of its file
+};
+
+/// Makes a run with one checkpoint, of step 0, from a Hugging Face model.
+/// \throws Error (data, exit code 65) for a damaged model, or one that our models cannot express,
+///         by file and key; (usage, 64) if the output exists; (io, 74)
+ImportResult import_model(const ImportRequest& request);
+
+}  // namespace evenkeel::convert

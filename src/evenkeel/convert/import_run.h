@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "evenkeel/config/config.h"
+#include "evenkeel/convert/tensor_map.h"
+#include "evenkeel/convert/weights.h"
+#include "evenkeel/norm/parameter_specs.h"
+#include "evenkeel/norm/scheme.h"
+#include "evenkeel/store/directory.h"
+
+namespace evenkeel::convert {
+
+/// The model of an imported run.
+struct ImportedModel {
+  const config::Config* config = nullptr;
+  const norm::Scheme* scheme = nullptr;  // bound
+  std::vector<norm::ParameterSpec> specs;
+};
+
+/// Writes run.toml, scheme.txt, status.json and a checkpoint of step 0 with float32 weights and no
+/// moments. Rows of the embedding that the weights do not have are zeros.
+/// \param map  the tensors of the imported model; factors are 1 and offsets 0
+/// \throws Error (io, exit code 74)
+void write_imported_run(const store::Directory& run, const ImportedModel& model,
+                        const std::vector<MappedTensor>& map, const Weights& weights);
+
+}  // namespace evenkeel::convert

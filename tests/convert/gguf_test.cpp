@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/convert/gguf.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "convert/support.h"
+#include "evenkeel/base/file.h"
+
+namespace evenkeel::convert {
+namespace {
+
+std::string hex(const std::string& bytes) {
+  std::string out;
+  for (const char each : bytes) {
+    constexpr const char* kDigits = "0123456789abcdef";
+    out += kDigits[static_cast<unsigned char>(each) >> 4];
+    out += kDigits[static_cast<unsigned char>(each) & 15];
+  }
+  return out;
+}
+
+TEST(Gguf, HeaderKeysAndTensors) {
+  const TestFolder folder;
+  const std::vector<OutputTensor> tensors = {
+      {.name = "a", .shape = {2, 3}, .dtype = store::Dtype::f16, .slices = {}},
+      {.name = "b", .shape = {1}, .dtype = store::Dtype::f32, .slices = {}}};
+  const GgufKeys keys = {{"k", std::uint32_t{7}}, {"s", std::vector<std::string>{"x", "yz"}}};
+  write_gguf(store::Directory(folder.path()), "m.gguf", keys, tensors,
+             [](const OutputTensor& tensor, const store::ByteSink& sink) {
+               sink(std::string(tensor.bytes(), '\x11').data(), tensor.bytes());
+             });
+  const auto bytes = read_file(folder.path() / "m.gguf");
+  const std::string header =
+      "47475546"  // GGUF
+      "03000000"  // version
+      "0200000000000000"
+      "0200000000000000"  // tensors, keys
+      "0100000000000000"
+      "6b"
+      "04000000"
+      "07000000"  // k = uint32 7
+      "0100000000000000"
+      "73"
+      "09000000"
+      "08000000"
+      "0200000000000000"  // s: list of strings
+      "0100000000000000"
+      "78"
+      "0200000000000000"
+      "797a"
+      "0100000000000000"
+      "61"
+      "02000000"  // a, with its sizes reversed
+      "0300000000000000"
+      "0200000000000000"
+      "01000000"
+      "0000000000000000"
+      "0100000000000000"
+      "62"
+      "01000000"
+      "0100000000000000"
+      "00000000"
+      "2000000000000000";
+  EXPECT_EQ(hex(bytes.substr(0, header.size() / 2)), header);
+  const auto begin = (header.size() / 2 + 31) / 32 * 32;
+  EXPECT_EQ(hex(bytes.substr(begin)), std::string(24, '1') + std::string(40, '0') +
+                                          std::string(8, '1') + std::string(56, '0'));
+}
+
+struct Named {
+  norm::Scheme scheme;
+  config::Config config;
+  const ModelClass* model_class;
+
+  GgufModel model() const {
+    return {.model_class = model_class,
+            .fit = compare(scheme, *model_class, {}),
+            .hf = {.scheme = &scheme, .config = &config, .rows = 5, .dtype = "float32"}};
+  }
+  std::map<std::string, OutputTensor> tensors(store::Dtype dtype) const {
+    const auto map = map_to_class({.scheme = &scheme, .own_rows = 64, .rows = 5}, *model_class);
+    std::map<std::string, OutputTensor> all;
+    for (const auto& each : gguf_tensors(model(), map, dtype)) all[each.name] = each;
+    return all;
+  }
+};
+
+TEST(Gguf, RowsOfLlamaAreInterleaved) {
+  const Named llama = {bound("pre_norm", small_shape()), {}, class_named("llama")};
+  const auto all = llama.tensors(store::Dtype::bf16);
+  std::vector<std::int64_t> rows;
+  for (const auto& slice : all.at("blk.1.attn_q.weight").slices) {
+    EXPECT_EQ(slice.count, 8);
+    rows.push_back(slice.first / 8);
+  }
+  EXPECT_EQ(rows, (std::vector<std::int64_t>{0, 2, 1, 3, 4, 6, 5, 7}));
+  EXPECT_EQ(all.at("blk.1.attn_v.weight").slices.size(), 1U);
+  EXPECT_EQ(all.at("blk.1.attn_q.weight").dtype, store::Dtype::bf16);
+  EXPECT_EQ(all.at("blk.0.ffn_norm.weight").dtype, store::Dtype::f32);
+  const Named qwen = {bound("pre_qk", small_shape()), {}, class_named("qwen3")};
+  EXPECT_EQ(qwen.tensors(store::Dtype::f32).at("blk.1.attn_q.weight").slices.size(), 1U);
+}
+
+TEST(Gguf, ExpertsAreStacked) {
+  auto shape = small_shape();
+  shape.experts = {.count = 3, .active = 2, .renormalize = true};
+  const Named moe = {bound("pre_qk", shape), {}, class_named("qwen3_moe")};
+  const auto all = moe.tensors(store::Dtype::f16);
+  const auto& gate = all.at("blk.1.ffn_gate_exps.weight");
+  EXPECT_EQ(gate.shape, (std::vector<std::int64_t>{3, 3, 8}));
+  EXPECT_EQ(gate.slices.size(), 3U);
+  EXPECT_EQ(gate.slices[2].first, 2 * 48 + 24);
+  EXPECT_EQ(all.at("blk.0.ffn_gate_inp.weight").dtype, store::Dtype::f32);
+}
+
+TEST(Gguf, RefusesWhatLlamaCppComputesInAnotherWay) {
+  const Named gemma = {bound("gemma2", small_shape()), {}, class_named("gemma2")};
+  EXPECT_EQ(
+      message_of([&] { gguf_keys(gemma.model()); }),
+      "--as gguf: llama.cpp computes Gemma's feed-forward with GELU, and this model has SiLU; "
+      "export it as Gemma2ForCausalLM with --as gemma2");
+  auto shape = small_shape();
+  shape.experts = {.count = 3, .active = 2};
+  const Named moe = {bound("pre_qk", shape), {}, class_named("qwen3_moe")};
+  EXPECT_EQ(
+      message_of([&] { gguf_keys(moe.model()); }),
+      "--as gguf: llama.cpp scales a token's router weights to a sum of 1, and this model does "
+      "not; export it as Qwen3MoeForCausalLM with --as qwen3_moe");
+}
+
+}  // namespace
+}  // namespace evenkeel::convert
