@@ -65,6 +65,9 @@ class Show(program.Case):
         self.assertRegex(out, r"\nleak +batch_norm in attention\.input, feed_forward\.input, final: in "
                          r"training a token depends on other tokens, also later ones")
         self.assertEqual(json.loads(self.succeed("schemes", "show", "pre_norm", "--json")[0])["leaks"], [])
+        bound = json.loads(self.succeed("schemes", "show", "gemma2", "--json", "--set", "model.layers=3")[0])["bound"]
+        self.assertEqual((bound["layers"], bound["embedding"]["scale"]), ([0, 0, 0], 128**0.5))
+        self.assertEqual(bound["blocks"][0]["attention"]["output"]["gain_form"], "1+w")
 
     def test_an_expected_warning_is_marked(self):
         self.assertRegex(self.succeed("schemes", "show", "qk_post")[0],

@@ -234,7 +234,7 @@ def check_gguf(name, scheme, keys, architecture):
         if ".experts." in key:
             before, matrix = key.split(".experts.")
             index, ending = matrix.split(".", 1)
-            key = names.get_name(f"{before}.experts.{ending}", (".weight",)) + ".weight"
+            key = names.get_name(f"{before}.experts.{ending}", (".weight",))
             wanted.setdefault(key, {})[int(index)] = value
         else:
             stem, ending = key.rsplit(".", 1)

@@ -9,8 +9,8 @@ stream x. A sublayer with the branch F, attention or feed-forward, computes
 
 and attention is  W_o context_norm(softmax(scale q k^T) v), with norms and rotary embedding of q and k, a norm of v.
 
-Norms compute in float32, or in float64 for float64 inputs. A row of the batch is one document: training with
-Evenkeel resets attention at the start of each document. Norms with running statistics use them in training, too.
+Norms compute in float32, or in float64 for float64 inputs. A row of the batch is one document: there is no reset of
+attention inside of a row, as data.mask_documents has. Norms with running statistics use them in training, too.
 instance_norm sees later tokens and padding, and works without a cache.
 """
 import math
@@ -397,7 +397,7 @@ class EvenkeelModel(EvenkeelPreTrainedModel):
         x = self.embed_tokens(input_ids) if inputs_embeds is None else inputs_embeds
         cache = past_key_values if cache is None else cache
         use_cache = (self.config.use_cache if use_cache is None else use_cache) and self.config.scheme["causal"]
-        cache = DynamicCache(config=self.config) if use_cache and cache is None else cache
+        cache = DynamicCache(config=self.config) if use_cache and cache is None and not self.training else cache
         if position_ids is None:
             seen = 0 if cache is None else cache.get_seq_length()
             position_ids = torch.arange(seen, seen + x.shape[1], device=x.device)[None]
