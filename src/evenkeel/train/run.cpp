@@ -30,6 +30,14 @@ config::Config with_tokenizer(const OpenRun& open) {
   return config;
 }
 
+/// The names of the sources of a mixture; empty for a single text.
+std::vector<std::string> source_names(const data::Corpora& text) {
+  std::vector<std::string> out;
+  if (text.validation.size() < 2) return out;
+  for (const auto& source : text.validation) out.push_back(source.name);
+  return out;
+}
+
 }  // namespace
 
 Run::Run(const Request& request, OpenRun open, Console& console)
@@ -82,6 +90,7 @@ void Run::start() {
   provenance_.write(folder);
   copy_tokenizer(*setup_.text.encoding, folder);
   console_.log_to(folder, "log.txt");
+  recorder_.start_tracking(progress().step, source_names(setup_.text));
   if (!newest.found) save(/*required=*/true);
   recorder_.write_status("training", progress());
   const auto step = progress().step;
@@ -232,6 +241,7 @@ void Run::finish(const std::string& state) {
   bool has_sample = false;
   wait_for_space([&] {
     has_sample = !diverged && write_sample(trainer_->model(), *setup_.text.encoding, folder);
+    recorder_.finish_tracking(progress().step);
     recorder_.flush();  // before status.json says that the run is complete
     recorder_.write_status(has_sample ? state : "diverged", progress());
     report::write_run_report(folder);
