@@ -67,7 +67,7 @@ DOORS = [  # what a file of src may not call, the files that may, and what to ca
     (re.compile(r"\bstd::(?:printf|fprintf|puts|fputs|cout|cerr)\b"), {"base/print.cpp"},
      "print() or print_message() of base/print.h"),
 ]
-VERB = re.compile(r"^([a-z]+) ", re.MULTILINE)
+VERB = re.compile(r"^\.?([a-z]+) ", re.MULTILINE)
 NEEDS = re.compile(r"ek_floor\([^)]*?\bNEEDS\s([^)]*)\)")
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
 

@@ -43,6 +43,9 @@ SETS = {
         ["absl-py", "aiohttp", "datasets>=2.16.0", "dill", "evaluate>=0.4.0", "jinja2", "more-itertools", "nltk", "numpy",
          "openai", "pytablewriter", "requests", "sacrebleu>=1.5.0", "scikit-learn>=0.24.1", "six", "tenacity", "tiktoken",
          "tqdm>=4.59.0", "typing-extensions"]),
+    "tools/ecosystem_tracking_requirements.txt": (
+        "For tests/ecosystem/tensorboard_check.py: TensorBoard, and a reader of its files.",
+        ["numpy", "setuptools<81", "tbparse", "tensorboard"]),
     "tools/cuda_requirements.txt": (
         "NVIDIA's libraries that libtorch_cpu of a CUDA build of torch 2.13.0 links.",
         ["cuda-toolkit[cudart,cupti]==13.0.3"]),

@@ -94,10 +94,10 @@ void EventLog::add(const nlohmann::ordered_json& line, const std::vector<TaggedV
 }
 
 void EventLog::add_text(std::int64_t step, const std::string& name, const std::string& content) {
-  std::string indented = "    ";  // code in Markdown
+  std::string indented;  // code in Markdown
   for (const char each : content) {
+    if (indented.empty() || indented.back() == '\n') indented += "    ";
     indented += each;
-    if (each == '\n') indented += "    ";
   }
   waiting_ +=
       summary_record(seconds_since_1970(), step, {text_value(name + "/text_summary", indented)});

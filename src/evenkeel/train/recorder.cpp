@@ -163,13 +163,13 @@ StepTimer Recorder::start_step() {
 }
 
 void Recorder::record(const StepRecord& step, const Progress& progress, const StepCost& cost,
-                      std::optional<double> gap) {
+                      const LastEvaluation& last) {
   constexpr double kSmoothing = 0.9;  // weight of the past in the moving average of the step time
   seconds_per_step_ = seconds_per_step_ == 0
                           ? cost.seconds
                           : kSmoothing * seconds_per_step_ + (1 - kSmoothing) * cost.seconds;
   step_ = progress.step;
-  record_metrics(step, progress, cost, gap);
+  record_metrics(step, progress, cost, last);
   for (const auto& profile : step.profiles) {
     const auto line = probe::record(progress.step, "training", profile);
     append(probes_, line);
@@ -180,7 +180,7 @@ void Recorder::record(const StepRecord& step, const Progress& progress, const St
 }
 
 void Recorder::record_metrics(const StepRecord& step, const Progress& progress,
-                              const StepCost& cost, std::optional<double> gap) {
+                              const StepCost& cost, const LastEvaluation& last) {
   const auto now = progress.step, steps = progress.steps;
   const double tokens_per_second =
       static_cast<double>(config_.train.batch * config_.model.context) / cost.seconds;
@@ -204,9 +204,12 @@ void Recorder::record_metrics(const StepRecord& step, const Progress& progress,
   console_.show_progress({.step = now,
                           .steps = steps,
                           .loss = step.result.loss,
-                          .gap = gap,
+                          .loss_z = loss_z_.observe(step.result.loss),
+                          .val_loss = last.loss,
+                          .gap = last.gap,
                           .rate = step.rate,
                           .gradient_norm = step.result.gradient_norm,
+                          .gradient_z = gradient_z_.observe(step.result.gradient_norm),
                           .tokens_per_second = tokens_per_second,
                           .seconds_left = seconds_per_step_ * static_cast<double>(steps - now)},
                          permanent);

@@ -143,7 +143,7 @@ void Run::step() {
   stop_if_moved();
   const auto timer = recorder_.start_step();
   const auto step = trainer_->step();
-  recorder_.record(step, progress(), timer.cost(), evaluator_->gap());
+  recorder_.record(step, progress(), timer.cost(), evaluator_->last());
   stop_if_diverged(step.result);
 
   const auto& config = open_.config;
@@ -221,8 +221,11 @@ void Run::evaluate() {
 void Run::evaluate_tasks() {
   if (!evaluator_->has_tasks()) return;
   const auto step = progress().step;
-  const auto scores =
-      evaluator_->evaluate_tasks(trainer_->model(), step, [] { return !stop_wanted(); });
+  const auto on_rows = [&](std::int64_t done, std::int64_t all) {
+    console_.show_activity(text("step ", step, ": ", done, " of ", all, " rows of tasks scored"));
+    return !stop_wanted();
+  };
+  const auto scores = evaluator_->evaluate_tasks(trainer_->model(), step, on_rows);
   if (scores) {
     recorder_.record(*scores);
     return;
