@@ -32,6 +32,7 @@ FLOORS = {  # from the lowest up; a floor lists every floor that it includes, al
     "ops": ["base", "kernels", "torch"],
     "config": ["base", "norm", "toml"],
     "store": ["base"],
+    "tracking": ["base", "store"],
     "data": ["base", "config", "tokenizer"],
     "convert": ["base", "config", "data", "norm", "store", "tokenizer"],
     "tasks": ["base", "data", "icu", "tokenizer"],
@@ -44,7 +45,7 @@ FLOORS = {  # from the lowest up; a floor lists every floor that it includes, al
     "serve": ["base", "data", "norm", "tokenizer", "nn", "generate", "httplib", "torch"],
     "probe": ["base", "norm", "ops", "config", "data", "nn", "torch"],
     "train": ["base", "config", "data", "evaluate", "generate", "nn", "norm", "ops", "optim", "plan",
-              "probe", "report", "store", "torch"],
+              "probe", "report", "store", "torch", "tracking"],
     "bench": ["base", "config", "data", "kernels", "nn", "norm", "ops", "plan", "store", "torch", "train"],
     "study": ["base", "config", "store", "data", "report", "tasks"],
     "verify": ["base", "norm", "config", "toml", "store", "data", "nn", "optim", "train", "torch"],
@@ -67,7 +68,7 @@ DOORS = [  # what a file of src may not call, the files that may, and what to ca
     (re.compile(r"\bstd::(?:printf|fprintf|puts|fputs|cout|cerr)\b"), {"base/print.cpp"},
      "print() or print_message() of base/print.h"),
 ]
-VERB = re.compile(r"^([a-z]+) ", re.MULTILINE)
+VERB = re.compile(r"^\.?([a-z]+) ", re.MULTILINE)
 NEEDS = re.compile(r"ek_floor\([^)]*?\bNEEDS\s([^)]*)\)")
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
 

@@ -42,6 +42,7 @@ PAGE = re.compile(r"(README|CONTRIBUTING|CHANGELOG|SECURITY)\.md|tests/golden/RE
 HISTORY = re.compile(r"CHANGELOG\.md|docs/experiments/.*")
 VERBS = "src/evenkeel/cli/verbs.txt"
 VERB = re.compile(r"^([a-z]+) +(.*)$", re.MULTILINE)
+HIDDEN_VERB = re.compile(r"^\.([a-z]+) ", re.MULTILINE)  # the help does not list it
 SOURCE = re.compile(r"(src|tests|bench)/.*\.(c|h|cpp|cu|cuh)")
 NEWEST, MOST_OF_A_SUBJECT = 20, 72
 
@@ -75,7 +76,7 @@ def readme_complaints(readme, verbs):
 
 def page_complaints(root, pages, names, ek_help):
     """Rules 4 to 6 for the pages, {name: text}; names: of all files."""
-    verbs = COMMANDS.findall(ek_help)
+    verbs = COMMANDS.findall(ek_help) + HIDDEN_VERB.findall((root / VERBS).read_text())
     for name, text in pages.items():
         yield from text_rules.page_complaints(name, text)
         yield from doc_links.link_complaints(root, name, text)

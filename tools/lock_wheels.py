@@ -46,6 +46,9 @@ SETS = {
     "tools/transformers_requirements.txt": (
         "For tests/ecosystem/remote_code_check.py and models_check.py: transformers, peft, accelerate, gguf; no torch.",
         ["huggingface-hub", "numpy", "packaging", "psutil", "pyyaml", "safetensors", "tqdm", "transformers>=5.17,<6"]),
+    "tools/ecosystem_tracking_requirements.txt": (
+        "For tests/ecosystem/tensorboard_check.py: TensorBoard, and a reader of its files.",
+        ["numpy", "setuptools<81", "tbparse", "tensorboard"]),
     "tools/cuda_requirements.txt": (
         "NVIDIA's libraries that libtorch_cpu of a CUDA build of torch 2.13.0 links.",
         ["cuda-toolkit[cudart,cupti]==13.0.3"]),

@@ -14,7 +14,7 @@ import sys
 
 UNITS = [["ops", "nn", "optim", "memory"],
          ["plan", "generate", "evaluate", "serve", "probe", "train", "verify", "bench", "cli"],
-         ["tokenizer", "norm", "config", "store", "data", "tasks", "convert", "report", "study"]]
+         ["tokenizer", "norm", "config", "store", "tracking", "data", "tasks", "convert", "report", "study"]]
 ALONE = ["kernels", "base"]
 
 

@@ -34,6 +34,7 @@ def arguments(context, run):
 def normalized(path, folder):
     """A path in the run folder, without the number of the process."""
     name = re.sub(r"(\.(?:tmp|trash)-step-\d+)-[^/]*", r"\1-ID", path.removeprefix(str(folder)))
+    name = re.sub(r"events\.out\.tfevents\.[^/]*?(\.new-\d+)?$", r"events.out.tfevents\1", name)
     return re.sub(r"\.new-\d+", ".new-N", name)
 
 

@@ -33,7 +33,7 @@ class Start(program.Case):
                          r"width 16\nrun    run\n"
                          r"note: schedule\.warmup takes 60 steps, and the run has 2: the learning rate "
                          r"never gets to schedule\.peak\n"
-                         r"step 0: saved\nstep 1/2  loss 5\.\d+  lr .*\nstep 2/2  loss .*\nstep 2: saved\n"
+                         r"step 0: saved\nstep 1/2 \(50 %, \d:\d\d left\)  loss 5\.\d+  \|g\| .*\nstep 2/2 \(100 %, .*\nstep 2: saved\n"
                          r"step 2: validation loss \d\.\d{4} nats per token, \d\.\d{4} bits per byte\n$")
 
     def test_quiet_says_nothing_but_the_result(self):
@@ -50,7 +50,7 @@ class Start(program.Case):
     def test_the_log_keeps_what_the_terminal_showed(self):
         error = self.succeed("train", "--run", "run", *small(train_steps=2, log_every=1))[1]
         self.assertTrue(error.endswith((self.folder / "run/log.txt").read_text()))
-        self.assertIn("\nstep 2/2  loss ", error)
+        self.assertIn("\nstep 2/2 (100 %, ", error)
         self.succeed("train", "--quiet", "--run", "quiet", *small(train_steps=2, log_every=1))
         self.assertIn("step 2: saved\n", (self.folder / "quiet/log.txt").read_text())
 

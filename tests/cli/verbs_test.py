@@ -125,6 +125,8 @@ class Plan(program.Case):
         run = self.train("run", train_steps=7)
         result = json.loads(self.succeed("plan", "--run", run, "--json")[0])
         self.assertEqual((result["steps"], result["tokens"]), (7, 7 * 2 * 32))
+        for number in (result["tokens"], result["available_bytes"], *result["memory_bytes"].values()):
+            self.assertIsInstance(number, int)
 
     def test_it_names_what_would_help(self):
         huge = ["--set", "model.layers=4096", "--set", "model.width=65536", "--set", "train.batch=1"]
@@ -177,6 +179,35 @@ class Runs(program.Case):
     def test_none_yet(self):
         self.assertEqual(self.succeed("runs")[0], "no runs in runs yet; `evenkeel train` makes one\n")
         self.assertEqual(json.loads(self.succeed("runs", "--json")[0]), [])
+
+    def test_a_missing_folder(self):
+        self.refuse(65, "none: must be a folder, but is missing; name a folder with runs", "runs", "none")
+        self.refuse(65, "book.txt: must be a folder, but is a file; name a folder with runs", "runs", "book.txt")
+
+    def test_nested_runs_in_orders(self):
+        for run, seed in (("deep/study/b", 1), ("a", 2), ("deep/c", 3)):
+            self.train(run, train_steps=2, seed=seed, evaluate_every=1)
+        (self.folder / ".hidden").mkdir()
+        (self.folder / "a").rename(self.folder / ".hidden" / "a")
+        self.train("a", train_steps=3, log_every=1)
+        listed = json.loads(self.succeed("runs", ".", "--json")[0])
+        self.assertEqual([run["run"] for run in listed], ["./a", "./deep/c", "./deep/study/b"])
+        for run in listed:
+            lines = metrics(self.folder / run["run"])
+            self.assertEqual(run["best_val_loss"], min(line["val_loss"] for line in lines if "val_loss" in line))
+            self.assertEqual(run["tokens"], 64 * run["step"])
+            self.assertGreater(run["parameters"], 5000)
+            self.assertGreater(run["tokens_per_s"], 0)
+        by_loss = json.loads(self.succeed("runs", ".", "--json", "--sort", "loss")[0])
+        losses = [run["best_val_loss"] for run in by_loss]
+        self.assertEqual(losses, sorted(losses))
+        for age, run in enumerate(("deep/c", "a", "deep/study/b")):
+            os.utime(self.folder / run / "metrics.jsonl", times=(0, 10**9 - 100 * age))
+        by_age = json.loads(self.succeed("runs", ".", "--json", "--sort", "age")[0])
+        self.assertEqual([run["run"] for run in by_age], ["./deep/c", "./a", "./deep/study/b"])
+        table = self.succeed("runs", ".", "--sort", "loss")[0].splitlines()
+        self.assertEqual(table[0].split(), "run state step scheme preset parameters tokens best val loss tok/s age".split())
+        self.assertEqual([line.split()[0] for line in table[1:]], [run["run"] for run in by_loss])
 
 
 class Report(program.Case):

@@ -114,8 +114,8 @@ TEST_F(Resolve, RefusesAMixtureThatCannotBe) {
 }
 
 TEST_F(Resolve, RefusesKeysThatHaveNoEffectYet) {
-  EXPECT_EQ(set_error({"log.tensorboard=true"}),
-            "--set log.tensorboard=true: log.tensorboard: unknown key; known: every");
+  EXPECT_EQ(set_error({"log.wandb=true"}),
+            "--set log.wandb=true: log.wandb: unknown key; known: csv, every, tensorboard");
 }
 
 TEST_F(Resolve, RefusesKeysOfTheTextThatHaveNoEffectTogether) {

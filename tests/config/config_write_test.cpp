@@ -291,6 +291,8 @@ budget = 20
 # Lines of metrics.
 [log]
 every = 10
+tensorboard = true
+csv = false
 
 # How the operators are computed.
 [kernels]

@@ -47,7 +47,11 @@ TEST(Evaluate, IsTheMeanLossOfTheScoredTokensForAnyNumberOfRows) {
   const data::ValidationWindows windows(corpus, kContext, 0);
   const double nats = nats_by_hand(tiny, windows);
   for (const std::int64_t rows : {1, 4, 100}) {
-    const auto result = evaluate::evaluate(*tiny.model, windows, rows);
+    std::vector<std::int64_t> progress;
+    const auto result = evaluate::evaluate(*tiny.model, windows, rows,
+                                           [&](std::int64_t done) { progress.push_back(done); });
+    EXPECT_EQ(progress.front(), std::min(rows, windows.count()));
+    EXPECT_EQ(progress.back(), windows.count());
     EXPECT_EQ(result.tokens, 96);
     EXPECT_NEAR(result.nats_per_token, nats / 96, 1e-12 * nats);
     EXPECT_NEAR(result.perplexity, std::exp(nats / 96), 1e-10 * result.perplexity);

@@ -165,7 +165,7 @@ class Test(Ek):
     def test_changed_packages_are_configured_again(self):
         self.ek("train")
         packages = self.root / "tools/packages.txt"
-        packages.write_text(packages.read_text().replace("[tests]", "zstd\n\n[tests]"))
+        packages.write_text(packages.read_text().replace("[program]\n", "[program]\nzstd\n"))
         self.calls()
         self.assertEqual(self.ek("train")[0], 0)
         self.assertEqual(self.called(), ["cmake", "ninja"])

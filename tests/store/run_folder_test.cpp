@@ -117,6 +117,34 @@ TEST(ListRuns, SortsByNameThenByNumber) {
   EXPECT_EQ(order, "a a-2 a-9 a-10 b-1 ");
 }
 
+TEST(ListRuns, FindsRunsOfSubfolders) {
+  const auto runs = fresh_folder();
+  for (const auto* name : {"study/a-2", "study/a-1", "b", ".hidden/c", "b/checkpoints/d"}) {
+    std::filesystem::create_directories(runs / name);
+    put(runs / name / "run.toml", "");
+  }
+  std::filesystem::create_directory_symlink("study", runs / "link");
+  std::string order;
+  for (const auto& run : list_runs(runs)) order += relative(run.folder, runs).string() + " ";
+  EXPECT_EQ(order, "b study/a-1 study/a-2 ");
+}
+
+TEST(ListRuns, ReportsTheBestLossAndTheMedianSpeed) {
+  const auto run = new_run_folder(fresh_folder(), "a");
+  put(run / "provenance.json", R"({"parameters": 1234})");
+  write_status(Directory(run), {"finished", 3, 3, "pre_norm", "tiny"});
+  JsonLinesFile metrics(run / "metrics.jsonl");
+  metrics.append({{"step", 1}, {"tokens", 10}, {"tokens_per_s", 5.0}, {"val_loss", 2.0}});
+  metrics.append({{"step", 2}, {"tokens", 20}, {"tokens_per_s", 1.0}, {"val_loss", 1.5}});
+  metrics.append({{"step", 3}, {"tokens", 30}, {"tokens_per_s", 4.0}, {"val_loss", 1.75}});
+  const auto listed = list_runs(run.parent_path()).at(0);
+  EXPECT_EQ(listed.parameters, 1234);
+  EXPECT_EQ(listed.tokens, 30);
+  EXPECT_EQ(listed.tokens_per_second, 4.0);
+  EXPECT_EQ(listed.val_loss, 1.75);
+  EXPECT_EQ(listed.best_val_loss, 1.5);
+}
+
 TEST(ListRuns, CountsDamagedLines) {
   const auto runs = fresh_folder();
   const auto run = new_run_folder(runs, "a");

@@ -6,8 +6,8 @@
 
 #include "data/refusal.h"
 #include "data/temporary_folder.h"
+#include "evenkeel/base/protobuf_field.h"
 #include "evenkeel/tokenizer/model.h"
-#include "evenkeel/tokenizer/protobuf_field.h"
 #include "tokenizer/encoded.h"
 
 namespace evenkeel::tokenizer {

@@ -334,7 +334,7 @@ class FeedForward(Sublayer):
         """The sum of each token's most probable experts, weighted; no token is dropped. rows: [tokens, width]"""
         probabilities = functional.linear(wide(rows), wide(self.router["weight"])).softmax(-1)
         scores = probabilities + self.router["bias"] if "bias" in self.router else probabilities
-        chosen = scores.sort(-1, descending=True, stable=True).indices[:, : self.config.num_experts_per_tok]
+        chosen = scores.sort(dim=-1, descending=True, stable=True).indices[:, : self.config.num_experts_per_tok]
         weights = probabilities.gather(1, chosen)
         weights = weights / weights.sum(-1, keepdim=True) if self.config.norm_topk_prob else weights
         experts, y = self.experts, torch.zeros_like(rows)

@@ -160,6 +160,55 @@ void Command::footer(const std::string& content) const {
   app_->footer(content);
 }
 
+void Command::hide() const {
+  app_->group("");
+}
+
+namespace {
+
+/// The words of a validator CLI::IsMember, from its description "{loss,age,name}".
+std::vector<std::string> choices_in(const std::string& description) {
+  const auto begin = description.find('{'), end = description.rfind('}');
+  if (begin == std::string::npos || end == std::string::npos) return {};
+  return CLI::detail::split(description.substr(begin + 1, end - begin - 1), ',');
+}
+
+OptionInfo info_of(const CLI::Option& option) {
+  OptionInfo out;
+  out.is_positional = option.get_positional();
+  for (const auto& name : option.get_snames()) out.names.push_back("-" + name);
+  for (const auto& name : option.get_lnames()) out.names.push_back("--" + name);
+  if (out.is_positional) out.names = {option.get_name(/*positional=*/true)};
+  const bool takes_value = out.is_positional || option.get_items_expected_max() > 0;
+  const auto type = option.get_type_name();  // "ORDER:{loss,age,name}", "TEXT:INT in [1 - 9]"
+  if (takes_value) out.value = type.substr(0, type.find(':'));
+  if (takes_value) out.choices = choices_in(type);
+  out.help = option.get_description();
+  out.is_repeated = option.get_items_expected_max() > 1 ||
+                    option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
+  return out;
+}
+
+CommandInfo info_of(const CLI::App& app) {
+  CommandInfo out = {.name = app.get_name(),
+                     .help = app.get_description(),
+                     .footer = app.get_footer(),
+                     .is_hidden = app.get_group().empty()};
+  for (const auto* const option : app.get_options()) out.options.push_back(info_of(*option));
+  std::stable_partition(out.options.begin(), out.options.end(),
+                        [](const OptionInfo& option) { return option.is_positional; });
+  for (const auto* const sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+    out.subcommands.push_back(info_of(*sub));
+  }
+  return out;
+}
+
+}  // namespace
+
+CommandInfo Command::info() const {
+  return info_of(*app_);
+}
+
 std::string Command::name() const {
   return app_->get_name();
 }

@@ -43,6 +43,24 @@ class Option {
   CLI::Option* option_;
 };
 
+/// What the help says about an option.
+struct OptionInfo {
+  std::vector<std::string> names;  // "-h", "--help"; of a positional argument its name
+  std::string value;               // name of its value, "FILE"; "" for a flag
+  std::string help;
+  std::vector<std::string> choices;  // of Option::one_of()
+  bool is_positional = false;
+  bool is_repeated = false;  // several values
+};
+
+/// What the help says about a command, with its subcommands.
+struct CommandInfo {
+  std::string name, help, footer;
+  bool is_hidden = false;
+  std::vector<OptionInfo> options;  // positional arguments first
+  std::vector<CommandInfo> subcommands;
+};
+
 /// A command: `evenkeel`, `evenkeel probe` or `evenkeel probe theory`. A copy refers to the same
 /// command.
 class Command {
@@ -72,6 +90,11 @@ class Command {
   void excludes(const Option& option) const;
   /// Text at the end of the help: examples.
   void footer(const std::string& content) const;
+
+  /// The help of the program does not list the command.
+  void hide() const;
+  /// What the help says about the command.
+  CommandInfo info() const;
 
   /// The name on the command line: "probe", "theory".
   std::string name() const;

@@ -104,8 +104,8 @@ std::string notes_of(const evaluate::TaskResult& result) {
 
 }  // namespace
 
-RowProgress::RowProgress(std::int64_t rows, bool is_shown)
-    : rows_(rows), is_shown_(is_shown && ::isatty(STDERR_FILENO) == 1) {}
+RowProgress::RowProgress(std::int64_t rows, const char* unit, bool is_shown)
+    : rows_(rows), unit_(unit), is_shown_(is_shown && ::isatty(STDERR_FILENO) == 1) {}
 
 void RowProgress::show(std::int64_t done) {
   constexpr std::chrono::milliseconds kPause(200);
@@ -114,9 +114,9 @@ void RowProgress::show(std::int64_t done) {
   last_ = now;
   const std::chrono::duration<double> seconds = now - started_;
   const double rate = static_cast<double>(done) / seconds.count();
-  print_progress(text("\r", with_commas(done), " of ", with_commas(rows_), " rows, ",
-                      with_decimals(rate, 0), " rows/s, ",
-                      with_decimals(static_cast<double>(rows_ - done) / rate, 0), " s left   "));
+  print_progress(text("\r", with_commas(done), " of ", with_commas(rows_), " ", unit_, ", ",
+                      with_decimals(rate, 0), " ", unit_, "/s, ",
+                      duration_text(static_cast<double>(rows_ - done) / rate), " left   "));
 }
 
 void RowProgress::finish() {

@@ -12,11 +12,13 @@
 
 namespace evenkeel::cli {
 
-/// The rows that are scored so far, rows per second and the time left, on standard error.
+/// The rows of tasks or windows of a text that are scored so far, rows per second and the time
+/// left, on standard error.
 class RowProgress {
  public:
   /// \param is_shown  false: no output; else only on a terminal
-  RowProgress(std::int64_t rows, bool is_shown);
+  /// \param unit  "rows", "windows"
+  RowProgress(std::int64_t rows, const char* unit, bool is_shown);
 
   void show(std::int64_t done);
   /// Removes the line.
@@ -26,6 +28,7 @@ class RowProgress {
   using Clock = std::chrono::steady_clock;
 
   std::int64_t rows_;
+  const char* unit_;
   bool is_shown_;
   Clock::time_point started_ = Clock::now();
   Clock::time_point last_;

@@ -40,9 +40,14 @@ void complain(const char* what) {
 
 /// Suggests the nearest command; the message of CLI11 has no suggestion.
 /// \throws Error (usage) if `word` is neither an option nor a command
-void check_verb(const std::string& word, const std::vector<std::string>& verbs) {
-  if (word.starts_with('-') || std::find(verbs.begin(), verbs.end(), word) != verbs.end()) return;
-  throw Error(Exit::usage, text("no verb is named \"", word, "\"", did_you_mean(word, verbs)));
+void check_verb(const std::string& word, const std::vector<Verb>& verbs) {
+  std::vector<std::string> listed;
+  for (const auto& each : verbs) {
+    if (each.command.name() == word) return;
+    if (!each.command.info().is_hidden) listed.push_back(each.command.name());
+  }
+  if (word.starts_with('-')) return;
+  throw Error(Exit::usage, text("no verb is named \"", word, "\"", did_you_mean(word, listed)));
 }
 
 /// Limits the threads of a parallel region to those that can be created; without this, the OpenMP
@@ -64,10 +69,7 @@ int run(int argc, char** argv) {
   program.footer(kFooter);
   program.require_subcommand();
   const auto verbs = add_verbs(program);
-  std::vector<std::string> names;
-  names.reserve(verbs.size());
-  for (const auto& each : verbs) names.push_back(each.command.name());
-  if (argc > 1) check_verb(argv[1], names);
+  if (argc > 1) check_verb(argv[1], verbs);
   if (const auto code = whole.parse(argc, argv)) return *code;
   for (const auto& each : verbs) {
     if (!each.command.parsed()) continue;

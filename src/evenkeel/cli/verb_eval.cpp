@@ -73,7 +73,11 @@ evaluate::Evaluation evaluation_of(const train::TrainedModel& loaded, const Eval
   }
   const data::ValidationWindows windows(text, loaded.config.model.context, options.sequences);
   const auto micro_batch_size = plan::evaluation_batch_size(loaded.config, loaded.shape.vocabulary);
-  return evaluate::evaluate(*loaded.model, windows, micro_batch_size);
+  RowProgress progress(windows.count(), "windows", !options.common.quiet);
+  const auto result = evaluate::evaluate(*loaded.model, windows, micro_batch_size,
+                                         [&progress](std::int64_t done) { progress.show(done); });
+  progress.finish();
+  return result;
 }
 
 /// Adds the results on the validation texts.
@@ -101,7 +105,7 @@ Evaluations evaluations_of(const train::TrainedModel& loaded, const EvalOptions&
                                  source.corpus.document_count});
   }
   if (inputs.suite.tasks().empty()) return evaluations;
-  RowProgress progress(inputs.suite.row_count(), !options.common.quiet);
+  RowProgress progress(inputs.suite.row_count(), "rows", !options.common.quiet);
   evaluations.tasks = inputs.suite.evaluate(*loaded.model, [&progress](std::int64_t done) {
     progress.show(done);
     return true;

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include <array>
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 
@@ -123,6 +124,13 @@ void plan_print(const PlanReport& report) {
   print("\n%s\n", fit_verdict(report).c_str());
 }
 
+/// A number of bytes or tokens as a JSON integer; as a double from 2^63 on.
+nlohmann::ordered_json whole_number(double value) {
+  constexpr double kLimit = 9223372036854775808.0;  // 2^63
+  return value < kLimit ? nlohmann::ordered_json(static_cast<std::int64_t>(value))
+                        : nlohmann::ordered_json(value);
+}
+
 /// The same as JSON, with memory in bytes.
 nlohmann::ordered_json plan_as_json(const PlanReport& report) {
   const auto& plan = report.plan;
@@ -137,17 +145,17 @@ nlohmann::ordered_json plan_as_json(const PlanReport& report) {
       {"flops_per_token", plan.flops_per_token},
       {"norm_flops_per_token", plan.norm_flops_per_token},
       {"steps", plan.steps},
-      {"tokens", plan.tokens},
+      {"tokens", whole_number(plan.tokens)},
       {"micro_batch", plan.micro_batch_size},
       {"memory_bytes",
-       {{"weights", memory.weights},
-        {"gradients", memory.gradients},
-        {"moments", memory.moments},
-        {"activations", memory.activations},
-        {"passing", memory.temporary},
-        {"program", memory.program},
-        {"total", memory.total()}}},
-      {"available_bytes", report.available},
+       {{"weights", whole_number(memory.weights)},
+        {"gradients", whole_number(memory.gradients)},
+        {"moments", whole_number(memory.moments)},
+        {"activations", whole_number(memory.activations)},
+        {"passing", whole_number(memory.temporary)},
+        {"program", whole_number(memory.program)},
+        {"total", whole_number(memory.total())}}},
+      {"available_bytes", whole_number(report.available)},
       {"fits", report.available <= 0 || memory.total() <= report.available}};
   add_text_plan(report.text, out);
   return out;

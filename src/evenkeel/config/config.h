@@ -131,9 +131,11 @@ struct Health {
   std::int64_t budget = 20;           // skipped steps that a run may have; one more is exit code 76
 };
 
-/// [log]: the records of metrics.
+/// [log]: the records of metrics (docs/tracking.md).
 struct Log {
   std::int64_t every = 10;  // steps
+  bool tensorboard = true;  // event files of TensorBoard
+  bool csv = false;         // metrics.csv
 };
 
 /// [kernels]: the implementation of the operators.

@@ -155,6 +155,8 @@ Section health() {
 Section log() {
   SectionBuilder<Log> keys("log", "Lines of metrics.", &Config::log);
   keys.integer("every", &Log::every, kAtLeastOne);
+  keys.flag("tensorboard", &Log::tensorboard);
+  keys.flag("csv", &Log::csv);
   return keys.section();
 }
 

@@ -14,7 +14,8 @@
 namespace evenkeel::evaluate {
 
 Evaluation evaluate(const nn::Model& model, const data::ValidationWindows& windows,
-                    std::int64_t micro_batch_size) {
+                    std::int64_t micro_batch_size,
+                    const std::function<void(std::int64_t)>& on_progress) {
   const at::NoGradGuard no_grad;
   double nats = 0;
   ExactMatch answers;
@@ -26,6 +27,7 @@ Evaluation evaluate(const nn::Model& model, const data::ValidationWindows& windo
     nats += model.loss_sum_of(x, targets).item<double>();
     if (windows.has_answers()) answers.add(batch, model.logits(x).argmax(-1));
     result.tokens += batch.scored;
+    if (on_progress) on_progress(first + batch.rows);
   }
   EK_ASSERT(result.tokens > 0);
   const auto tokens = static_cast<double>(result.tokens);

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,8 +29,10 @@ struct Evaluation {
 /// Scores all validation windows, without a gradient. In a text with answers only the answers are
 /// scored.
 /// \param micro_batch_size  windows of one forward pass; it changes the result by rounding only
+/// \param on_progress       called after each forward pass with the windows so far; may be empty
 Evaluation evaluate(const nn::Model& model, const data::ValidationWindows& windows,
-                    std::int64_t micro_batch_size);
+                    std::int64_t micro_batch_size,
+                    const std::function<void(std::int64_t)>& on_progress = {});
 
 /// The mean of the losses of several texts: nats per token and bits per byte. One text: itself.
 /// \param shares  weights, which sum to 1

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <string_view>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 #include "evenkeel/base/error.h"
@@ -47,15 +48,15 @@ pid_t owner_of_temporary(const std::string& name) {
   return error == std::errc() && stop == end && process > 0 ? process : 0;
 }
 
-/// The sort key of a run: "a-10" becomes ("a", 10), so that a-2 precedes a-10.
-std::pair<std::string, std::int64_t> order_of(const RunSummary& run) {
+/// The sort key of a run: "x/a-10" becomes ("x", "a", 10), so that a-2 precedes a-10.
+std::tuple<path, std::string, std::int64_t> order_of(const RunSummary& run) {
   const auto name = run.folder.filename().string();
   const auto dash = name.rfind('-');
   std::int64_t number = -1;
   if (dash != std::string::npos) {
     std::from_chars(name.data() + dash + 1, name.data() + name.size(), number);
   }
-  return {number < 0 ? name : name.substr(0, dash), number};
+  return {run.folder.parent_path(), number < 0 ? name : name.substr(0, dash), number};
 }
 
 /// The string value of a key; "" if the key is missing.
@@ -99,12 +100,24 @@ void add_metrics(RunSummary& run, const Directory& folder) {
     const auto aside = folder.read(kDamagedName, kMaxRecordBytes);
     run.damaged_lines += std::count(aside.begin(), aside.end(), '\n');
   }
+  std::vector<double> speeds;
   for (const auto& record : lines.records) {
     run.step = std::max(run.step, integer_in(record, "step"));
+    run.tokens = std::max(run.tokens, integer_in(record, "tokens"));
     take_number(run.loss, record, "loss");
-    take_number(run.val_loss, record, "val_loss");
     take_number(run.val_gap, record, "val_gap");
+    std::optional<double> validation, speed;
+    take_number(validation, record, "val_loss");
+    take_number(speed, record, "tokens_per_s");
+    if (validation) run.val_loss = validation;
+    if (validation)
+      run.best_val_loss = std::min(run.best_val_loss.value_or(*validation), *validation);
+    if (speed) speeds.push_back(*speed);
   }
+  if (speeds.empty()) return;
+  const auto middle = speeds.begin() + static_cast<std::ptrdiff_t>(speeds.size() / 2);
+  std::nth_element(speeds.begin(), middle, speeds.end());
+  run.tokens_per_second = *middle;
 }
 
 /// Seconds since the last write to a file; 0 if the file does not exist.
@@ -128,10 +141,29 @@ std::optional<RunSummary> summary_of(const path& folder) {
   run.folder = folder;
   run.state = "empty";
   if (has_status) add_status(run, *opened, is_locked(folder));
+  run.parameters = integer_in(read_provenance(*opened), "parameters");
   if (opened->has_file(kMetricsName)) add_metrics(run, *opened);
   const bool has_metrics = opened->has(kMetricsName);
   run.age_seconds = age_of(*opened, has_metrics ? kMetricsName : has_status ? kStatusName : ".");
   return run;
+}
+
+/// True for a folder whose subfolders list_runs() searches.
+bool is_searched(const path& folder) {
+  std::error_code none;
+  return !folder.filename().string().starts_with('.') &&
+         is_directory(symlink_status(folder, none)) && ::access(folder.c_str(), R_OK | X_OK) == 0;
+}
+
+/// Adds the runs in a folder. \param levels  levels of subfolders that are searched
+void add_runs_in(const path& folder, int levels, std::vector<RunSummary>& all) {
+  for (const auto& entry : directory_entries(folder)) {
+    if (auto run = summary_of(entry)) {
+      all.push_back(std::move(*run));
+    } else if (levels > 0 && is_searched(entry)) {
+      add_runs_in(entry, levels - 1, all);
+    }
+  }
 }
 
 }  // namespace
@@ -195,10 +227,9 @@ nlohmann::json read_provenance(const Directory& run) {
 }
 
 std::vector<RunSummary> list_runs(const path& runs) {
+  constexpr int kLevels = 4;
   std::vector<RunSummary> all;
-  for (const auto& folder : directory_entries(runs)) {
-    if (auto run = summary_of(folder)) all.push_back(std::move(*run));
-  }
+  add_runs_in(runs, kLevels, all);
   std::stable_sort(all.begin(), all.end(), [](const RunSummary& one, const RunSummary& other) {
     return order_of(one) < order_of(other);
   });

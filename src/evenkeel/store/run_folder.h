@@ -58,14 +58,20 @@ struct RunSummary {
   std::filesystem::path folder;
   std::string scheme, preset, state;
   std::int64_t step = 0, steps = 0;
-  std::optional<double> loss, val_loss;  // last training and validation loss, nats per token
+  std::int64_t parameters = 0;              // of the model; 0: unknown
+  std::int64_t tokens = 0;                  // seen by the last logged step
+  std::optional<double> loss, val_loss;     // last training and validation loss, nats per token
+  std::optional<double> best_val_loss;      // smallest validation loss, nats per token
+  std::optional<double> tokens_per_second;  // median of the logged steps
   std::optional<double> val_gap;   // last validation loss - entropy of the text, nats per byte
   double age_seconds = 0;          // seconds since the last record
   std::int64_t damaged_lines = 0;  // of metrics.jsonl, and of metrics.jsonl.damaged
 };
 
-/// The runs in a folder, sorted by name and then by number; empty if the folder does not exist. A
-/// subfolder is a run if it contains run.toml or status.json.
+/// The runs in a folder and in its subfolders, up to four levels below it, sorted by folder, by
+/// name and then by number; empty if the folder does not exist. A folder is a run if it contains
+/// run.toml or status.json. Subfolders of a run, hidden ones and symbolic links to folders are not
+/// searched.
 /// \throws Error (io, exit code 74) if a folder or a file cannot be read
 std::vector<RunSummary> list_runs(const std::filesystem::path& runs);
 

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <cstring>
 
+#include "evenkeel/base/protobuf_field.h"
 #include "evenkeel/base/utf8.h"
 #include "evenkeel/tokenizer/metaspace.h"
-#include "evenkeel/tokenizer/protobuf_field.h"
 #include "evenkeel/tokenizer/utf8_decode.h"
 
 namespace evenkeel::tokenizer {

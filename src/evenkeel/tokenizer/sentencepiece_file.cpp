@@ -5,8 +5,8 @@
 
 #include <array>
 
+#include "evenkeel/base/protobuf_field.h"
 #include "evenkeel/tokenizer/metaspace.h"
-#include "evenkeel/tokenizer/protobuf_field.h"
 #include "evenkeel/tokenizer/refuse.h"
 #include "evenkeel/tokenizer/sentencepiece_bpe.h"
 

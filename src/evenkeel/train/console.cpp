@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/train/console.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <utility>
@@ -21,6 +23,13 @@ std::string printed(const char* format, Values... values) {
   std::array<char, 64> out{};
   std::snprintf(out.data(), out.size(), format, values...);
   return out.data();
+}
+
+/// The part of a line that fits into one row of the terminal: a longer one could not be erased.
+std::string cut_to_terminal(const std::string& line) {
+  struct winsize window{};
+  const bool is_known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 1;
+  return is_known ? line.substr(0, window.ws_col - 1U) : line;
 }
 
 }  // namespace
@@ -68,8 +77,18 @@ void Console::show_progress(const ProgressLine& progress_line, bool permanent) {
   if (permanent) log(line);
   if (quiet_ || (!terminal_ && !permanent)) return;
   clear();
-  terminal_ ? print_progress(line) : print_message(line);
+  terminal_ ? print_progress(cut_to_terminal(line)) : print_message(line);
   has_open_line_ = terminal_;
+}
+
+void Console::show_activity(const std::string& line) {
+  constexpr auto kPause = std::chrono::milliseconds(200);
+  const auto now = std::chrono::steady_clock::now();
+  if (quiet_ || !terminal_ || now - shown_ < kPause) return;
+  shown_ = now;
+  clear();
+  print_progress(cut_to_terminal(line));
+  has_open_line_ = true;
 }
 
 void Console::clear() {
@@ -78,12 +97,19 @@ void Console::clear() {
 }
 
 std::string line_of(const ProgressLine& progress_line) {
-  auto line = printed("step %lld/%lld  loss %.3f", static_cast<long long>(progress_line.step),
-                      static_cast<long long>(progress_line.steps), progress_line.loss);
-  if (progress_line.gap) line += printed("  gap %.3f", *progress_line.gap);
-  line += printed("  lr %.1e  |g| %.2f  ", progress_line.rate, progress_line.gradient_norm);
-  return line + with_unit(progress_line.tokens_per_second) + " tok/s  left " +
-         duration_text(progress_line.seconds_left);
+  const auto& [step, steps, loss, loss_z, val_loss, gap, rate, norm, norm_z, speed, left] =
+      progress_line;
+  const double done = static_cast<double>(step) / static_cast<double>(std::max(steps, step));
+  constexpr double kPercent = 100;
+  auto line = printed("step %lld/%lld (%d %%, ", static_cast<long long>(step),
+                      static_cast<long long>(steps), static_cast<int>(kPercent * done));
+  line += duration_text(left) + printed(" left)  loss %.3f", loss);
+  if (loss_z) line += printed(" (%+.1fz)", *loss_z);
+  if (val_loss) line += printed("  val %.3f", *val_loss);
+  if (gap) line += printed("  gap %.3f", *gap);
+  line += printed("  |g| %.2f", norm);
+  if (norm_z) line += printed(" (%+.1fz)", *norm_z);
+  return line + printed("  lr %.1e  ", rate) + with_unit(speed) + " tok/s";
 }
 
 }  // namespace evenkeel::train

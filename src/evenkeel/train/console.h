@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,9 +14,12 @@ namespace evenkeel::train {
 struct ProgressLine {
   std::int64_t step = 0, steps = 0;  // steps so far, and steps of the whole run
   double loss = 0;                   // training loss, nats per token
+  std::optional<double> loss_z;      // its ZScore
+  std::optional<double> val_loss;    // last validation loss, nats per token
   std::optional<double> gap;         // last validation loss - entropy of the text, nats per byte
   double rate = 0;                   // learning rate
   double gradient_norm = 0;          // L2, before clipping
+  std::optional<double> gradient_z;  // its ZScore
   double tokens_per_second = 0;      // of the last step
   double seconds_left = 0;           // estimated time of the remaining steps
 };
@@ -44,6 +48,10 @@ class Console {
   /// terminal, only permanent progress lines are printed.
   void show_progress(const ProgressLine& progress_line, bool permanent);
 
+  /// Shows what the run does between two steps, at most five times a second, as a line that the
+  /// next one overwrites. Only on a terminal.
+  void show_activity(const std::string& line);
+
  private:
   void clear();
   void log(const std::string& line);
@@ -53,10 +61,12 @@ class Console {
   bool quiet_, terminal_;
   std::string unlogged_;  // lines before log_to()
   std::optional<store::AppendFile> log_;
+  std::chrono::steady_clock::time_point shown_;  // the last activity
   bool has_open_line_ = false;  // the last printed line is a progress line without a line feed
 };
 
-/// "step 120/400  loss 1.234  gap 0.310  lr 2.9e-03  |g| 0.52  18.2k tok/s  left 0:42"
+/// "step 120/400 (30 %, 0:42 left)  loss 1.234 (+0.3z)  val 1.301  gap 0.310  |g| 0.52 (-0.1z)
+/// lr 2.9e-03  18.2k tok/s"; z is a ZScore. What is unknown is left out.
 std::string line_of(const ProgressLine& progress_line);
 
 }  // namespace evenkeel::train

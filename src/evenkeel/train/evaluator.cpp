@@ -51,7 +51,7 @@ RunEvaluation Evaluator::evaluate(const nn::Model& model, std::int64_t step) {
   }
   result.validation = evaluate::weighted_mean(parts, shares);
   last_step_ = step;
-  gap_ = result.validation.gap;
+  last_ = {.loss = result.validation.nats_per_token, .gap = result.validation.gap};
   if (ood_) result.ood = evaluate::evaluate(model, *ood_, micro_batch_size_);
   for (const auto& each : texts_) {
     result.texts.push_back({each.name, evaluate::evaluate(model, each.windows, micro_batch_size_)});
@@ -60,8 +60,10 @@ RunEvaluation Evaluator::evaluate(const nn::Model& model, std::int64_t step) {
 }
 
 std::optional<RunTaskScores> Evaluator::evaluate_tasks(const nn::Model& model, std::int64_t step,
-                                                       const std::function<bool()>& goes_on) {
-  RunTaskScores scores{step, tasks_.evaluate(model, [&](std::int64_t) { return goes_on(); }), {}};
+                                                       const OnRows& on_progress) {
+  const auto all = tasks_.row_count();
+  const auto on_rows = [&](std::int64_t done) { return on_progress(done, all); };
+  RunTaskScores scores{step, tasks_.evaluate(model, on_rows), {}};
   if (scores.results.empty()) return std::nullopt;
   for (const auto& result : scores.results) {
     for (auto& line : tasks_.records(result, step, "train"))
@@ -80,8 +82,12 @@ void Evaluator::resume(const std::vector<nlohmann::json>& metrics,
   for (const auto& line : metrics) {
     if (!line.contains("val_loss")) continue;
     last_step_ = line.at("step").get<std::int64_t>();
-    const auto gap = line.value("val_gap", nlohmann::json());
-    if (gap.is_number()) gap_ = gap.get<double>();
+    const auto take = [&](const char* field, std::optional<double>& value) {
+      const auto at = line.find(field);
+      if (at != line.end() && at->is_number()) value = at->get<double>();
+    };
+    take("val_loss", last_.loss);
+    take("val_gap", last_.gap);
   }
 }
 

@@ -31,12 +31,21 @@ struct RunEvaluation {
   std::vector<OfSource> texts;              // on the texts of evaluate.texts
 };
 
+/// What the progress line shows of the last evaluation; nullopt: unknown.
+struct LastEvaluation {
+  std::optional<double> loss;  // validation loss, nats per token
+  std::optional<double> gap;   // validation loss - entropy of the text, nats per byte
+};
+
 /// The scores of a run's tasks at one step.
 struct RunTaskScores {
   std::int64_t step = 0;
   std::vector<evaluate::TaskResult> results;
   std::vector<nlohmann::ordered_json> records;  // the lines of evaluations.jsonl
 };
+
+/// Called with rows that are scored, and all rows; false ends the scoring.
+using OnRows = std::function<bool(std::int64_t done, std::int64_t all)>;
 
 /// Evaluates the model of a run on its validation texts, on evaluate.texts and on its tasks.
 class Evaluator {
@@ -53,10 +62,11 @@ class Evaluator {
   bool has_tasks() const { return !tasks_.tasks().empty(); }
 
   /// Scores the tasks.
-  /// \param goes_on  called after each pack of rows; false ends the scoring
-  /// \return nullopt if goes_on() ended it
+  /// \param on_progress  called after each pack of rows with the number of rows that are scored and
+  ///                     that of all rows; false ends the scoring
+  /// \return nullopt if on_progress() ended it
   std::optional<RunTaskScores> evaluate_tasks(const nn::Model& model, std::int64_t step,
-                                              const std::function<bool()>& goes_on);
+                                              const OnRows& on_progress);
 
   /// Restores the state below when a run is resumed.
   /// \param metrics      the lines of metrics.jsonl
@@ -69,9 +79,8 @@ class Evaluator {
   /// The step of the last evaluate_tasks(); -1 before the first one.
   std::int64_t last_task_step() const { return last_task_step_; }
 
-  /// The last validation loss minus the entropy of the text, nats per byte; nullopt if the entropy
-  /// is unknown.
-  std::optional<double> gap() const { return gap_; }
+  /// The results of the last evaluation.
+  const LastEvaluation& last() const { return last_; }
 
  private:
   struct Source {
@@ -86,7 +95,7 @@ class Evaluator {
   evaluate::TaskSuite tasks_;
   std::int64_t micro_batch_size_;
   std::int64_t last_step_ = -1, last_task_step_ = -1;
-  std::optional<double> gap_;
+  LastEvaluation last_;
 };
 
 }  // namespace evenkeel::train

@@ -98,7 +98,8 @@ Recorder::Recorder(const store::Directory& run, const config::Config& config, Co
       metrics_(run, kMetricsName),
       health_(run, kHealthName),
       probes_(run, kProbesName),
-      evaluations_(run, kEvaluationsName) {}
+      evaluations_(run, kEvaluationsName),
+      tracker_(run, config, [this](const std::string& error) { record_failed_log(error); }) {}
 
 void Recorder::resume_status() {
   if (const auto status = store::read_status(run_)) cpu_contention_ = status->cpu_contention;
@@ -127,7 +128,17 @@ void Recorder::resume(std::int64_t step, const nlohmann::json& records) {
   }
 }
 
+void Recorder::start_tracking(std::int64_t step, const std::vector<std::string>& sources) {
+  step_ = step;
+  tracker_.start(step, sources);
+}
+
+void Recorder::finish_tracking(std::int64_t step) {
+  tracker_.finish(step);
+}
+
 nlohmann::json Recorder::flush() {
+  tracker_.flush();
   nlohmann::json summaries;
   const auto each = [&](store::RecordsFile& file, const char* name) {
     summaries[name] = file.summary();
@@ -152,20 +163,24 @@ StepTimer Recorder::start_step() {
 }
 
 void Recorder::record(const StepRecord& step, const Progress& progress, const StepCost& cost,
-                      std::optional<double> gap) {
+                      const LastEvaluation& last) {
   constexpr double kSmoothing = 0.9;  // weight of the past in the moving average of the step time
   seconds_per_step_ = seconds_per_step_ == 0
                           ? cost.seconds
                           : kSmoothing * seconds_per_step_ + (1 - kSmoothing) * cost.seconds;
-  record_metrics(step, progress, cost, gap);
+  step_ = progress.step;
+  record_metrics(step, progress, cost, last);
   for (const auto& profile : step.profiles) {
-    append(probes_, probe::record(progress.step, "training", profile));
+    const auto line = probe::record(progress.step, "training", profile);
+    append(probes_, line);
+    tracker_.add_probe(line);
   }
+  tracker_.flush_if_due();
   for (const auto& event : step.events) record_event(event, progress.step);
 }
 
 void Recorder::record_metrics(const StepRecord& step, const Progress& progress,
-                              const StepCost& cost, std::optional<double> gap) {
+                              const StepCost& cost, const LastEvaluation& last) {
   const auto now = progress.step, steps = progress.steps;
   const double tokens_per_second =
       static_cast<double>(config_.train.batch * config_.model.context) / cost.seconds;
@@ -184,13 +199,17 @@ void Recorder::record_metrics(const StepRecord& step, const Progress& progress,
     for (const auto& [name, tokens] : step.source_tokens) line["source_tokens"][name] = tokens;
     if (!step.result.routing.empty()) line.update(routing_record(step.result));
     append(metrics_, line);
+    tracker_.add_metrics(line);
   }
   console_.show_progress({.step = now,
                           .steps = steps,
                           .loss = step.result.loss,
-                          .gap = gap,
+                          .loss_z = loss_z_.observe(step.result.loss),
+                          .val_loss = last.loss,
+                          .gap = last.gap,
                           .rate = step.rate,
                           .gradient_norm = step.result.gradient_norm,
+                          .gradient_z = gradient_z_.observe(step.result.gradient_norm),
                           .tokens_per_second = tokens_per_second,
                           .seconds_left = seconds_per_step_ * static_cast<double>(steps - now)},
                          permanent);
@@ -217,16 +236,27 @@ void Recorder::record(const RunEvaluation& evaluation) {
     line["texts"][name] = evaluate::record(of_text, "text");
   }
   append(metrics_, line);
+  tracker_.add_metrics(line);
+  tracker_.flush();
   console_.info(message_of(evaluation));
 }
 
 void Recorder::record(const RunTaskScores& scores) {
-  for (const auto& line : scores.records) append(evaluations_, line);
+  for (const auto& line : scores.records) {
+    append(evaluations_, line);
+    tracker_.add_task(line);
+  }
+  tracker_.flush();
   console_.info(message_of(scores));
 }
 
 void Recorder::record_failed_save(std::int64_t step, const std::string& error) {
   append(health_, {{"step", step}, {"event", "save_failed"}, {"detail", error}});
+}
+
+void Recorder::record_failed_log(const std::string& error) {
+  console_.warn(text("step ", step_, ": this file ends here, training goes on: ", error));
+  append(health_, {{"step", step_}, {"event", "log_failed"}, {"detail", error}});
 }
 
 void Recorder::note_contention() {

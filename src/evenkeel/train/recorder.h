@@ -7,16 +7,20 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "evenkeel/base/cpu_contention.h"
 #include "evenkeel/config/config.h"
 #include "evenkeel/store/directory.h"
 #include "evenkeel/store/records_file.h"
 #include "evenkeel/train/console.h"
+#include "evenkeel/train/tracker.h"
+#include "evenkeel/train/z_score.h"
 
 namespace evenkeel::train {
 
 struct HealthEvent;
+struct LastEvaluation;
 struct Progress;
 struct RunEvaluation;
 struct RunTaskScores;
@@ -53,6 +57,8 @@ class Recorder {
  public:
   /// \param config, console  must outlive the Recorder
   Recorder(const store::Directory& run, const config::Config& config, Console& console);
+  Recorder(const Recorder&) = delete;  // the Tracker calls it
+  Recorder& operator=(const Recorder&) = delete;
 
   /// Restores the CPU contention from status.json when a run is resumed.
   void resume_status();
@@ -62,6 +68,15 @@ class Recorder {
   /// \param step     step of the checkpoint
   /// \param records  `records` of its manifest; null: unknown
   void resume(std::int64_t step, const nlohmann::json& records);
+
+  /// Begins the files for TensorBoard and other programs (docs/tracking.md), after resume().
+  /// \param step     of the checkpoint from which the run resumes; 0: a new run
+  /// \param sources  names of the sources of a mixture
+  void start_tracking(std::int64_t step, const std::vector<std::string>& sources);
+
+  /// Completes these files, and adds the sample of the model to them. No record of this step may
+  /// follow.
+  void finish_tracking(std::int64_t step);
 
   /// Makes all records durable. A file that cannot be flushed is a warning.
   /// \return `records` of the manifest: by file name, store::RecordsFile::summary()
@@ -73,9 +88,9 @@ class Recorder {
 
   /// Records a step: metrics if due, layer profiles, health events, and the progress line.
   /// \param progress  progress after the step
-  /// \param gap       Evaluator::gap(), nats per byte
+  /// \param last      Evaluator::last()
   void record(const StepRecord& step, const Progress& progress, const StepCost& cost,
-              std::optional<double> gap);
+              const LastEvaluation& last);
 
   /// Records an evaluation in metrics.jsonl and on the console.
   void record(const RunEvaluation& evaluation);
@@ -96,14 +111,18 @@ class Recorder {
 
  private:
   void record_metrics(const StepRecord& step, const Progress& progress, const StepCost& cost,
-                      std::optional<double> gap);
+                      const LastEvaluation& last);
   void record_event(const HealthEvent& event, std::int64_t step);
+  void record_failed_log(const std::string& error);
   void append(store::RecordsFile& records, const nlohmann::ordered_json& line);
 
   store::Directory run_;
   const config::Config& config_;
   Console& console_;
   store::RecordsFile metrics_, health_, probes_, evaluations_;
+  Tracker tracker_;
+  std::int64_t step_ = 0;                    // of the newest record
+  ZScore loss_z_, gradient_z_;               // of the steps of this process
   double seconds_per_step_ = 0;              // exponential moving average
   std::optional<CpuContention> contention_;  // since the first step of this process
   std::optional<double> cpu_contention_;     // largest share of CPU time of other processes

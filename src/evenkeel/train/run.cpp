@@ -30,6 +30,14 @@ config::Config with_tokenizer(const OpenRun& open) {
   return config;
 }
 
+/// The names of the sources of a mixture; empty for a single text.
+std::vector<std::string> source_names(const data::Corpora& text) {
+  std::vector<std::string> out;
+  if (text.validation.size() < 2) return out;
+  for (const auto& source : text.validation) out.push_back(source.name);
+  return out;
+}
+
 }  // namespace
 
 Run::Run(const Request& request, OpenRun open, Console& console)
@@ -82,6 +90,7 @@ void Run::start() {
   provenance_.write(folder);
   copy_tokenizer(*setup_.text.encoding, folder);
   console_.log_to(folder, "log.txt");
+  recorder_.start_tracking(progress().step, source_names(setup_.text));
   if (!newest.found) save(/*required=*/true);
   recorder_.write_status("training", progress());
   const auto step = progress().step;
@@ -134,7 +143,7 @@ void Run::step() {
   stop_if_moved();
   const auto timer = recorder_.start_step();
   const auto step = trainer_->step();
-  recorder_.record(step, progress(), timer.cost(), evaluator_->gap());
+  recorder_.record(step, progress(), timer.cost(), evaluator_->last());
   stop_if_diverged(step.result);
 
   const auto& config = open_.config;
@@ -212,8 +221,11 @@ void Run::evaluate() {
 void Run::evaluate_tasks() {
   if (!evaluator_->has_tasks()) return;
   const auto step = progress().step;
-  const auto scores =
-      evaluator_->evaluate_tasks(trainer_->model(), step, [] { return !stop_wanted(); });
+  const auto on_rows = [&](std::int64_t done, std::int64_t all) {
+    console_.show_activity(text("step ", step, ": ", done, " of ", all, " rows of tasks scored"));
+    return !stop_wanted();
+  };
+  const auto scores = evaluator_->evaluate_tasks(trainer_->model(), step, on_rows);
   if (scores) {
     recorder_.record(*scores);
     return;
@@ -232,6 +244,7 @@ void Run::finish(const std::string& state) {
   bool has_sample = false;
   wait_for_space([&] {
     has_sample = !diverged && write_sample(trainer_->model(), *setup_.text.encoding, folder);
+    recorder_.finish_tracking(progress().step);
     recorder_.flush();  // before status.json says that the run is complete
     recorder_.write_status(has_sample ? state : "diverged", progress());
     report::write_run_report(folder);

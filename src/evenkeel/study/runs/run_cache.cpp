@@ -45,6 +45,8 @@ config::Config canonical_config(config::Config config, bool is_timed) {
       config.data.validation = {"the text"};  // the key contains its digest separately
   config.data.weights.clear();
   config.data.ood.clear();  // likewise
+  config.log.tensorboard = true;
+  config.log.csv = false;
   // A scheme of the catalogue is a name here; its table must not change.
   if (!is_of_catalogue(config.scheme)) config.scheme = with_released_titles(config.scheme);
   return config;
@@ -58,8 +60,8 @@ std::string canonical_text(const config::Config& config, bool is_timed) {
        {"special_in_text = true\n", "end_of_text = \"auto\"\n", "begin = \"auto\"\n",
         "token_type = \"auto\"\n", "order = \"shuffled\"\n", "task_every = 0\n",
         "task_documents = 0\n", "max_context = \"auto\"\n", "rule = \"olmo\"\n",
-        "score_precision = \"float32\"\n", "task_folder = \"auto\"\n",
-        "gradient_shards = \"auto\"\n"}) {
+        "score_precision = \"float32\"\n", "task_folder = \"auto\"\n", "tensorboard = true\n",
+        "csv = false\n", "gradient_shards = \"auto\"\n"}) {
     if (const auto at = out.find(line); at != std::string::npos)
       out.erase(at, std::string(line).size());
   }

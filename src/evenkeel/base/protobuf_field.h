@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-namespace evenkeel::tokenizer {
+namespace evenkeel {
 
 /// A field of a protobuf message.
 struct ProtobufField {
@@ -23,4 +23,4 @@ std::optional<ProtobufField> take_field(std::string_view& message);
 /// \return nullopt if the message has no such field, or is damaged before it
 std::optional<ProtobufField> protobuf_field(std::string_view message, std::uint64_t field);
 
-}  // namespace evenkeel::tokenizer
+}  // namespace evenkeel

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/tokenizer/protobuf_field.h"
+#include "evenkeel/base/protobuf_field.h"
 
-namespace evenkeel::tokenizer {
+namespace evenkeel {
 
 namespace {
 
@@ -55,4 +55,4 @@ std::optional<ProtobufField> protobuf_field(std::string_view message, std::uint6
   return found;
 }
 
-}  // namespace evenkeel::tokenizer
+}  // namespace evenkeel
