@@ -46,6 +46,10 @@ SETS = {
         ["absl-py", "aiohttp", "datasets>=2.16.0", "dill", "evaluate>=0.4.0", "jinja2", "more-itertools", "nltk", "numpy",
          "openai", "pytablewriter", "requests", "sacrebleu>=1.5.0", "scikit-learn>=0.24.1", "six", "tenacity", "tiktoken",
          "tqdm>=4.59.0", "typing-extensions"]),
+    "tools/transformers_requirements.txt": (
+        "For tests/ecosystem: transformers, peft and accelerate, without torch; pandas.",
+        ["huggingface-hub", "numpy", "packaging", "pandas", "psutil", "pyyaml", "safetensors", "tqdm",
+         "transformers>=5.17,<6"]),
     "tools/cuda_requirements.txt": (
         "NVIDIA's libraries that libtorch_cpu of a CUDA build of torch 2.13.0 links.",
         ["cuda-toolkit[cudart,cupti]==13.0.3"]),
@@ -55,7 +59,8 @@ SETS = {
          "regex", "requests", "sentencepiece", "tiktoken", "tokenizers", "urllib3"]),
 }
 # Added to a set without what they need: archives of sources, and a package that needs some of them.
-ALONE = {"tools/ecosystem_lm_eval_requirements.txt": ["lm-eval==0.4.13", "rouge-score", "sqlitedict", "word2number"]}
+ALONE = {"tools/ecosystem_lm_eval_requirements.txt": ["lm-eval==0.4.13", "rouge-score", "sqlitedict", "word2number"],
+         "tools/transformers_requirements.txt": ["accelerate", "peft"]}
 # Resolved without what the packages need.
 FILES_ONLY = {"tools/ecosystem_requirements.txt", "tools/ecosystem_tasks_requirements.txt", "tools/tasks_requirements.txt"}
 SOURCES_TOO = ["--only-binary=:all:", "--no-binary=openai-whisper,rouge-score,sqlitedict,word2number", "--no-deps"]

@@ -149,9 +149,9 @@ def _is_attention(module: Any) -> bool:
 
 def _head_forward(self: Any, input_ids: Any = None, labels: Optional[Tensor] = None, **options: Any) -> Any:
     """The loss of training without the matrix of logits; `logits` of the output is then None."""
-    own = _own(self)
-    if labels is None or not self.training or options.get("return_dict") is False or options.get("logits_to_keep"):
-        return own(input_ids=input_ids, labels=labels, **options)
+    keeps_some = not isinstance(options.get("logits_to_keep", 0), int) or options.get("logits_to_keep")
+    if labels is None or not self.training or options.get("return_dict") is False or keeps_some:
+        return _own(self)(input_ids=input_ids, labels=labels, **options)
     items, shifted = options.pop("num_items_in_batch", None), options.pop("shift_labels", None)
     output = self.model(input_ids=input_ids, **options)
     x = output.last_hidden_state

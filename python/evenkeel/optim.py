@@ -12,8 +12,11 @@ __all__ = ["AdamW"]
 
 def _flat(tensor: Tensor, like: Tensor) -> Tensor:
     """A view of all values of a dense tensor, in the order of memory of `like`; `ValueError` if there is none."""
-    if tensor.stride() != like.stride() and tensor.numel() > 1:
-        raise ValueError(f"AdamW: wanted strides {like.stride()}, but found {tensor.stride()}")
+    reach = 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride()))
+    is_dense = tensor.numel() < 2 or (reach == tensor.numel() and tensor.stride() == like.stride())
+    if not is_dense:
+        raise ValueError(f"AdamW: wanted a parameter without gaps in memory, but found {list(tensor.shape)} with "
+                         f"strides {tensor.stride()}")
     return tensor.as_strided((tensor.numel(),), (1,))
 
 

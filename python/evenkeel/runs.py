@@ -54,12 +54,14 @@ def load_run(path: Path, **options: Any) -> Any:
     """
     folder = pathlib.Path(path)
     if not (folder / "config.json").is_file():
-        hint = f"; run: evenkeel export {folder} --output FOLDER" if (folder / "run.toml").is_file() else ""
+        hint = f"; run: evenkeel export --run {folder} --output FOLDER" if (folder / "run.toml").is_file() else ""
         raise FileNotFoundError(f"{folder}: wanted an exported run with config.json, but found none{hint}")
     try:
-        import transformers  # noqa: F401
-        from .hf.modeling_evenkeel import EvenkeelForCausalLM
+        from transformers import AutoModelForCausalLM
     except ImportError as error:
         raise ImportError(f"evenkeel.load_run: wanted the package transformers, but importing it failed: {error}; "
                           "run: pip install transformers") from error
+    if json.loads((folder / "config.json").read_text(encoding="utf-8")).get("model_type") != "evenkeel":
+        return AutoModelForCausalLM.from_pretrained(folder, **options)
+    from .hf.modeling_evenkeel import EvenkeelForCausalLM
     return EvenkeelForCausalLM.from_pretrained(folder, **options)
