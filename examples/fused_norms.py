@@ -1,36 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Replaces the norms of a PyTorch model by Evenkeel's operator, and times a training pass of both.
+"""Replaces the norms of a PyTorch model by Evenkeel's, and times a training pass of both.
 
     ./ek python examples/fused_norms.py
 """
 import copy
-import os
 import statistics
 import time
 
 import torch
 
-torch.ops.load_library(os.environ["EVENKEEL_OPS"])
-
-
-class FusedNorm(torch.nn.Module):
-    def __init__(self, norm):
-        super().__init__()
-        self.weight, self.epsilon = norm.weight, norm.eps
-
-    def forward(self, x):
-        wide = torch.promote_types(x.dtype, torch.float32)  # gains are float32 also if x is bfloat16
-        gain = None if self.weight is None else self.weight.to(wide)
-        epsilon = torch.finfo(x.dtype).eps if self.epsilon is None else self.epsilon
-        return torch.ops.evenkeel.rms_norm(x, gain, epsilon)
+import evenkeel
 
 
 def fuse_norms(module):
-    if isinstance(module, torch.nn.RMSNorm) and len(module.normalized_shape) == 1:
-        return FusedNorm(module)
     for name, child in module.named_children():
-        setattr(module, name, fuse_norms(child))
+        if type(child) is torch.nn.RMSNorm and len(child.normalized_shape) == 1:
+            fused = evenkeel.nn.RMSNorm(child.normalized_shape[0], child.eps, child.elementwise_affine)
+            fused.load_state_dict(child.state_dict())
+            setattr(module, name, fused)
+        fuse_norms(child)
     return module
 
 

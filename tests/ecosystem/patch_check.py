@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""evenkeel.patch on small models of transformers, and the examples that need transformers or pandas.
+
+1. Losses and gradients of training, logits and greedy texts are those of the model without the patch; what was
+   replaced; `state_dict`, copies, save_pretrained and unpatch.
+2. Inputs that the operators do not take give the results of transformers: padding, autocast, gradient accumulation.
+3. examples/patch_llama.py and examples/study_pandas.py run.
+
+Usage: tests/ecosystem/patch_check.py EVENKEEL      (EVENKEEL_OPS, and python/ in PYTHONPATH)
+The packages are those of tools/transformers_requirements.txt.
+"""
+import copy
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import torch
+import transformers
+
+import evenkeel
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = sys.argv[1]
+os.environ |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error", "OMP_WAIT_POLICY": "passive"}
+SIZES = {"hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4,
+         "num_key_value_heads": 2, "head_dim": 16, "vocab_size": 101, "max_position_embeddings": 64,
+         "bos_token_id": None, "eos_token_id": None, "pad_token_id": 0}
+# (class, its own settings, how many norms, SwiGLU layers, attention layers and losses are replaced)
+MODELS = {
+    "Llama": ({}, (5, 2, 2, 1)),
+    "Qwen2": ({}, (5, 2, 2, 1)),                      # biases of q, k and v
+    "Qwen3": ({}, (9, 2, 2, 1)),                      # norms of heads
+    "Olmo2": ({}, (9, 2, 2, 1)),                      # norms of all heads together
+    "Mistral": ({"sliding_window": 4}, (5, 2, 2, 1)),  # a window, where transformers goes on
+    "Gemma": ({"hidden_act": "gelu_pytorch_tanh", "hidden_activation": "gelu_pytorch_tanh"}, (5, 0, 2, 1)),
+    "Gemma2": ({"query_pre_attn_scalar": 24, "attn_logit_softcapping": 2.0, "final_logit_softcapping": 3.0,
+                "attn_implementation": "eager", "sliding_window": 4}, (9, 0, 2, 1)),
+    "Gemma3": ({"query_pre_attn_scalar": 24, "sliding_window": 4}, (13, 0, 2, 1)),
+}
+
+
+def model_of(name, dtype=torch.float32):
+    """A model with random parameters; no gain is the one that it starts with."""
+    torch.manual_seed(3)
+    config = getattr(transformers, f"{name}TextConfig" if name == "Gemma3" else f"{name}Config")
+    settings = dict(MODELS[name][0])
+    implementation = settings.pop("attn_implementation", "sdpa")
+    model = getattr(transformers, f"{name}ForCausalLM")(config(**SIZES | settings))
+    model.set_attn_implementation(implementation)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.1 * torch.randn_like(parameter))
+    return model.to(dtype).train()
+
+
+def tokens(count=24):
+    torch.manual_seed(4)
+    return torch.randint(1, 101, (2, count))
+
+
+def passes(model, **options):
+    """(loss, gradients) of a training step."""
+    model.zero_grad()
+    ids = tokens()
+    loss = model(input_ids=ids, **{"labels": ids} | options).loss
+    loss.backward()
+    return loss.detach(), {name: each.grad.clone() for name, each in model.named_parameters() if each.grad is not None}
+
+
+class Patch(unittest.TestCase):
+    def check(self, model, patched, tolerance=1e-5, **options):
+        (wanted, gradients), (found, ours) = passes(model, **options), passes(patched, **options)
+        torch.testing.assert_close(found, wanted, rtol=0, atol=tolerance, check_dtype=False)
+        self.assertEqual(set(ours), set(gradients))
+        for name, each in gradients.items():
+            bound = tolerance * (1 + each.abs().max().item())
+            torch.testing.assert_close(ours[name], each, rtol=0, atol=bound, msg=lambda text, name=name: f"{name}: {text}")
+
+    def test_losses_gradients_and_counts(self):
+        for name, (_, counts) in MODELS.items():
+            with self.subTest(name):
+                model = model_of(name)
+                patched = copy.deepcopy(model)
+                self.assertEqual(tuple(evenkeel.patch(patched).values()), counts)
+                self.check(model, patched)
+                wide, wide_patched = model.double(), patched.double()
+                self.check(wide, wide_patched, 2e-6)  # transformers computes norms and losses in float32
+                self.check(model.bfloat16(), patched.bfloat16(), 0.1)
+
+    def test_logits_and_texts(self):
+        for name in MODELS:
+            with self.subTest(name):
+                model = model_of(name).eval()
+                patched = copy.deepcopy(model)
+                evenkeel.patch(patched)
+                ids = tokens(7)
+                with torch.no_grad():
+                    torch.testing.assert_close(patched(input_ids=ids).logits, model(input_ids=ids).logits,
+                                               rtol=1e-4, atol=1e-4)
+                texts = [each.generate(ids, max_new_tokens=12, do_sample=False) for each in (model, patched)]
+                self.assertTrue(torch.equal(*texts))
+
+    def test_inputs_that_are_left_to_transformers(self):
+        model = model_of("Qwen3")
+        patched = copy.deepcopy(model)
+        evenkeel.patch(patched)
+        mask = torch.ones(2, 24, dtype=torch.long)
+        self.check(model, patched, attention_mask=mask)
+        mask[1, :5] = 0  # padding on the left
+        self.check(model, patched, attention_mask=mask)
+        labels = tokens().masked_fill(mask == 0, -100)
+        self.check(model, patched, attention_mask=mask, labels=labels)
+        self.check(model, patched, labels=labels, num_items_in_batch=torch.tensor(70))
+        self.check(model, patched, shift_labels=labels.roll(-1, 1))
+        evenkeel.unpatch(patched)
+        evenkeel.patch(patched, loss=False)
+        with torch.autocast("cpu", torch.bfloat16):
+            self.check(model, patched, 0.02)
+
+    def test_gradient_checkpointing(self):
+        model = model_of("Llama")
+        patched = copy.deepcopy(model)
+        evenkeel.patch(patched)
+        patched.gradient_checkpointing_enable()
+        self.check(model, patched)
+
+    def test_the_model_stays_what_it_is(self):
+        model = model_of("Llama")
+        before = {name: each.clone() for name, each in model.state_dict().items()}
+        wanted = passes(model)[0]
+        evenkeel.patch(model)
+        self.assertIsNone(model(input_ids=tokens(), labels=tokens()).logits)
+        self.assertIsNotNone(model.eval()(input_ids=tokens(), labels=tokens()).logits)
+        self.assertEqual(list(model.state_dict()), list(before))
+        other = copy.deepcopy(model)
+        with torch.no_grad():
+            other.lm_head.weight.zero_()
+        self.assertGreater(model.lm_head.weight.abs().max().item(), 0)
+        with tempfile.TemporaryDirectory() as folder:
+            model.save_pretrained(folder)
+            again = transformers.LlamaForCausalLM.from_pretrained(folder).train()
+        torch.testing.assert_close(passes(again)[0], wanted, rtol=0, atol=0)
+        evenkeel.unpatch(model).train()
+        self.assertFalse([each for each in model.modules() if "forward" in vars(each)])
+        torch.testing.assert_close(passes(model)[0], wanted, rtol=0, atol=0)
+
+    def test_nothing_to_replace(self):
+        with self.assertRaisesRegex(ValueError, "evenkeel.patch: wanted a model with RMSNorm, .* none in Linear$"):
+            evenkeel.patch(torch.nn.Linear(2, 2))
+
+
+class Examples(unittest.TestCase):
+    def run_example(self, name, *words):
+        done = subprocess.run([sys.executable, ROOT / f"examples/{name}.py", *map(str, words)], capture_output=True,
+                              text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_patch_llama(self):
+        for words in ([], ["bfloat16"]):
+            out = self.run_example("patch_llama", *words)
+            self.assertIn("replaced: 9 norm, 4 swiglu, 4 attention, 1 loss", out)
+            print(*words, out.splitlines()[-1])
+
+    def test_runs(self):
+        """A study's table, and an exported run that is trained on (where the program has `export`)."""
+        with tempfile.TemporaryDirectory() as folder:
+            runs = pathlib.Path(folder)
+            for scheme in ("pre_norm", "post_norm"):
+                subprocess.run([PROGRAM, "train", "--quiet", "--scheme", scheme, "--run", runs / scheme, "--set",
+                                "train.steps=3", "--set", "model.layers=1", "--set", "evaluate.sequences=2"], check=True)
+            out = self.run_example("study_pandas", runs)
+            self.assertIn("post_norm", out)
+            self.assertEqual(len(evenkeel.read_metrics(runs / "pre_norm")), 2)  # training, evaluation
+            if subprocess.run([PROGRAM, "export", "--help"], capture_output=True, check=False).returncode:
+                self.skipTest("this program has no command `export`")
+            subprocess.run([PROGRAM, "export", "--run", runs / "pre_norm", "--output", runs / "model"], check=True)
+            (runs / "text.txt").write_text("The old baker sees the river. " * 40)
+            out = self.run_example("fine_tune_export", runs / "model", runs / "tuned", runs / "text.txt")
+            first, last = (float(word) for word in out.split() if word.replace(".", "").isdigit())
+            self.assertLess(last, first)
+            self.assertTrue((runs / "tuned/config.json").is_file())
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
