@@ -37,7 +37,7 @@ FLOORS = {  # from the lowest up; a floor lists every floor that it includes, al
     "convert": ["base", "config", "data", "norm", "store", "tokenizer"],
     "tasks": ["base", "data", "icu", "tokenizer"],
     "report": ["base", "config", "store", "toml"],
-    "nn": ["base", "memory", "norm", "ops", "config", "torch"],
+    "nn": ["base", "kernels", "memory", "norm", "ops", "config", "torch"],
     "plan": ["config", "nn", "norm", "torch"],
     "optim": ["base", "ops", "config", "nn", "torch"],
     "generate": ["base", "data", "norm", "nn", "torch"],
