@@ -98,7 +98,8 @@ std::vector<std::string> Group::all_gather_texts(const std::string& mine) {
   const at::Tensor sizes = all_gather_scalars(size);
   std::vector<std::int64_t> bounds{0};
   for (int rank = 0; rank < ranks_; ++rank) {
-    bounds.push_back(bounds.back() + static_cast<std::int64_t>(sizes.const_data_ptr<double>()[rank]));
+    bounds.push_back(bounds.back() +
+                     static_cast<std::int64_t>(sizes.const_data_ptr<double>()[rank]));
   }
   const at::Tensor bytes = at::zeros({bounds.back()}, at::kByte);
   char* begin = static_cast<char*>(bytes.data_ptr());

@@ -21,7 +21,8 @@ struct Position {
 
 /// All processes of one training. Every rank makes the same collective calls in the same order.
 /// A sum over ranks is the binary tree of kernels/reduction_order.h over their values, so that its
-/// bits do not depend on the network. A group of one rank has no engine, and its calls copy at most.
+/// bits do not depend on the network. A group of one rank has no engine, and its calls copy at
+/// most.
 ///
 /// A call of a group of several ranks does not return once a rank is lost: the process says which
 /// rank it is, and ends with exit code 75.
@@ -43,7 +44,8 @@ class Group {
   /// part = the sum over ranks r of whole_r, values [bounds[rank], bounds[rank + 1]).
   /// \param whole   [n], float32 or bfloat16, contiguous, in CPU memory; its own piece is changed
   ///                where `part` is that piece, all other values are not
-  /// \param bounds  [ranks + 1], ascending from 0 to n: rank r's piece is [bounds[r], bounds[r + 1]),
+  /// \param bounds  [ranks + 1], ascending from 0 to n: rank r's piece is [bounds[r], bounds[r +
+  /// 1]),
   ///                it may be empty
   /// \param part    [bounds[rank + 1] - bounds[rank]], of the dtype of `whole`; may be the piece
   void reduce_scatter(const at::Tensor& whole, const std::vector<std::int64_t>& bounds,
@@ -71,7 +73,7 @@ class Group {
   /// Returns when all ranks are there. \param where  what a message says is waited for
   void barrier(const char* where);
 
-  /// Tells the watch where this rank is; free of cost.
+  /// Publishes the position of this rank with its heartbeat; costs nothing.
   void report(const Position& position);
 
   /// Seconds that this rank spent in calls of this group since it was made.
