@@ -45,7 +45,7 @@ FLOORS = {  # from the lowest up; a floor lists every floor that it includes, al
     "evaluate": ["base", "config", "data", "nn", "norm", "ops", "tasks", "torch"],
     "serve": ["base", "data", "norm", "tokenizer", "nn", "generate", "httplib", "torch"],
     "probe": ["base", "norm", "ops", "config", "data", "nn", "torch"],
-    "train": ["base", "config", "data", "evaluate", "generate", "nn", "norm", "ops", "optim", "plan",
+    "train": ["base", "comm", "config", "data", "evaluate", "generate", "nn", "norm", "ops", "optim", "plan",
               "probe", "report", "store", "torch", "tracking"],
     "bench": ["base", "config", "data", "kernels", "nn", "norm", "ops", "plan", "store", "torch", "train"],
     "study": ["base", "config", "store", "data", "report", "tasks"],

@@ -59,6 +59,7 @@ config::Config configuration_of(const store::CheckpointSearch& newest,
 
 void resume_run(OpenRun& run, const Request& request) {
   const auto file = run.folder / kConfigName;
+  run.is_resumed = true;
   run.lock->directory().check_file(kConfigName);
   run.newest = store::newest_checkpoint(run.lock->directory());
   const auto before = configuration_of(run.newest, file);

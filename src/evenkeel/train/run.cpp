@@ -10,25 +10,15 @@
 #include "evenkeel/store/json_lines.h"
 #include "evenkeel/train/evaluator.h"
 #include "evenkeel/train/health/skip_budget.h"
+#include "evenkeel/train/rank_checks.h"
 #include "evenkeel/train/run_checks.h"
 #include "evenkeel/train/run_tokenizer.h"
 #include "evenkeel/train/sample.h"
-#include "evenkeel/train/signals.h"
 #include "evenkeel/train/trainer.h"
 
 namespace evenkeel::train {
 
 namespace {
-
-/// The configuration of a run, with the copy of the tokenizer where the original file is gone.
-config::Config with_tokenizer(const OpenRun& open) {
-  auto config = open.config;
-  std::error_code none;
-  if (!std::filesystem::exists(config.data.tokenizer, none)) {
-    config.data.tokenizer = tokenizer_of_run(open.lock->directory(), config.data.tokenizer);
-  }
-  return config;
-}
 
 /// The names of the sources of a mixture; empty for a single text.
 std::vector<std::string> source_names(const data::Corpora& text) {
@@ -40,20 +30,25 @@ std::vector<std::string> source_names(const data::Corpora& text) {
 
 }  // namespace
 
-Run::Run(const Request& request, OpenRun open, Console& console)
+Run::Run(const Request& request, OpenRun open, Console& console, comm::Group& group)
     : request_(request),
       open_(std::move(open)),
       console_(console),
-      setup_(set_up_run(with_tokenizer(open_))),
+      group_(group),
+      setup_(set_up_run(config_of_run(open_.config, open_.folder), local_ranks(group))),
       provenance_(open_.config, setup_),
-      recorder_(open_.lock->directory(), open_.config, console) {
+      recorder_(open_.lock->directory(), open_.config, console),
+      commands_(group),
+      saver_(group) {
   const auto& config = open_.config;
+  const auto parallel = data_parallel_of(config, group);
+  check_scheme_on_ranks(setup_.plan.scheme, parallel);
   const auto& shape = setup_.plan.scheme.shape;
   const auto precision = setup_.machine.precision;
   check_memory(setup_.plan.memory, console);
   warn_of_unreached_probes(config, console);
-  trainer_ = std::make_unique<Trainer>(config, shape, precision, setup_.text);
-  evaluator_ = std::make_unique<Evaluator>(config, setup_.text, shape.vocabulary);
+  trainer_ = std::make_unique<Trainer>(config, shape, precision, setup_.text, parallel);
+  evaluator_ = std::make_unique<Evaluator>(config, setup_.text, shape.vocabulary, &group);
   print_summary(config, setup_, open_.folder, console);
   note_unreached_peak(config, trainer_->schedule(), console);
 }
@@ -141,9 +136,13 @@ void Run::stop_if_moved() {
 
 void Run::step() {
   stop_if_moved();
+  commands_.send(RankCommand::step);
   const auto timer = recorder_.start_step();
+  RankTimer ranks(group_);
+  group_.report({.step = progress().step + 1, .checkpoint = saved_at_});
   const auto step = trainer_->step();
-  recorder_.record(step, progress(), timer.cost(), evaluator_->last());
+  const auto times = ranks.finish();
+  recorder_.record(step, progress(), timer.cost(), evaluator_->last(), times);
   stop_if_diverged(step.result);
 
   const auto& config = open_.config;
@@ -154,7 +153,7 @@ void Run::step() {
   const bool by_time =
       config.checkpoint.seconds > 0 && unsaved.count() >= config.checkpoint.seconds;
   if (finished()) return;  // finish() evaluates and saves after the last step
-  if (is_due(now, config.checkpoint.every) || by_time || save_wanted()) save(/*required=*/false);
+  if (is_due(now, config.checkpoint.every) || by_time || commands_.save_wanted()) save(/*required=*/false);
 }
 
 void Run::stop_if_diverged(const StepResult& result) {
@@ -180,8 +179,10 @@ void Run::save(bool required) {
   saved_time_ = Clock::now();  // of the attempt: no retry of a full disk at every step
   try {
     content.manifest["records"] = recorder_.flush();
-    store::save_checkpoint(*open_.lock, content, open_.config.checkpoint.keep);
+    commands_.send(RankCommand::save);
+    saver_.save(*open_.lock, content, open_.config.checkpoint.keep);
     saved_at_ = step;
+    group_.report({.step = step, .checkpoint = saved_at_});
     console_.info(text("step ", step, ": saved"));
   } catch (const Error& error) {
     if (required) throw;
@@ -204,6 +205,7 @@ void Run::wait_for_space(const std::function<void()>& write) {
       return write();
     } catch (const store::FullDisk& error) {
       if (stop_wanted()) throw;
+      commands_.keep_waiting();
       if (is_first) {
         console_.warn(text("step ", progress().step, ": ", error.what(), "; ",
                            store::kWaitsForSpace, "; Ctrl-C ends it, and the checkpoint of step ",
@@ -215,6 +217,7 @@ void Run::wait_for_space(const std::function<void()>& write) {
 }
 
 void Run::evaluate() {
+  commands_.send(RankCommand::evaluate);
   recorder_.record(evaluator_->evaluate(trainer_->model(), progress().step));
 }
 
@@ -222,6 +225,7 @@ void Run::evaluate_tasks() {
   if (!evaluator_->has_tasks()) return;
   const auto step = progress().step;
   const auto on_rows = [&](std::int64_t done, std::int64_t all) {
+    commands_.keep_waiting();
     console_.show_activity(text("step ", step, ": ", done, " of ", all, " rows of tasks scored"));
     return !stop_wanted();
   };
@@ -249,6 +253,7 @@ void Run::finish(const std::string& state) {
     recorder_.write_status(has_sample ? state : "diverged", progress());
     report::write_run_report(folder);
   });
+  commands_.send(RankCommand::end);
   if (has_sample || diverged) return;
   throw Error(Exit::diverged,
               text(open_.folder.string(), ": diverged: the weights of step ", progress().step,

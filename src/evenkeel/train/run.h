@@ -7,8 +7,11 @@
 #include <memory>
 #include <string>
 
+#include "evenkeel/comm/group.h"
+#include "evenkeel/train/checkpoint_saver.h"
 #include "evenkeel/train/console.h"
 #include "evenkeel/train/open_run.h"
+#include "evenkeel/train/rank_commands.h"
 #include "evenkeel/train/recorder.h"
 #include "evenkeel/train/run_provenance.h"
 #include "evenkeel/train/run_setup.h"
@@ -20,7 +23,8 @@ class Trainer;
 struct Progress;
 struct StepResult;
 
-/// One training run in a run folder. `train()` is its training loop.
+/// One training run in a run folder. `train()` is its training loop. With several ranks, rank 0 has
+/// the Run, and every other rank has a Follower, which does what the Run commands.
 ///
 /// | part          | work                                                  |
 /// | ------------- | ----------------------------------------------------- |
@@ -31,9 +35,9 @@ struct StepResult;
 class Run {
  public:
   /// Builds the model and prints the summary; writes no file.
-  /// \param console  must outlive the Run
+  /// \param console, group  must outlive the Run
   /// \throws Error of set_up_run() and check_memory()
-  Run(const Request& request, OpenRun open, Console& console);
+  Run(const Request& request, OpenRun open, Console& console, comm::Group& group);
   Run(const Run&) = delete;  // members refer to other members
   Run& operator=(const Run&) = delete;
   ~Run();
@@ -45,6 +49,9 @@ class Run {
 
   /// True after the last step.
   bool finished() const;
+
+  /// True after a signal that asks to stop, at this rank or another one.
+  bool stop_wanted() const { return commands_.stop_wanted(); }
 
   /// One optimizer step, with its records, and an evaluation and a checkpoint if these are due.
   /// \throws Error (io, exit code 74) if the run folder was moved, removed or replaced; a moved
@@ -61,6 +68,7 @@ class Run {
   /// status.json and the report. Waits for space as save_last() does.
   /// \param state  for status.json: "stopped", "finished" or "diverged"
   /// \throws Error (io, exit code 74)
+  /// All other ranks end, too.
   /// \throws Error (diverged, exit code 76) if the logits of these weights are not finite
   void finish(const std::string& state);
 
@@ -82,11 +90,14 @@ class Run {
   Request request_;
   OpenRun open_;
   Console& console_;
+  comm::Group& group_;
   RunSetup setup_;
   RunProvenance provenance_;
   Recorder recorder_;
   std::unique_ptr<Trainer> trainer_;
   std::unique_ptr<Evaluator> evaluator_;
+  RankCommands commands_;
+  CheckpointSaver saver_;
   std::int64_t saved_at_ = -1;                   // step of the newest checkpoint
   Clock::time_point saved_time_ = Clock::now();  // of the last attempt to save
 };

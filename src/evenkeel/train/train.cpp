@@ -8,6 +8,8 @@
 
 #include "evenkeel/store/directory.h"
 #include "evenkeel/train/console.h"
+#include "evenkeel/train/follower.h"
+#include "evenkeel/train/rank_checks.h"
 #include "evenkeel/train/run.h"
 #include "evenkeel/train/signals.h"
 #include "evenkeel/train/trainer.h"
@@ -44,14 +46,33 @@ class UnusedFolderRemover {
   bool is_new_;
 };
 
+/// Checks that the ranks can train this run, and tells the other ranks about it.
+void start_on_ranks(OpenRun& open, comm::Group& group) {
+  if (!open.is_resumed) resolve_shards(open.config, group.ranks());
+  check_ranks(open.config, group.ranks());
+  group.set_run_folder(open.folder);
+  broadcast_start(group, start_of(open));
+}
+
+/// A rank other than 0.
+Result follow(comm::Group& group) {
+  const auto start = broadcast_start(group, {});
+  group.set_run_folder(start.folder);
+  Follower follower(start, group);
+  follower.follow();
+  return {Exit::success, start.folder};
+}
+
 }  // namespace
 
-Result train(const Request& request) {
+Result train(const Request& request, comm::Group& group) {
   catch_signals();
+  if (!group.is_first()) return follow(group);
   Console console(request.quiet);
   auto open = open_run(request);
   const UnusedFolderRemover leftover(open);
-  Run run(request, std::move(open), console);
+  start_on_ranks(open, group);
+  Run run(request, std::move(open), console, group);
   run.start();
   if (run.finished()) {
     console.info(text("finished already at step ", run.progress().step,
@@ -59,7 +80,7 @@ Result train(const Request& request) {
     run.finish("finished");
     return {Exit::success, run.folder()};
   }
-  while (!run.finished() && !stop_wanted()) run.step();
+  while (!run.finished() && !run.stop_wanted()) run.step();
   run.save_last();
   if (!run.finished()) {
     run.finish("stopped");

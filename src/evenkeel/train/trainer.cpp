@@ -48,7 +48,7 @@ std::int64_t counter(const store::VerifiedCheckpoint& checkpoint, const char* ke
 }  // namespace
 
 Trainer::Trainer(const config::Config& config, const norm::Shape& shape, nn::Precision precision,
-                 const data::Corpora& text)
+                 const data::Corpora& text, const DataParallel& parallel)
     : config_(config),
       parameters_(plan::parameter_specs_of(config.model, config::bind(config.scheme, shape)),
                   precision),
@@ -64,8 +64,7 @@ Trainer::Trainer(const config::Config& config, const norm::Shape& shape, nn::Pre
   model_ = std::make_unique<nn::Model>(
       scheme, model_options(config, shape, text.train.front().corpus.end_of_text), parameters_,
       norm::Steps{.done = 0, .planned = plan::planned_steps(config)});
-  learner_ = std::make_unique<Learner>(config.optimizer, *model_, parameters_, config.experts,
-                                       std::max<std::int64_t>(1, config.train.gradient_shards));
+  learner_ = std::make_unique<Learner>(config.optimizer, *model_, parameters_, config.experts, parallel);
   const auto first = windows_.batch(0, config.train.batch);
   learner_->before_training(nn::batch_tensors(first.inputs, first.targets, first.rows).first);
   monitor_ = std::make_unique<HealthMonitor>(config.health, *model_, parameters_,
@@ -103,6 +102,7 @@ StepRecord Trainer::step() {
   StepRecord record;
   auto single_pass = measures;
   single_pass.erase("update_ratio");  // computed from the weights before and after the step
+  if (!measures.empty()) learner_->gather_masters();
   if (!single_pass.empty()) record.profiles = run_probe(single_pass).profiles;
   std::optional<probe::ParameterSnapshot> before;
   if (measures.contains("update_ratio")) before.emplace(parameters_);
@@ -114,11 +114,13 @@ StepRecord Trainer::step() {
                                      .batch = &windows,
                                      .first_sequence = progress_.sequences,
                                      .encoding = has_text_ ? encoding_.get() : nullptr,
-                                     .gradients = &learner_->gradients()},
+                                     .gradients = &learner_->gradients(),
+                                     .gather = [&] { learner_->gather_whole(); }},
                                     result);
       });
   record.events = monitor_->take();
   if (before) {
+    learner_->gather_masters();
     for (auto& ratio : before->update_ratios(parameters_, model_->scheme())) {
       record.profiles.push_back(std::move(ratio));
     }

@@ -13,7 +13,7 @@ namespace evenkeel::ops {
 std::vector<double> block_squares(const at::Tensor& x) {
   const auto count = x.numel();
   const auto blocks = kernels::blocks_of(count, kernels::kBlockValues);
-  std::vector<double> sums(static_cast<std::size_t>(blocks));
+  std::vector<double> sums(square_blocks(count));
   const auto one = [&](std::int64_t block, std::int64_t begin, std::int64_t end) {
     const at::NoGradGuard no_grad;  // of this thread
     sums[static_cast<std::size_t>(block)] = sum_of_squares(x.narrow(0, begin, end - begin));
@@ -27,6 +27,10 @@ std::vector<double> block_squares(const at::Tensor& x) {
     }
   }
   return sums;
+}
+
+std::size_t square_blocks(std::int64_t count) {
+  return static_cast<std::size_t>(kernels::blocks_of(count, kernels::kBlockValues));
 }
 
 double tree_sum(std::vector<double> sums) {

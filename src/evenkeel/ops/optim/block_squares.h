@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
 #include <vector>
 
 /// sum_of_squares() in two parts, so that several processes can compute the first one.
@@ -13,6 +14,9 @@ namespace evenkeel::ops {
 /// \param x  [n], float32, bfloat16 or float64, contiguous
 /// \return [ceil(n / kBlockValues)]
 std::vector<double> block_squares(const at::Tensor& x);
+
+/// The length of block_squares() of `count` values.
+std::size_t square_blocks(std::int64_t count);
 
 /// The sum of the blocks' sums in the binary tree of kernels/reduction_order.h: the bits of
 /// sum_of_squares() for block_squares(). An empty list gives 0.

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/train/rank_checks.h"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/nn/shard_layout.h"
+#include "evenkeel/norm/describe.h"
+#include "evenkeel/norm/kind.h"
+#include "evenkeel/norm/slots.h"
+
+namespace evenkeel::train {
+
+namespace {
+
+std::int64_t shards_of(const config::Config& config) {
+  return std::max<std::int64_t>(1, config.train.gradient_shards);
+}
+
+Sharding sharding_of(const config::Config&) {
+  return Sharding::optimizer;
+}
+
+[[noreturn]] void refuse_on_ranks(std::string_view what, const char* why) {
+  throw Error(Exit::usage, text(what, " cannot be trained on several ranks: ", why));
+}
+
+}  // namespace
+
+DataParallel data_parallel_of(const config::Config& config, comm::Group& group) {
+  return {.group = &group, .shards = shards_of(config), .sharding = sharding_of(config)};
+}
+
+void resolve_shards(config::Config& config, std::int64_t ranks) {
+  if (ranks > 1 && config.train.gradient_shards == 0) config.train.gradient_shards = ranks;
+}
+
+void check_ranks(const config::Config& config, std::int64_t ranks) {
+  const auto shards = shards_of(config), batch = config.train.batch;
+  if (batch % shards != 0) {
+    throw Error(Exit::usage, text("train.gradient_shards must divide train.batch, but ", shards,
+                                  " does not divide ", batch));
+  }
+  nn::check_shards(shards, ranks, batch);
+  const bool in_rounds = sharding_of(config) == Sharding::gradients;
+  if (in_rounds && !std::has_single_bit(static_cast<std::uint64_t>(ranks))) {
+    throw Error(Exit::usage, text("distributed.shard = \"gradients\" needs a number of ranks that is "
+                                  "a power of two, but there are ",
+                                  ranks, "; choose \"optimizer\""));
+  }
+}
+
+void check_scheme_on_ranks(const norm::Scheme& scheme, const DataParallel& parallel) {
+  if (parallel.group->ranks() == 1) return;
+  for (const auto& slot : norm::slots_of(scheme)) {
+    if (norm::buffers_of(*slot.norm, slot.width, slot.heads).empty()) continue;
+    refuse_on_ranks(norm::name_of(slot.norm->kind),
+                    "its running values go from part to part of a batch");
+  }
+  for (const auto& [rule, weights] : scheme.reparameterize) {
+    if (rule == "sigma_reparam") refuse_on_ranks(rule, "its vectors move in every forward pass");
+  }
+  if (scheme.hooks.empty() || parallel.sharding == Sharding::none) return;
+  throw Error(Exit::usage, text("the hook ", scheme.hooks.front().kind,
+                                " acts on whole matrices: on several ranks it needs "
+                                "distributed.shard = \"none\""));
+}
+
+std::int64_t local_ranks(const comm::Group& group) {
+  const auto& hosts = group.hosts();
+  return std::count(hosts.begin(), hosts.end(), hosts.at(static_cast<std::size_t>(group.rank())));
+}
+
+}  // namespace evenkeel::train

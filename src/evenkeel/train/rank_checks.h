@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "evenkeel/comm/group.h"
+#include "evenkeel/config/config.h"
+#include "evenkeel/norm/scheme.h"
+#include "evenkeel/train/gradient_reducer.h"
+
+namespace evenkeel::train {
+
+/// The ranks of a training and their gradient shards. \param group  must outlive the result
+DataParallel data_parallel_of(const config::Config& config, comm::Group& group);
+
+/// Resolves train.gradient_shards = "auto" at the start of a run: one shard per rank.
+void resolve_shards(config::Config& config, std::int64_t ranks);
+
+/// Checks that ranks can share the gradient shards of a batch.
+/// \throws Error (usage, exit code 64)
+void check_ranks(const config::Config& config, std::int64_t ranks);
+
+/// Checks that a scheme can be trained on several ranks:
+///
+/// | refused                                   | because                                |
+/// | ----------------------------------------- | -------------------------------------- |
+/// | batch_norm, batch_renorm                  | running values go from part to part    |
+/// | sigma_reparam                             | its vectors move in every forward pass |
+/// | hooks, unless distributed.shard is "none" | they act on whole matrices             |
+///
+/// \throws Error (usage, exit code 64)
+void check_scheme_on_ranks(const norm::Scheme& scheme, const DataParallel& parallel);
+
+/// The number of ranks on this machine.
+std::int64_t local_ranks(const comm::Group& group);
+
+}  // namespace evenkeel::train
