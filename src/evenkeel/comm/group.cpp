@@ -50,13 +50,15 @@ std::vector<std::int64_t> equal_bounds(int ranks, std::int64_t count) {
 
 }  // namespace
 
-Group::Group() : hosts_{name_of_this_host()} {}
+Group::Group() {
+  placement_.hosts = {name_of_this_host()};
+}
 
 Group::Group(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {
   EK_ASSERT(engine_ != nullptr);
   rank_ = engine_->rank();
   ranks_ = engine_->ranks();
-  hosts_ = engine_->hosts();
+  placement_ = engine_->placement();
 }
 
 Group::Group(Group&&) noexcept = default;
@@ -129,6 +131,18 @@ void Group::barrier(const char* where) {
 
 void Group::report(const Position& position) {
   if (engine_) engine_->report(position);
+}
+
+void Group::set_run_folder(const std::string& folder) {
+  if (engine_) engine_->set_run_folder(folder);
+}
+
+bool Group::fail(Exit exit, const std::string& message) {
+  return engine_ ? engine_->fail(exit, message) : true;
+}
+
+void Group::leave() {
+  if (engine_) engine_->leave();
 }
 
 }  // namespace evenkeel::comm
