@@ -24,6 +24,7 @@ class Engine {
   virtual void broadcast(const at::Tensor& tensor, int from) = 0;
   virtual void barrier(const char* where) = 0;
   // Of an engine without a watch they do nothing.
+  virtual std::string name(int rank) const { return "rank " + std::to_string(rank); }
   virtual void report(const Position& /*position*/) {}
   virtual void set_run_folder(const std::string& /*folder*/) {}
   virtual bool fail(Exit /*exit*/, const std::string& /*message*/) { return true; }

@@ -2,24 +2,18 @@
 #include "evenkeel/comm/group.h"
 
 #include <ATen/ops/zeros.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstring>
 #include <utility>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/comm/engine.h"
+#include "evenkeel/comm/network.h"
 
 namespace evenkeel::comm {
 namespace {
-
-std::string name_of_this_host() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
-}
 
 /// Adds the life of the object to a sum of seconds.
 class CallTimer {
@@ -51,7 +45,7 @@ std::vector<std::int64_t> equal_bounds(int ranks, std::int64_t count) {
 }  // namespace
 
 Group::Group() {
-  placement_.hosts = {name_of_this_host()};
+  placement_.hosts = {host_name()};
 }
 
 Group::Group(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {
@@ -127,6 +121,10 @@ std::string Group::broadcast_text(const std::string& mine, int from) {
 void Group::barrier(const char* where) {
   const CallTimer timer(seconds_);
   if (engine_) engine_->barrier(where);
+}
+
+std::string Group::name(int rank) const {
+  return engine_ ? engine_->name(rank) : "rank 0";
 }
 
 void Group::report(const Position& position) {

@@ -49,6 +49,8 @@ class Group {
   int ranks() const { return ranks_; }
   bool is_first() const { return rank_ == 0; }
   const Placement& placement() const { return placement_; }
+  /// How messages name a rank: "rank 2 (a2, process 4711)".
+  std::string name(int rank) const;
 
   /// part = the sum over ranks r of whole_r, values [bounds[rank], bounds[rank + 1]).
   /// \param whole   [n], float32 or float64, contiguous, in CPU memory; its own piece is changed
