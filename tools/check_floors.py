@@ -28,7 +28,7 @@ FLOORS = {  # from the lowest up; a floor lists every floor that it includes, al
     "tokenizer": ["base", "icu", "pcre2", "sentencepiece"],
     "kernels": ["base"],
     "memory": ["torch"],
-    "comm": ["base", "torch"],
+    "comm": ["base", "kernels", "torch"],
     "norm": ["base"],
     "ops": ["base", "kernels", "torch"],
     "config": ["base", "norm", "toml"],

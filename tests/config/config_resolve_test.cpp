@@ -64,10 +64,12 @@ TEST_F(Resolve, NamesAMisspeltKeyAtEachLevel) {
             "from, gradient_shards, micro_batch, precision, steps, threads, tokens");
   EXPECT_EQ(file_error("sede = 3"),
             "mine.toml:1: sede: unknown key; did you mean \"seed\"? known: checkpoint, data, "
-            "evaluate, health, kernels, log, model, optimizer, preset, probe, schedule, scheme, "
+            "distributed, evaluate, health, kernels, log, model, optimizer, preset, probe, "
+            "schedule, scheme, "
             "seed, train");
-  for (const auto* const section : {"model", "data", "train", "optimizer", "schedule", "evaluate",
-                                    "checkpoint", "probe", "health", "log", "kernels"}) {
+  for (const auto* const section :
+       {"model", "data", "train", "optimizer", "schedule", "evaluate", "checkpoint", "probe",
+        "health", "log", "kernels", "distributed"}) {
     const auto message = file_error(text("[", section, "]\nqqqqqq = 1"));
     EXPECT_EQ(message.rfind(text("mine.toml:2: ", section, ".qqqqqq: unknown key; known: "), 0), 0U)
         << message;
@@ -218,7 +220,13 @@ const std::vector<std::string> kOutOfRange = {"seed=-1",
                                               "health.budget=0",
                                               "log.every=0",
                                               "kernels.fused=1",
-                                              "kernels.attention=fast"};
+                                              "kernels.attention=fast",
+                                              "distributed.shard=states",
+                                              "distributed.exchange=ring",
+                                              "distributed.connect_timeout=0",
+                                              "distributed.heartbeat_timeout=1",
+                                              "distributed.collective_timeout=9",
+                                              "distributed.backend=mpi"};
 
 TEST_F(Resolve, ChecksTheRangeOfEveryKey) {
   for (const auto& set : kOutOfRange) {
@@ -226,6 +234,15 @@ TEST_F(Resolve, ChecksTheRangeOfEveryKey) {
     EXPECT_EQ(message.rfind("--set " + set + ": " + set.substr(0, set.find('=')), 0), 0U)
         << message;
   }
+}
+
+TEST_F(Resolve, RefusesAnExchangeThatNeedsGpus) {
+  EXPECT_EQ(set_error({"distributed.exchange=fast"}),
+            "distributed.exchange must be \"exact\" on CPUs, but is \"fast\": reduce_scatter of "
+            "Gloo takes longer than the exact one; leave it out");
+  EXPECT_EQ(set_error({"distributed.backend=nccl"}),
+            "distributed.backend must be \"gloo\" on CPUs, but is \"nccl\", which needs GPUs; "
+            "leave it out");
 }
 
 TEST_F(Resolve, RefusesPartsOfTheScheduleThatItsKindDoesNotRead) {

@@ -92,7 +92,13 @@ const std::vector<std::string> kManyKeys = {
     "health.budget=2",
     "log.every=3",
     "kernels.fused=false",
-    "kernels.attention=explicit"};
+    "kernels.attention=explicit",
+    "distributed.shard=gradients",
+    "distributed.connect_timeout=17",
+    "distributed.heartbeat_timeout=3",
+    "distributed.collective_timeout=77",
+    "distributed.interface=eth1",
+    "distributed.backend=gloo"};
 
 TEST_F(ToToml, ReadsBackForEveryPreset) {
   for (const auto& preset : presets()) {
@@ -137,7 +143,7 @@ TEST_F(ToToml, ReadsBackEachKeyThatChanged) {
   for (const auto& section : sections()) {
     for (const auto& key : section.keys) {
       const auto name = full_name(section, key);
-      if (name == "optimizer.kind") continue;  // one value only
+      if (name == "optimizer.kind" || name == "distributed.exchange") continue;  // one value only
       const auto config = away_from_default(name, key);
       ASSERT_TRUE(config) << name;
       expect_equal(config_of_file(to_toml(*config)), *config);
@@ -298,6 +304,16 @@ csv = false
 [kernels]
 fused = true
 attention = "auto"
+
+# Several processes that train one model.
+[distributed]
+shard = "optimizer"
+exchange = "exact"
+connect_timeout = 300
+heartbeat_timeout = 10
+collective_timeout = 600
+interface = "auto"
+backend = "auto"
 )";
 
 TEST_F(ToToml, HasTheFormOfTheDocumentation) {

@@ -17,13 +17,18 @@ class Engine {
   virtual ~Engine() = default;
   virtual int rank() const = 0;
   virtual int ranks() const = 0;
-  virtual std::vector<std::string> hosts() const = 0;
+  virtual Placement placement() const = 0;
   virtual void reduce_scatter(const at::Tensor& whole, const std::vector<std::int64_t>& bounds,
                               const at::Tensor& part) = 0;
   virtual void all_gather(const at::Tensor& whole, const std::vector<std::int64_t>& bounds) = 0;
   virtual void broadcast(const at::Tensor& tensor, int from) = 0;
   virtual void barrier(const char* where) = 0;
-  virtual void report(const Position& position) = 0;
+  // Of an engine without a watch they do nothing.
+  virtual std::string name(int rank) const { return "rank " + std::to_string(rank); }
+  virtual void report(const Position& /*position*/) {}
+  virtual void set_run_folder(const std::string& /*folder*/) {}
+  virtual bool fail(Exit /*exit*/, const std::string& /*message*/) { return true; }
+  virtual void leave() {}
 };
 
 }  // namespace evenkeel::comm

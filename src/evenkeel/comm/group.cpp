@@ -2,24 +2,18 @@
 #include "evenkeel/comm/group.h"
 
 #include <ATen/ops/zeros.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstring>
 #include <utility>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/comm/engine.h"
+#include "evenkeel/comm/network.h"
 
 namespace evenkeel::comm {
 namespace {
-
-std::string name_of_this_host() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
-}
 
 /// Adds the life of the object to a sum of seconds.
 class CallTimer {
@@ -50,13 +44,15 @@ std::vector<std::int64_t> equal_bounds(int ranks, std::int64_t count) {
 
 }  // namespace
 
-Group::Group() : hosts_{name_of_this_host()} {}
+Group::Group() {
+  placement_.hosts = {host_name()};
+}
 
 Group::Group(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {
   EK_ASSERT(engine_ != nullptr);
   rank_ = engine_->rank();
   ranks_ = engine_->ranks();
-  hosts_ = engine_->hosts();
+  placement_ = engine_->placement();
 }
 
 Group::Group(Group&&) noexcept = default;
@@ -127,8 +123,24 @@ void Group::barrier(const char* where) {
   if (engine_) engine_->barrier(where);
 }
 
+std::string Group::name(int rank) const {
+  return engine_ ? engine_->name(rank) : "rank 0";
+}
+
 void Group::report(const Position& position) {
   if (engine_) engine_->report(position);
+}
+
+void Group::set_run_folder(const std::string& folder) {
+  if (engine_) engine_->set_run_folder(folder);
+}
+
+bool Group::fail(Exit exit, const std::string& message) {
+  return engine_ ? engine_->fail(exit, message) : true;
+}
+
+void Group::leave() {
+  if (engine_) engine_->leave();
 }
 
 }  // namespace evenkeel::comm

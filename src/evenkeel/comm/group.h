@@ -8,10 +8,20 @@
 #include <string>
 #include <vector>
 
+#include "evenkeel/base/error.h"
+
 namespace evenkeel::comm {
 
 /// What happens between the ranks of a group; made by comm/engine.h.
 class Engine;
+
+/// Where the ranks of a group run.
+struct Placement {
+  std::string launcher;            // "torchrun", "srun", "mpirun", "--ranks"; empty: none
+  int local_ranks = 1;             // ranks on this machine
+  std::vector<std::string> hosts;  // names of the machines by rank; [ranks]
+  std::string network;             // "gloo over eth0"; empty: one rank
+};
 
 /// What a lost rank's message says of the training.
 struct Position {
@@ -38,11 +48,12 @@ class Group {
   int rank() const { return rank_; }
   int ranks() const { return ranks_; }
   bool is_first() const { return rank_ == 0; }
-  /// The machines' names by rank. [ranks]
-  const std::vector<std::string>& hosts() const { return hosts_; }
+  const Placement& placement() const { return placement_; }
+  /// How messages name a rank: "rank 2 (a2, process 4711)".
+  std::string name(int rank) const;
 
   /// part = the sum over ranks r of whole_r, values [bounds[rank], bounds[rank + 1]).
-  /// \param whole   [n], float32 or bfloat16, contiguous, in CPU memory; its own piece is changed
+  /// \param whole   [n], float32 or float64, contiguous, in CPU memory; its own piece is changed
   ///                where `part` is that piece, all other values are not
   /// \param bounds  [ranks + 1], ascending from 0 to n: rank r's piece is [bounds[r], bounds[r +
   /// 1]),
@@ -76,6 +87,18 @@ class Group {
   /// Publishes the position of this rank with its heartbeat; costs nothing.
   void report(const Position& position);
 
+  /// Says where the run is: messages of a lost rank name the command that resumes it, and ranks
+  /// other than 0 write theirs to log-rank-RANK.txt there.
+  void set_run_folder(const std::string& folder);
+
+  /// Announces that this rank ends with an error: all others end with the same exit code and print
+  /// nothing. Several ranks may fail at once.
+  /// \return true if this rank has to print the error: it is the first, or alone
+  bool fail(Exit exit, const std::string& message);
+
+  /// The last call of a training that ended in good order: waits for all ranks.
+  void leave();
+
   /// Seconds that this rank spent in calls of this group since it was made.
   double seconds() const { return seconds_; }
 
@@ -83,7 +106,7 @@ class Group {
   std::unique_ptr<Engine> engine_;  // nullptr: one rank
   int rank_ = 0;
   int ranks_ = 1;
-  std::vector<std::string> hosts_;
+  Placement placement_;
   double seconds_ = 0;
 };
 

@@ -144,6 +144,18 @@ struct Kernels {
   std::string attention = "auto";  // "auto", "flash", "explicit"
 };
 
+/// [distributed]: several processes that train one model (docs/distributed.md).
+struct Distributed {
+  std::string shard = "optimizer";        // what each rank has a part of: "optimizer" (ZeRO-1),
+                                          // "gradients" too (ZeRO-2), "none"
+  std::string exchange = "exact";         // sums over ranks in the order of a binary tree
+  std::int64_t connect_timeout = 300;     // seconds, for all ranks to come
+  std::int64_t heartbeat_timeout = 10;    // seconds without a heartbeat, then a rank is lost
+  std::int64_t collective_timeout = 600;  // seconds that a rank waits in one collective call
+  std::string interface = "auto";  // of the network; "auto": the one that leads to MASTER_ADDR
+  std::string backend = "auto";    // "auto", "gloo"
+};
+
 /// All keys. Equal configurations on equal data and hardware give bitwise equal results.
 struct Config {
   std::string preset = "tiny";
@@ -161,6 +173,7 @@ struct Config {
   Health health;
   Log log;
   Kernels kernels;
+  Distributed distributed;
 };
 
 /// The sources of a run's configuration, in ascending precedence.

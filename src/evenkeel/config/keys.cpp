@@ -167,6 +167,21 @@ Section kernels() {
   return keys.section();
 }
 
+Section distributed() {
+  constexpr IntegerRange kHeartbeats = {2, kCount.most};
+  constexpr IntegerRange kCollective = {10, kCount.most};
+  SectionBuilder<Distributed> keys("distributed", "Several processes that train one model.",
+                                   &Config::distributed);
+  keys.word("shard", &Distributed::shard, {"none", "optimizer", "gradients"});
+  keys.word("exchange", &Distributed::exchange, {"exact", "fast"});
+  keys.integer("connect_timeout", &Distributed::connect_timeout, kAtLeastOne);
+  keys.integer("heartbeat_timeout", &Distributed::heartbeat_timeout, kHeartbeats);
+  keys.integer("collective_timeout", &Distributed::collective_timeout, kCollective);
+  keys.string("interface", &Distributed::interface);
+  keys.word("backend", &Distributed::backend, {"auto", "gloo", "nccl"});
+  return keys.section();
+}
+
 }  // namespace
 
 std::string full_name(const Section& section, const Key& key) {
@@ -175,8 +190,9 @@ std::string full_name(const Section& section, const Key& key) {
 
 const std::vector<Section>& sections() {
   static const std::vector<Section> sections = {
-      keys_top(),         model(),      experts(), data_section(), train(), optimizer(), schedule(),
-      evaluate_section(), checkpoint(), probe(),   health(),       log(),   kernels()};
+      keys_top(),  model(),    experts(),          data_section(), train(),
+      optimizer(), schedule(), evaluate_section(), checkpoint(),   probe(),
+      health(),    log(),      kernels(),          distributed()};
   return sections;
 }
 

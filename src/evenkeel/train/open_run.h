@@ -52,6 +52,7 @@ struct OpenRun {
 /// | -------------------------------------------------------- | --------------------- |
 /// | evaluate, checkpoint, probe, log                         | yes                   |
 /// | train.threads, model.recompute                           | yes                   |
+/// | distributed, but distributed.exchange                    | yes                   |
 /// | train.steps, train.tokens                                | yes, to a longer run  |
 /// | every other key                                          | with --override       |
 ///

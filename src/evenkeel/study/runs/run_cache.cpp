@@ -49,6 +49,7 @@ config::Config canonical_config(config::Config config, bool is_timed) {
   config.log.csv = false;
   // A scheme of the catalogue is a name here; its table must not change.
   if (!is_of_catalogue(config.scheme)) config.scheme = with_released_titles(config.scheme);
+  config.distributed = {};  // the results do not depend on it
   return config;
 }
 
@@ -65,6 +66,9 @@ std::string canonical_text(const config::Config& config, bool is_timed) {
     if (const auto at = out.find(line); at != std::string::npos)
       out.erase(at, std::string(line).size());
   }
+  const std::string last_of_distributed = "backend = \"auto\"\n";
+  const auto begin = out.find("\n# Several processes");
+  out.erase(begin, out.find(last_of_distributed, begin) + last_of_distributed.size() - begin);
   return out;
 }
 
