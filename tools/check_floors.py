@@ -50,8 +50,8 @@ FLOORS = {  # from the lowest up; a floor lists every floor that it includes, al
     "bench": ["base", "config", "data", "kernels", "nn", "norm", "ops", "plan", "store", "torch", "train"],
     "study": ["base", "config", "store", "data", "report", "tasks"],
     "verify": ["base", "norm", "config", "toml", "store", "data", "nn", "optim", "train", "torch"],
-    "cli": ["base", "bench", "config", "convert", "data", "evaluate", "generate", "memory", "nn", "norm", "ops", "plan",
-            "probe", "report", "serve", "store", "study", "tokenizer", "toml", "torch", "train", "verify"],
+    "cli": ["base", "bench", "comm", "config", "convert", "data", "evaluate", "generate", "memory", "nn", "norm", "ops",
+            "plan", "probe", "report", "serve", "store", "study", "tokenizer", "toml", "torch", "train", "verify"],
 }
 
 MAX_LINES = 350
