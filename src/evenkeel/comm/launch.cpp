@@ -163,7 +163,7 @@ void LocalRanks::judge(int rank, int status) {
   const bool by_signal = WIFSIGNALED(status);
   const int code = by_signal ? static_cast<int>(Exit::busy) : WEXITSTATUS(status);
   if (code == 0) return;
-  // After a signal the others have to find out; after an exit with a code they know.
+  // After a signal the other ranks have to find out; after an exit with a code they know.
   constexpr double kGrace = 5;  // seconds
   const double wait = kGrace + (by_signal ? options_.heartbeat_timeout : 0);
   const auto at = LaunchClock::now() + std::chrono::milliseconds(static_cast<int>(1000 * wait));
