@@ -19,7 +19,7 @@ enum class Launcher {
 /// "torchrun", "srun", "mpirun", "--ranks"; empty for none.
 std::string launcher_name(Launcher launcher);
 
-/// Which rank of how many this process is, and where it meets the others.
+/// Which rank of how many this process is, and where it meets the other ranks.
 struct Place {
   Launcher launcher = Launcher::none;
   int rank = 0;

@@ -18,7 +18,7 @@ struct WatchLimits {
   double collective = 600;  // a rank that waits so long in one call names the rank that is missing
 };
 
-/// Two threads beside the training: one publishes the heartbeat of this rank once a second and
+/// Two threads next to the training: one publishes the heartbeat of this rank once a second and
 /// reads those of all, the other judges them every 50 ms. When a rank is lost, the process says
 /// which one, and ends with exit code 75 without a further step: an engine may wait for the lost
 /// rank forever.
@@ -49,7 +49,7 @@ class Watch {
   /// \param reason  what the engine says, for the case that all ranks still answer
   [[noreturn]] void end_after_engine_error(const std::string& reason);
 
-  /// Publishes that this rank ends with an error. Returns when the others know, or after 2 seconds.
+  /// Publishes that this rank ends with an error. Returns when all ranks know, or after 2 seconds.
   void publish_exit(Exit exit);
 
   /// Publishes that this rank ends in good order; returns when all have, or after 5 seconds.
