@@ -10,8 +10,8 @@
 #include <string>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/json_parser.h"
 #include "evenkeel/store/checkpoint_save.h"
-#include "evenkeel/store/json_text.h"
 #include "evenkeel/train/gather_numbers.h"
 
 namespace evenkeel::train {
@@ -43,12 +43,12 @@ nlohmann::json report_of(const store::CheckpointFiles& files, const store::Direc
 nlohmann::json merged_files(const comm::Group& group, const std::vector<std::string>& reports) {
   auto files = nlohmann::json::object();
   for (std::size_t rank = 0; rank < reports.size(); ++rank) {
-    const auto report = store::parse_json(reports[rank]);
+    const auto report = parse_json(reports[rank]);
     EK_ASSERT(report.is_object());
     if (report.contains(kError)) {
       const auto error = report.at(kError).get<std::string>();
       const auto message =
-          rank == 0 ? error : text("rank ", rank, " (", group.hosts().at(rank), "): ", error);
+          rank == 0 ? error : text(group.name(static_cast<int>(rank)), ": ", error);
       if (report.at(kFull).get<bool>()) throw store::FullDisk(message);
       throw Error(Exit::io, message);
     }

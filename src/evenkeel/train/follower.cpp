@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/json_parser.h"
 #include "evenkeel/store/checkpoint.h"
-#include "evenkeel/store/json_text.h"
 #include "evenkeel/train/rank_checks.h"
 
 namespace evenkeel::train {
@@ -32,7 +32,7 @@ RunStart start_of(const OpenRun& open) {
 RunStart broadcast_start(comm::Group& group, const RunStart& start) {
   const nlohmann::json mine = {
       {"folder", start.folder.string()}, {"config", start.config}, {"step", start.step}};
-  const auto all = store::parse_json(group.broadcast_text(mine.dump(), 0));
+  const auto all = parse_json(group.broadcast_text(mine.dump(), 0));
   EK_ASSERT(all.is_object());
   return {.folder = all.at("folder").get<std::string>(),
           .config = all.at("config").get<std::string>(),
@@ -42,7 +42,7 @@ RunStart broadcast_start(comm::Group& group, const RunStart& start) {
 Follower::Follower(const RunStart& start, comm::Group& group)
     : group_(group),
       config_(config_of_run(config::read_back(start.config, "rank 0"), start.folder)),
-      setup_(set_up_run(config_, local_ranks(group))),
+      setup_(set_up_run(config_, group.placement().local_ranks)),
       commands_(group),
       saver_(group) {
   const auto& shape = setup_.plan.scheme.shape;

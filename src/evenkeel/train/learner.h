@@ -95,6 +95,7 @@ class Learner {
   const optim::AdamW& optimizer() const { return optimizer_; }
   optim::AdamW& optimizer() { return optimizer_; }
   GradientReducer& reducer() { return reducer_; }
+  const GradientReducer& reducer() const { return reducer_; }
 
  private:
   struct ShardSums;  // what one shard adds to a StepResult

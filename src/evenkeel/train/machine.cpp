@@ -19,7 +19,7 @@ namespace evenkeel::train {
 Machine configure_machine(const config::Train& train, std::int64_t local_ranks) {
   const auto cpu = CpuFeatures::detect();
   Machine machine;
-  const auto share = std::max<std::int64_t>(1, cpu.cores / local_ranks);
+  const auto share = std::max<std::int64_t>(1, cpu.cores / std::max<std::int64_t>(1, local_ranks));
   machine.threads = static_cast<int>(train.threads > 0 ? train.threads : share);
   machine.isa = cpu.isa();
   std::string precision = train.precision;

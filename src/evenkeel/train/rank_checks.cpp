@@ -19,8 +19,11 @@ std::int64_t shards_of(const config::Config& config) {
   return std::max<std::int64_t>(1, config.train.gradient_shards);
 }
 
-Sharding sharding_of(const config::Config&) {
-  return Sharding::optimizer;
+Sharding sharding_of(const config::Config& config) {
+  const auto& shard = config.distributed.shard;
+  return shard == "none"        ? Sharding::none
+         : shard == "gradients" ? Sharding::gradients
+                                : Sharding::optimizer;
 }
 
 [[noreturn]] void refuse_on_ranks(std::string_view what, const char* why) {
@@ -66,11 +69,6 @@ void check_scheme_on_ranks(const norm::Scheme& scheme, const DataParallel& paral
   throw Error(Exit::usage, text("the hook ", scheme.hooks.front().kind,
                                 " acts on whole matrices: on several ranks it needs "
                                 "distributed.shard = \"none\""));
-}
-
-std::int64_t local_ranks(const comm::Group& group) {
-  const auto& hosts = group.hosts();
-  return std::count(hosts.begin(), hosts.end(), hosts.at(static_cast<std::size_t>(group.rank())));
 }
 
 }  // namespace evenkeel::train

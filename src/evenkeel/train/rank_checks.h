@@ -31,7 +31,4 @@ void check_ranks(const config::Config& config, std::int64_t ranks);
 /// \throws Error (usage, exit code 64)
 void check_scheme_on_ranks(const norm::Scheme& scheme, const DataParallel& parallel);
 
-/// The number of ranks on this machine.
-std::int64_t local_ranks(const comm::Group& group);
-
 }  // namespace evenkeel::train

@@ -35,7 +35,7 @@ Run::Run(const Request& request, OpenRun open, Console& console, comm::Group& gr
       open_(std::move(open)),
       console_(console),
       group_(group),
-      setup_(set_up_run(config_of_run(open_.config, open_.folder), local_ranks(group))),
+      setup_(set_up_run(config_of_run(open_.config, open_.folder), group.placement().local_ranks)),
       provenance_(open_.config, setup_),
       recorder_(open_.lock->directory(), open_.config, console),
       commands_(group),
@@ -253,7 +253,7 @@ void Run::finish(const std::string& state) {
     recorder_.write_status(has_sample ? state : "diverged", progress());
     report::write_run_report(folder);
   });
-  commands_.send(RankCommand::end);
+  if (has_sample) commands_.send(RankCommand::end);  // an Error ends the other ranks, too
   if (has_sample || diverged) return;
   throw Error(Exit::diverged,
               text(open_.folder.string(), ": diverged: the weights of step ", progress().step,

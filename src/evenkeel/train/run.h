@@ -68,7 +68,7 @@ class Run {
   /// status.json and the report. Waits for space as save_last() does.
   /// \param state  for status.json: "stopped", "finished" or "diverged"
   /// \throws Error (io, exit code 74)
-  /// All other ranks end, too.
+  /// The other ranks end, too, unless the run diverged: its Error ends them.
   /// \throws Error (diverged, exit code 76) if the logits of these weights are not finite
   void finish(const std::string& state);
 

@@ -68,7 +68,8 @@ class Trainer {
   const nn::Parameters& parameters() const { return parameters_; }
   const Progress& progress() const { return progress_; }
 
-  /// The content of a checkpoint: views of the trainer's tensors, no copies.
+  /// The content of a checkpoint: views of the trainer's tensors, no copies. With several gradient
+  /// shards it has the pieces that this rank owns.
   store::CheckpointContent checkpoint_content() const;
 
   /// Restores the complete state from a checkpoint, bit for bit.
@@ -86,6 +87,8 @@ class Trainer {
  private:
   bool is_probe_step(std::int64_t step) const;
   std::vector<std::pair<std::string, std::int64_t>> source_tokens() const;
+  void add_pieces(std::int64_t shard, store::CheckpointContent& content) const;
+  void restore_moments(const store::VerifiedCheckpoint& checkpoint);
   void restore_monitor(const store::VerifiedCheckpoint& checkpoint);
 
   config::Config config_;
