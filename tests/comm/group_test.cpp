@@ -6,8 +6,13 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
 
 #include "comm/rank_threads.h"
+#include "evenkeel/base/error.h"
+#include "evenkeel/comm/agreement.h"
 #include "evenkeel/comm/join.h"
 #include "evenkeel/comm/network.h"
 
@@ -77,6 +82,42 @@ TEST(Group, SumsOverRanks) {
     group.all_gather(whole, {0, 2, 4});
     EXPECT_TRUE(at::equal(whole, at::full({4}, 3.0, at::kFloat)));
   });
+}
+
+/// Code and message of the error of `body`.
+template <typename Body>
+std::string error_of(const Body& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return text(static_cast<int>(error.exit()), " ", error.what());
+  }
+  return "no error";
+}
+
+TEST(CheckEqual, NamesTheRankThatDiffers) {
+  groups_of(3, [](Group& group) {
+    const auto digest = group.rank() == 2 ? "abc" : "def";
+    const auto error = error_of([&] { check_equal(group, {{"data.train", digest}}); });
+    EXPECT_EQ(error, text("78 ", group.name(2), " has data.train = abc, but rank 0 has def"));
+    check_equal(group, {{"seed", "1"}});
+  });
+}
+
+TEST(CheckSharedFolder, NamesTheRankThatSeesAnotherFolder) {
+  const auto base = std::filesystem::temp_directory_path() / text("evenkeel-", ::getpid());
+  for (const auto* const name : {"a", "b"}) std::filesystem::create_directories(base / name);
+  groups_of(2, [&base](Group& group) {
+    check_shared_folder(group, base / "a");
+    const auto own = base / (group.rank() == 0 ? "a" : "b");
+    const auto error = error_of([&] { check_shared_folder(group, own); });
+    EXPECT_EQ(
+        error,
+        text("64 ", own.string(), ": rank 1 (", host_name(), ") does not see what ",
+             "rank 0 wrote; the run folder must be on a file system that all machines ", "share"));
+  });
+  EXPECT_TRUE(std::filesystem::is_empty(base / "a"));
+  std::filesystem::remove_all(base);
 }
 
 }  // namespace

@@ -106,7 +106,7 @@ std::function<void(Group&)> lost_at_step_5(int lost, int signal) {
     for (int step = 1; step < 1000; ++step) {
       group.report({.step = step, .checkpoint = step - 1});
       if (step == 5 && group.rank() == lost) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(1500));  // a heartbeat says step 5
+        std::this_thread::sleep_for(std::chrono::milliseconds(2200));  // a heartbeat says step 5
         ::raise(signal);
       }
       group.all_gather_scalars(at::full({1}, 1.0, at::kDouble));
@@ -144,7 +144,7 @@ TEST(Watch, NamesRankZeroWithTheStoreThatItServes) {
 TEST(Watch, NamesARankThatIsStopped) {
   const auto ended =
       three_ranks(lost_at_step_5(1, SIGSTOP), [](const std::vector<pid_t>& processes) {
-        std::this_thread::sleep_for(std::chrono::seconds(7));
+        std::this_thread::sleep_for(std::chrono::seconds(6));
         kill(processes[1], SIGKILL);
       });
   expect_named(ended, 1);

@@ -45,11 +45,12 @@ bool Watch::State::store_is_silent(HeartbeatTable::Time now) const {
 }
 
 std::string Watch::State::consequence(int rank) const {
-  std::int64_t step = 0, checkpoint = own.checkpoint;
+  // Ranks meet at each step, so none lags by more than one; its last heartbeat may be older.
+  std::int64_t step = own.step - 1, checkpoint = own.checkpoint;
   for (int each = 0; each < table.ranks(); ++each) {
     if (table.last(each)) checkpoint = std::max(checkpoint, table.last(each)->checkpoint);
   }
-  if (const auto& last = table.last(rank)) step = last->step;
+  if (const auto& last = table.last(rank)) step = std::max(step, last->step);
   std::string out = step > 0 ? text(", was at step ", step) : ", was before step 1";
   if (checkpoint < 0 || run_folder.empty())
     return out + "; there is no checkpoint yet: start again";
