@@ -5,6 +5,7 @@ of ranks, of threads, or of lost ranks. The part `ranks_bits` of tests/campaign 
 """
 import json
 import os
+import pathlib
 import signal
 
 import program
@@ -16,6 +17,12 @@ WIDE = {"model.width": 128, "model.heads": 4, "model.inner": 512, "model.layers"
 DENSE = WIDE
 MIXTURE = WIDE | {"model.inner": 128, "model.experts": "{count = 4, bias_rate = 0.01}"}
 STEPS = 6
+
+
+def ranks_of(process):
+    """The processes that train: the launcher's children, or the program itself on one rank."""
+    children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    return [int(child) for child in children] or [process.pid]
 
 
 class Ranks(program.Case):
@@ -67,9 +74,10 @@ class Chains(Ranks):
         run = self.folder / "chain"
         for count, ranks in enumerate((2, 8, 1)):
             process = self.start("train", "--ranks", ranks, "--run", run,
-                                 *settings(program.SMALL | values), start_new_session=True)
+                                 *settings(program.SMALL | values))
             self.until(lambda: max(saved_steps(run), default=0) > 2 * count, process)
-            os.killpg(process.pid, signal.SIGKILL)
+            for rank in ranks_of(process):
+                os.kill(rank, signal.SIGKILL)
             self.finish(process)
         self.train_on(4, "chain", values)
         self.check_equal(run, whole, 10)

@@ -84,6 +84,7 @@ const std::vector<std::string> kManyKeys = {
     "checkpoint.every=7",
     "checkpoint.keep=9",
     "checkpoint.seconds=0.5",
+    "checkpoint.background=true",
     "probe.steps=[1, 100]",
     "probe.every=7",
     "probe.what=[\"grad_norm\", \"kurtosis\"]",
@@ -281,6 +282,7 @@ task_folder = "auto"
 every = 200
 keep = 2
 seconds = 0.0
+background = false
 
 # A look inside: measures by layer.
 [probe]

@@ -115,6 +115,7 @@ struct Checkpoint {
   std::int64_t every = 200;  // steps between checkpoints; 0: only at the end and on a signal
   std::int64_t keep = 2;     // number of newest checkpoints on disk
   double seconds = 0;        // also after this time since the last one; 0: not by time
+  bool background = false;   // a thread writes them, from a copy of the tensors
 };
 
 /// [probe]: layer statistics of activations and gradients during a run.

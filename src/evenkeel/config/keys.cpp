@@ -133,6 +133,7 @@ Section checkpoint() {
   keys.integer("every", &Checkpoint::every, kCount);
   keys.integer("keep", &Checkpoint::keep, kCheckpoints);
   keys.number("seconds", &Checkpoint::seconds, kNotNegative);
+  keys.flag("background", &Checkpoint::background);
   return keys.section();
 }
 

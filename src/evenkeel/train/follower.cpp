@@ -21,6 +21,12 @@ store::VerifiedCheckpoint checkpoint_in(const std::filesystem::path& folder) {
               text(folder.string(), ": has no usable checkpoint to start from"));
 }
 
+/// The configuration of the run. Only a run with a checkpoint has a copy of the tokenizer.
+config::Config config_of(const RunStart& start) {
+  const auto config = config::read_back(start.config, "rank 0");
+  return start.step >= 0 ? config_of_run(config, start.folder) : config;
+}
+
 }  // namespace
 
 RunStart start_of(const OpenRun& open) {
@@ -41,10 +47,11 @@ RunStart broadcast_start(comm::Group& group, const RunStart& start) {
 
 Follower::Follower(const RunStart& start, comm::Group& group)
     : group_(group),
-      config_(config_of_run(config::read_back(start.config, "rank 0"), start.folder)),
+      config_(config_of(start)),
       setup_(set_up_run(config_, group.placement().local_ranks)),
       commands_(group),
       saver_(group) {
+  check_texts_on_ranks(setup_.text, group);
   const auto& shape = setup_.plan.scheme.shape;
   trainer_ = std::make_unique<Trainer>(config_, shape, setup_.machine.precision, setup_.text,
                                        data_parallel_of(config_, group));
@@ -62,7 +69,7 @@ void Follower::load(const RunStart& start) {
 
 void Follower::follow() {
   for (;;) {
-    switch (commands_.receive()) {
+    switch (commands_.receive(saver_.is_written())) {
       case RankCommand::wait:
         break;
       case RankCommand::step:
@@ -72,7 +79,14 @@ void Follower::follow() {
         evaluator_->evaluate(trainer_->model(), trainer_->progress().step);
         break;
       case RankCommand::save:
-        saver_.help(trainer_->checkpoint_content());
+        saver_.begin_piece(trainer_->checkpoint_content(), CheckpointSaver::Writer::caller);
+        if (saver_.is_pending()) saver_.finish();
+        break;
+      case RankCommand::save_background:
+        saver_.begin_piece(trainer_->checkpoint_content(), CheckpointSaver::Writer::thread);
+        break;
+      case RankCommand::finish_save:
+        saver_.finish();
         break;
       case RankCommand::end:
         return;
@@ -82,7 +96,7 @@ void Follower::follow() {
 
 void Follower::step() {
   RankTimer timer(group_);
-  group_.report({.step = trainer_->progress().step + 1});
+  group_.report({.step = trainer_->progress().step + 1, .checkpoint = commands_.checkpoint()});
   trainer_->step();
   timer.finish();
 }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/comm/agreement.h"
 #include "evenkeel/nn/shard_layout.h"
 #include "evenkeel/norm/describe.h"
 #include "evenkeel/norm/kind.h"
@@ -56,8 +57,10 @@ void check_ranks(const config::Config& config, std::int64_t ranks) {
   }
 }
 
-void check_scheme_on_ranks(const norm::Scheme& scheme, const DataParallel& parallel) {
-  if (parallel.group->ranks() == 1) return;
+void check_scheme_on_ranks(const config::Config& config, const comm::Group& group) {
+  if (group.ranks() == 1) return;
+  const auto scheme =
+      config::bind(config.scheme, config::shape_of(config, data::kByteVocabulary));
   for (const auto& slot : norm::slots_of(scheme)) {
     if (norm::buffers_of(*slot.norm, slot.width, slot.heads).empty()) continue;
     refuse_on_ranks(norm::name_of(slot.norm->kind),
@@ -66,10 +69,16 @@ void check_scheme_on_ranks(const norm::Scheme& scheme, const DataParallel& paral
   for (const auto& [rule, weights] : scheme.reparameterize) {
     if (rule == "sigma_reparam") refuse_on_ranks(rule, "its vectors move in every forward pass");
   }
-  if (scheme.hooks.empty() || parallel.sharding == Sharding::none) return;
+  if (scheme.hooks.empty() || sharding_of(config) == Sharding::none) return;
   throw Error(Exit::usage, text("the hook ", scheme.hooks.front().kind,
                                 " acts on whole matrices: on several ranks it needs "
                                 "distributed.shard = \"none\""));
+}
+
+void check_texts_on_ranks(const data::Corpora& text, comm::Group& group) {
+  if (group.ranks() == 1) return;
+  comm::check_equal(group, {{"the digest of data.train", data::digest(text.train)},
+                            {"the digest of data.validation", data::digest(text.validation)}});
 }
 
 std::string ranks_text(const config::Config& config, const comm::Group& group, int threads) {

@@ -8,7 +8,7 @@
 
 #include "evenkeel/comm/group.h"
 #include "evenkeel/config/config.h"
-#include "evenkeel/norm/scheme.h"
+#include "evenkeel/data/load_corpora.h"
 #include "evenkeel/train/gradient_reducer.h"
 
 namespace evenkeel::train {
@@ -32,7 +32,11 @@ void check_ranks(const config::Config& config, std::int64_t ranks);
 /// | hooks, unless distributed.shard is "none" | they act on whole matrices             |
 ///
 /// \throws Error (usage, exit code 64)
-void check_scheme_on_ranks(const norm::Scheme& scheme, const DataParallel& parallel);
+void check_scheme_on_ranks(const config::Config& config, const comm::Group& group);
+
+/// Compares the texts of all ranks by their digests. All ranks call it.
+/// \throws Error (differs, exit code 78), with the first rank that differs from rank 0
+void check_texts_on_ranks(const data::Corpora& text, comm::Group& group);
 
 /// "4 ranks (torchrun) on 2 machines, 8 shards, gloo over eth0, exact; 2 threads each": the first
 /// line of a training on several ranks.

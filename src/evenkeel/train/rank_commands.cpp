@@ -9,10 +9,11 @@
 
 namespace evenkeel::train {
 
-void RankCommands::send(RankCommand command) {
+void RankCommands::send(RankCommand command, bool is_written) {
+  are_written_ = is_written;
   if (group_.ranks() == 1) return;
   sent_ = std::chrono::steady_clock::now();
-  exchange(command);
+  exchange(command, is_written);
 }
 
 void RankCommands::keep_waiting() {
@@ -30,14 +31,18 @@ bool RankCommands::save_wanted() {
 }
 
 /// Every rank sends its command and its signals; the command of rank 0 counts.
-RankCommand RankCommands::exchange(RankCommand command) {
+RankCommand RankCommands::exchange(RankCommand command, bool is_written) {
+  const bool saves = !group_.is_first() && train::save_wanted();
   const std::vector<double> mine = {static_cast<double>(command), train::stop_wanted() ? 1. : 0.,
-                                    group_.is_first() || !train::save_wanted() ? 0. : 1.};
+                                    saves ? 1. : 0., is_written ? 1. : 0.,
+                                    static_cast<double>(checkpoint_)};
   const auto all = gather_numbers(group_, mine);
   for (std::size_t row = 0; row < all.size(); row += mine.size()) {
     stops_ = stops_ || all[row + 1] > 0;
     saves_ = saves_ || all[row + 2] > 0;
+    are_written_ = are_written_ && all[row + 3] > 0;
   }
+  checkpoint_ = static_cast<std::int64_t>(all[4]);
   return static_cast<RankCommand>(static_cast<int>(all.front()));
 }
 

@@ -261,6 +261,10 @@ void Recorder::record_failed_save(std::int64_t step, const std::string& error) {
   append(health_, {{"step", step}, {"event", "save_failed"}, {"detail", error}});
 }
 
+void Recorder::record_straggler(std::int64_t step, const std::string& detail) {
+  append(health_, {{"step", step}, {"event", "straggler"}, {"detail", detail}});
+}
+
 void Recorder::record_failed_log(const std::string& error) {
   console_.warn(text("step ", step_, ": this file ends here, training goes on: ", error));
   append(health_, {{"step", step_}, {"event", "log_failed"}, {"detail", error}});

@@ -103,6 +103,9 @@ class Recorder {
   /// Records a checkpoint that could not be saved, as a health event.
   void record_failed_save(std::int64_t step, const std::string& error);
 
+  /// Records a rank that is slower than all others, as a health event.
+  void record_straggler(std::int64_t step, const std::string& detail);
+
   /// Ends the measurement of CPU contention. On a terminal, prints a note if other processes used
   /// more than a quarter of the CPU time.
   void note_contention();

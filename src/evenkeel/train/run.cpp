@@ -39,15 +39,16 @@ Run::Run(const Request& request, OpenRun open, Console& console, comm::Group& gr
       provenance_(open_.config, setup_),
       recorder_(open_.lock->directory(), open_.config, console),
       commands_(group),
-      saver_(group) {
+      saver_(group),
+      stragglers_(group.ranks()) {
   const auto& config = open_.config;
-  const auto parallel = data_parallel_of(config, group);
-  check_scheme_on_ranks(setup_.plan.scheme, parallel);
+  check_texts_on_ranks(setup_.text, group);
   const auto& shape = setup_.plan.scheme.shape;
   const auto precision = setup_.machine.precision;
   check_memory(setup_.plan.memory, console);
   warn_of_unreached_probes(config, console);
-  trainer_ = std::make_unique<Trainer>(config, shape, precision, setup_.text, parallel);
+  trainer_ = std::make_unique<Trainer>(config, shape, precision, setup_.text,
+                                       data_parallel_of(config, group));
   evaluator_ = std::make_unique<Evaluator>(config, setup_.text, shape.vocabulary, &group);
   if (group.ranks() > 1) console.info(ranks_text(config, group, setup_.machine.threads));
   print_summary(config, setup_, open_.folder, console);
@@ -106,6 +107,7 @@ void Run::resume(const store::VerifiedCheckpoint& checkpoint) {
   }
   recorder_.resume(checkpoint.step, checkpoint.manifest.value("records", nlohmann::json()));
   saved_at_ = checkpoint.step;
+  commands_.set_checkpoint(saved_at_);
   const auto& folder = open_.lock->directory();
   evaluator_->resume(store::read_records(folder, "metrics.jsonl").records,
                      store::read_records(folder, "evaluations.jsonl").records);
@@ -137,13 +139,18 @@ void Run::stop_if_moved() {
 
 void Run::step() {
   stop_if_moved();
-  commands_.send(RankCommand::step);
+  commands_.send(RankCommand::step, saver_.is_written());
   const auto timer = recorder_.start_step();
   RankTimer ranks(group_);
   group_.report({.step = progress().step + 1, .checkpoint = saved_at_});
   const auto step = trainer_->step();
   const auto times = ranks.finish();
   recorder_.record(step, progress(), timer.cost(), evaluator_->last(), times);
+  if (const auto straggler = stragglers_.add(times.computed)) {
+    const auto& host = group_.placement().hosts.at(static_cast<std::size_t>(straggler->rank));
+    recorder_.record_straggler(progress().step, comm::straggler_text(*straggler, host));
+  }
+  if (saver_.is_pending() && commands_.are_written()) finish_save();
   stop_if_diverged(step.result);
 
   const auto& config = open_.config;
@@ -154,7 +161,8 @@ void Run::step() {
   const bool by_time =
       config.checkpoint.seconds > 0 && unsaved.count() >= config.checkpoint.seconds;
   if (finished()) return;  // finish() evaluates and saves after the last step
-  if (is_due(now, config.checkpoint.every) || by_time || commands_.save_wanted()) save(/*required=*/false);
+  if (!is_due(now, config.checkpoint.every) && !by_time && !commands_.save_wanted()) return;
+  config.checkpoint.background ? begin_save() : save(/*required=*/false);
 }
 
 void Run::stop_if_diverged(const StepResult& result) {
@@ -170,26 +178,68 @@ void Run::stop_if_diverged(const StepResult& result) {
                    "or a longer schedule.warmup"));
 }
 
-/// Saves a checkpoint unless the current step already has one.
-/// \param required  false: a failure is a warning
-void Run::save(bool required) {
-  const auto step = progress().step;
-  if (saved_at_ == step) return;
+store::CheckpointContent Run::checkpoint_content() {
   auto content = trainer_->checkpoint_content();
   content.manifest = provenance_.manifest(progress().sequences);
   saved_time_ = Clock::now();  // of the attempt: no retry of a full disk at every step
+  content.manifest["records"] = recorder_.flush();
+  return content;
+}
+
+void Run::report_failed_save(std::int64_t step, const Error& error) {
+  console_.warn(text("step ", step, ": checkpoint not saved, training goes on: ", error.what()));
+  recorder_.record_failed_save(step, error.what());
+}
+
+/// Saves a checkpoint unless the current step already has one.
+/// \param required  false: a failure is a warning
+void Run::save(bool required) {
+  finish_save();
+  const auto step = progress().step;
+  if (saved_at_ == step) return;
   try {
-    content.manifest["records"] = recorder_.flush();
+    const auto content = checkpoint_content();
     commands_.send(RankCommand::save);
     saver_.save(*open_.lock, content, open_.config.checkpoint.keep);
-    saved_at_ = step;
-    group_.report({.step = step, .checkpoint = saved_at_});
-    console_.info(text("step ", step, ": saved"));
+    set_saved(step);
   } catch (const Error& error) {
     if (required) throw;
-    console_.warn(text("step ", step, ": checkpoint not saved, training goes on: ", error.what()));
-    recorder_.record_failed_save(step, error.what());
+    report_failed_save(step, error);
   }
+}
+
+/// Begins a checkpoint that a thread writes. It counts when finish_save() has completed it.
+void Run::begin_save() {
+  finish_save();
+  const auto step = progress().step;
+  try {
+    const auto content = checkpoint_content();
+    commands_.send(RankCommand::save_background);
+    saver_.begin(*open_.lock, content, open_.config.checkpoint.keep,
+                 CheckpointSaver::Writer::thread);
+    saving_ = step;
+  } catch (const Error& error) {
+    report_failed_save(step, error);
+  }
+}
+
+/// Completes the checkpoint that a thread writes. A failure is a warning.
+void Run::finish_save() {
+  if (!saver_.is_pending()) return;
+  try {
+    commands_.send(RankCommand::finish_save);
+    saver_.finish();
+    set_saved(saving_);
+  } catch (const Error& error) {
+    report_failed_save(saving_, error);
+  }
+}
+
+void Run::set_saved(std::int64_t step) {
+  saved_at_ = step;
+  commands_.set_checkpoint(step);
+  console_.info(text("step ", step, ": saved"));
+  group_.report({.step = progress().step, .checkpoint = step});
 }
 
 void Run::save_last() {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "evenkeel/comm/group.h"
+#include "evenkeel/comm/stragglers.h"
 #include "evenkeel/train/checkpoint_saver.h"
 #include "evenkeel/train/console.h"
 #include "evenkeel/train/open_run.h"
@@ -81,6 +82,11 @@ class Run {
   void resume(const store::VerifiedCheckpoint& checkpoint);
   void stop_if_moved();
   void save(bool required);
+  void begin_save();
+  void finish_save();
+  void set_saved(std::int64_t step);
+  store::CheckpointContent checkpoint_content();
+  void report_failed_save(std::int64_t step, const Error& error);
   void wait_for_space(const std::function<void()>& write);
   void load_initial_weights();
   void stop_if_diverged(const StepResult& result);
@@ -98,7 +104,9 @@ class Run {
   std::unique_ptr<Evaluator> evaluator_;
   RankCommands commands_;
   CheckpointSaver saver_;
+  comm::Stragglers stragglers_;
   std::int64_t saved_at_ = -1;                   // step of the newest checkpoint
+  std::int64_t saving_ = -1;                     // step of the checkpoint that a thread writes
   Clock::time_point saved_time_ = Clock::now();  // of the last attempt to save
 };
 

@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "evenkeel/comm/agreement.h"
 #include "evenkeel/store/directory.h"
 #include "evenkeel/train/console.h"
 #include "evenkeel/train/follower.h"
@@ -50,14 +51,17 @@ class UnusedFolderRemover {
 void start_on_ranks(OpenRun& open, comm::Group& group) {
   if (!open.is_resumed) resolve_shards(open.config, group.ranks());
   check_ranks(open.config, group.ranks());
+  check_scheme_on_ranks(open.config, group);
   group.set_run_folder(open.folder);
   broadcast_start(group, start_of(open));
+  comm::check_shared_folder(group, open.folder);
 }
 
 /// A rank other than 0.
 Result follow(comm::Group& group) {
   const auto start = broadcast_start(group, {});
   group.set_run_folder(start.folder);
+  comm::check_shared_folder(group, start.folder);
   Follower follower(start, group);
   follower.follow();
   return {Exit::success, start.folder};
