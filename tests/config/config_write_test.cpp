@@ -17,9 +17,8 @@ void expect_equal(const Config& a, const Config& b) {
   EXPECT_EQ(a.preset, b.preset);
   EXPECT_EQ(a.scheme.name, b.scheme.name);
   EXPECT_EQ(scheme_text(a.scheme), scheme_text(b.scheme));
-  for (const auto& each : differences(a, b)) {
+  for (const auto& each : differences(a, b))
     ADD_FAILURE() << each.key << ": " << each.before << " became " << each.after;
-  }
 }
 
 /// Keys away from their defaults, all at once: long numbers, lists, quotes.
@@ -327,9 +326,8 @@ TEST_F(ToToml, NamesEachDifference) {
   const auto after = config_of_sets({"model.width=256", "train.tokens=5kt", "data.train=a.txt",
                                      "train.micro_batch=4", "scheme=pre_norm"});
   std::string all;
-  for (const auto& each : differences(before, after)) {
+  for (const auto& each : differences(before, after))
     all += text(each.key, ": ", each.before, " -> ", each.after, "\n");
-  }
   EXPECT_EQ(all,
             "scheme: \"hybrid_norm_star\" -> \"pre_norm\"\n"
             "model.width: 128 -> 256\n"

@@ -51,12 +51,14 @@ TEST(CheckShards, AcceptsSubtreesAndOneRank) {
 }
 
 TEST(CheckShards, NamesTheNumbersThatFit) {
-  EXPECT_EQ(refusal(8, 3, 24),
-            "train.gradient_shards = 8 cannot be shared by 3 ranks: gradient_shards / ranks must be "
-            "a power of two (1, 2, 4 or 8 ranks); or choose train.gradient_shards = 6");
-  EXPECT_EQ(refusal(1, 2, 3),
-            "train.gradient_shards = 1 cannot be shared by 2 ranks: gradient_shards / ranks must be "
-            "a power of two (1 rank)");
+  EXPECT_EQ(
+      refusal(8, 3, 24),
+      "train.gradient_shards = 8 cannot be shared by 3 ranks: gradient_shards / ranks must be "
+      "a power of two (1, 2, 4 or 8 ranks); or choose train.gradient_shards = 6");
+  EXPECT_EQ(
+      refusal(1, 2, 3),
+      "train.gradient_shards = 1 cannot be shared by 2 ranks: gradient_shards / ranks must be "
+      "a power of two (1 rank)");
 }
 
 }  // namespace

@@ -69,9 +69,8 @@ struct Setting {
 
 Trained train_rank(const Setting& setting, comm::Group& group, Sharding sharding) {
   TinyModel tiny(setting.scheme, setting.precision, {}, shape_of_pieces(setting.is_mixture));
-  const config::Experts experts = setting.is_mixture
-                                      ? config::Experts{.count = 5, .bias_rate = 0.01}
-                                      : config::Experts{};
+  const config::Experts experts =
+      setting.is_mixture ? config::Experts{.count = 5, .bias_rate = 0.01} : config::Experts{};
   train::Learner learner({.clip = 0.5}, *tiny.model, *tiny.parameters, experts,
                          {.group = &group, .shards = kShards, .sharding = sharding});
   Trained out;
@@ -91,7 +90,7 @@ Trained train_rank(const Setting& setting, comm::Group& group, Sharding sharding
   for (std::size_t i = 0; i < optimizer.owned().size(); ++i) {
     const auto& own = optimizer.owned()[i];
     for (const auto* const moments : {&optimizer.first_moments(), &optimizer.second_moments()}) {
-      // On several ranks only the own range is known: the others are filled by their owners.
+      // On several ranks each one knows its own range.
       auto whole = at::zeros_like(tiny.parameters->groups()[i].master);
       whole.narrow(0, own.begin, own.size()).copy_((*moments)[i]);
       if (sharding != Sharding::none && group.ranks() > 1) {
@@ -126,11 +125,11 @@ TEST_P(DataParallel, GivesTheBitsOfOneRankOnEveryRank) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Settings, DataParallel,
-    ::testing::Values(Setting{}, Setting{.precision = Precision::bfloat16},
-                      Setting{.is_mixture = true},
-                      Setting{.precision = Precision::bfloat16, .is_mixture = true}));
+INSTANTIATE_TEST_SUITE_P(Settings, DataParallel,
+                         ::testing::Values(Setting{}, Setting{.precision = Precision::bfloat16},
+                                           Setting{.is_mixture = true},
+                                           Setting{.precision = Precision::bfloat16,
+                                                   .is_mixture = true}));
 
 TEST(DataParallel, ClipsScoresOfAllRanks) {
   const Setting setting{.scheme = "qk_clip"};

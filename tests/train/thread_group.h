@@ -19,7 +19,8 @@ namespace evenkeel::testing {
 
 /// What the ranks of a ThreadEngine share.
 struct ThreadRanks {
-  explicit ThreadRanks(int count) : ranks(count), meet(count), tensors(static_cast<std::size_t>(count)) {}
+  explicit ThreadRanks(int count)
+      : ranks(count), meet(count), tensors(static_cast<std::size_t>(count)) {}
 
   int ranks;
   std::barrier<> meet;
@@ -48,7 +49,8 @@ class ThreadEngine : public comm::Engine {
       for (const auto& each : all_.tensors) sums.push_back(piece(each, bounds, rank_).clone());
     });
     for (std::size_t stride = 1; stride < sums.size(); stride *= 2) {
-      for (std::size_t i = 0; i + stride < sums.size(); i += 2 * stride) sums[i].add_(sums[i + stride]);
+      for (std::size_t i = 0; i + stride < sums.size(); i += 2 * stride)
+        sums[i].add_(sums[i + stride]);
     }
     part.copy_(sums.front());
   }
@@ -75,7 +77,8 @@ class ThreadEngine : public comm::Engine {
   void barrier(const char* /*where*/) override { all_.meet.arrive_and_wait(); }
 
  private:
-  static at::Tensor piece(const at::Tensor& whole, const std::vector<std::int64_t>& bounds, int rank) {
+  static at::Tensor piece(const at::Tensor& whole, const std::vector<std::int64_t>& bounds,
+                          int rank) {
     const auto at = static_cast<std::size_t>(rank);
     return whole.narrow(0, bounds[at], bounds[at + 1] - bounds[at]);
   }
@@ -92,7 +95,8 @@ class ThreadEngine : public comm::Engine {
   int rank_;
 };
 
-/// Runs `work` on several ranks at once, each with one thread. An exception of a rank is thrown here.
+/// Runs `work` on several ranks at once, each with one thread. An exception of a rank is thrown
+/// here.
 inline void on_ranks(int count, const std::function<void(comm::Group& group)>& work) {
   ThreadRanks all(count);
   std::vector<std::exception_ptr> errors(static_cast<std::size_t>(count));

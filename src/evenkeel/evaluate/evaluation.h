@@ -30,8 +30,8 @@ struct Evaluation {
 /// every ranks-th one.
 struct EvaluationShare {
   std::int64_t rank = 0, ranks = 1;
-  /// Exchanges numbers between all processes: [n] of each, n equal, gives [ranks * n] by rank. Empty
-  /// if ranks is 1.
+  /// Exchanges numbers between all processes: [n] of each, n equal, gives [ranks * n] by rank.
+  /// Empty if ranks is 1.
   std::function<std::vector<double>(const std::vector<double>&)> gather = {};
 };
 

@@ -45,8 +45,7 @@ std::vector<std::int64_t> ranks_that_share(std::int64_t shards) {
 std::int64_t closest_shards(std::int64_t shards, std::int64_t ranks, std::int64_t batch) {
   std::int64_t closest = 0;
   for (auto each = ranks; each <= batch; each *= 2) {
-    const bool is_closer =
-        closest == 0 || std::abs(each - shards) < std::abs(closest - shards);
+    const bool is_closer = closest == 0 || std::abs(each - shards) < std::abs(closest - shards);
     if (batch % each == 0 && is_closer) closest = each;
   }
   return closest;

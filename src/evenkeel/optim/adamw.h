@@ -32,7 +32,8 @@ class AdamW {
         std::vector<nn::FlatRange> owned = {});
 
   /// Updates every owned master and its copy.
-  /// \param gradients  [n] of each group, in the order of Parameters::groups(); only the owned values
+  /// \param gradients  [n] of each group, in the order of Parameters::groups(); only the owned
+  /// values
   ///                   are read
   /// \param scale      factor of every gradient: clip_scale()
   /// \param rate       learning rate

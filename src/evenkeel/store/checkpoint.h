@@ -24,7 +24,7 @@ inline constexpr double kCheckpointReserve = 16 << 20;
 
 /// A file of tensors in a checkpoint.
 struct TensorFile {
-  std::string name;                             // as store/checkpoint_pieces.h has it
+  std::string name;  // as store/checkpoint_pieces.h has it
   std::vector<TensorView> tensors;
   std::map<std::string, std::string> metadata;  // ranges of tensors
 };

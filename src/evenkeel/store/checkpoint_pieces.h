@@ -18,7 +18,8 @@
 ///   model.safetensors               train.gradient_shards = 1
 ///   model-00003-of-00008.safetensors    the piece of the third of 8 shards
 ///
-/// A piece holds whole tensors, and ranges of tensors: a range is a tensor of one dimension, and the
+/// A piece holds whole tensors, and ranges of tensors: a range is a tensor of one dimension, and
+/// the
 /// __metadata__ of the file says "NAME": "BEGIN END SHAPE...", for instance "65536 131072 512 384".
 namespace evenkeel::store {
 

@@ -139,9 +139,8 @@ nlohmann::json CheckpointFiles::write(const Directory& folder) const {
   return files;
 }
 
-PendingCheckpoint::PendingCheckpoint(const SystemCalls& system, const Lock& lock,
-                                     std::int64_t step, const nlohmann::json& state,
-                                     std::uint64_t size)
+PendingCheckpoint::PendingCheckpoint(const SystemCalls& system, const Lock& lock, std::int64_t step,
+                                     const nlohmann::json& state, std::uint64_t size)
     : checkpoints_(open_checkpoints(system, lock)),
       step_(step),
       state_(json_text(state)),

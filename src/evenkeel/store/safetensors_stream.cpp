@@ -126,9 +126,9 @@ void SafetensorsStream::read(const TensorInfo& tensor, std::uint64_t offset, voi
                              std::size_t size) const {
   EK_ASSERT(offset <= tensor.end - tensor.begin && size <= tensor.end - tensor.begin - offset);
   auto at = tensor.begin + offset;
-  auto segment = std::upper_bound(
-      segments_.begin(), segments_.end(), at,
-      [](std::uint64_t value, const Segment& each) { return value < each.begin; });
+  auto segment =
+      std::upper_bound(segments_.begin(), segments_.end(), at,
+                       [](std::uint64_t value, const Segment& each) { return value < each.begin; });
   for (auto* next = static_cast<char*>(to); size > 0; ++segment) {
     const auto end = segment == segments_.end() ? size_ : segment->begin;
     const auto& [begin, file, position] = *(segment - 1);

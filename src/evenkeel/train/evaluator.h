@@ -53,7 +53,8 @@ class Evaluator {
  public:
   /// \param text        must outlive the Evaluator
   /// \param vocabulary  size of the tokenizer's vocabulary, for the evaluation batch size
-  /// \param group       the ranks that share the forward passes; nullptr: this process alone. It must
+  /// \param group       the ranks that share the forward passes; nullptr: this process alone. It
+  /// must
   ///                    outlive the Evaluator
   Evaluator(const config::Config& config, const data::Corpora& text, std::int64_t vocabulary,
             comm::Group* group = nullptr);

@@ -17,7 +17,7 @@
 
 namespace evenkeel::train {
 
-/// What rank 0 tells the other ranks at the start of a run, as text.
+/// What rank 0 sends to the other ranks at the start of a run.
 struct RunStart {
   std::filesystem::path folder;  // the run folder
   std::string config;            // its configuration as TOML
@@ -31,7 +31,8 @@ RunStart start_of(const OpenRun& open);
 /// \param start  of rank 0; not used on the other ranks
 RunStart broadcast_start(comm::Group& group, const RunStart& start);
 
-/// A rank other than 0: does what rank 0 commands, and writes nothing but its pieces of checkpoints.
+/// A rank other than 0: does what rank 0 commands, and writes nothing but its pieces of
+/// checkpoints.
 class Follower {
  public:
   /// Builds the model, and loads the checkpoint.

@@ -16,8 +16,8 @@ namespace evenkeel::train {
 namespace {
 
 /// The shards of a rank: neighbours, or every ranks-th one.
-std::vector<std::int64_t> shards_of(const comm::Group& group, std::int64_t shards,
-                                    Sharding sharding) {
+std::vector<std::int64_t> shards_of_rank(const comm::Group& group, std::int64_t shards,
+                                         Sharding sharding) {
   const auto count = shards / group.ranks();
   const bool strided = sharding == Sharding::gradients;
   std::vector<std::int64_t> own;
@@ -39,7 +39,7 @@ GradientReducer::GradientReducer(const nn::Parameters& parameters, const DataPar
     : group_(parallel.group != nullptr ? parallel.group : &alone_),
       layout_(parameters, parallel.shards),
       sharding_(parallel.sharding),
-      own_shards_(shards_of(*group_, parallel.shards, parallel.sharding)) {
+      own_shards_(shards_of_rank(*group_, parallel.shards, parallel.sharding)) {
   const auto ranks = static_cast<std::uint64_t>(group_->ranks());
   EK_ASSERT(sharding_ != Sharding::gradients || std::has_single_bit(ranks));
   for (std::size_t i = 0; i < layout_.groups(); ++i) {
@@ -132,8 +132,8 @@ std::vector<std::vector<double>> GradientReducer::gather_rows(
   const auto count = static_cast<std::int64_t>(own_shards_.size());
   for (std::int64_t rank = 0; rank < group_->ranks(); ++rank) {
     for (std::int64_t i = 0; i < count; ++i, from += fields) {
-      const auto shard = sharding_ == Sharding::gradients ? rank + i * group_->ranks()
-                                                          : rank * count + i;
+      const auto shard =
+          sharding_ == Sharding::gradients ? rank + i * group_->ranks() : rank * count + i;
       rows[static_cast<std::size_t>(shard)].assign(from, from + fields);
     }
   }

@@ -34,7 +34,8 @@ struct DataParallel {
 /// The bits of the sum depend on the number of shards and not on the number of ranks.
 class GradientReducer {
  public:
-  /// \param parallel  nn::check_shards() must accept its numbers; with Sharding::gradients the number
+  /// \param parallel  nn::check_shards() must accept its numbers; with Sharding::gradients the
+  /// number
   ///                  of ranks must be a power of two
   GradientReducer(const nn::Parameters& parameters, const DataParallel& parallel);
   GradientReducer(const GradientReducer&) = delete;  // group_ may point to alone_
@@ -56,8 +57,8 @@ class GradientReducer {
   /// \param gradients  one flat buffer [n] per parameter group; overwritten
   void add(const std::vector<at::Tensor>& gradients, bool is_last);
 
-  /// The L2 norm of the sum: the bits of optim::gradient_norm() of the whole gradient. All ranks call
-  /// it after add().
+  /// The L2 norm of the sum: the bits of optim::gradient_norm() of the whole gradient. All ranks
+  /// call it after add().
   double norm(const std::vector<at::Tensor>& gradients);
 
   /// Copies this rank's range of each group to all ranks. All ranks call it.

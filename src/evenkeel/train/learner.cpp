@@ -114,7 +114,8 @@ void Learner::gather_masters() {
 
 /// Runs forward and backward pass of the own shards. The gradient of the loss is in gradients_.
 StepResult Learner::backward(const data::Batch& batch, std::int64_t micro_batch_size) {
-  EK_ASSERT(batch.scored > 0 && micro_batch_size > 0 && batch.rows % reducer_.layout().shards() == 0);
+  EK_ASSERT(batch.scored > 0 && micro_batch_size > 0 &&
+            batch.rows % reducer_.layout().shards() == 0);
   const ops::SerialLibraries one_thread(model_->uses_library_operators());
   std::vector<ShardSums> sums;
   for (const auto shard : reducer_.own_shards()) {

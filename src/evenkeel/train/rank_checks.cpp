@@ -51,16 +51,16 @@ void check_ranks(const config::Config& config, std::int64_t ranks) {
   nn::check_shards(shards, ranks, batch);
   const bool in_rounds = sharding_of(config) == Sharding::gradients;
   if (in_rounds && !std::has_single_bit(static_cast<std::uint64_t>(ranks))) {
-    throw Error(Exit::usage, text("distributed.shard = \"gradients\" needs a number of ranks that is "
-                                  "a power of two, but there are ",
-                                  ranks, "; choose \"optimizer\""));
+    throw Error(Exit::usage,
+                text("distributed.shard = \"gradients\" needs a number of ranks that is "
+                     "a power of two, but there are ",
+                     ranks, "; choose \"optimizer\""));
   }
 }
 
 void check_scheme_on_ranks(const config::Config& config, const comm::Group& group) {
   if (group.ranks() == 1) return;
-  const auto scheme =
-      config::bind(config.scheme, config::shape_of(config, data::kByteVocabulary));
+  const auto scheme = config::bind(config.scheme, config::shape_of(config, data::kByteVocabulary));
   for (const auto& slot : norm::slots_of(scheme)) {
     if (norm::buffers_of(*slot.norm, slot.width, slot.heads).empty()) continue;
     refuse_on_ranks(norm::name_of(slot.norm->kind),
@@ -91,8 +91,7 @@ std::string ranks_text(const config::Config& config, const comm::Group& group, i
               "; ", threads, threads == 1 ? " thread each" : " threads each");
 }
 
-nlohmann::ordered_json provenance_of_ranks(const config::Config& config,
-                                           const comm::Group& group) {
+nlohmann::ordered_json provenance_of_ranks(const config::Config& config, const comm::Group& group) {
   if (group.ranks() == 1) return nlohmann::ordered_json::object();
   const auto& placement = group.placement();
   return {{"ranks", group.ranks()},

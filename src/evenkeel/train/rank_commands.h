@@ -63,9 +63,9 @@ class RankCommands {
 
 /// The time of one step on all ranks.
 struct RankTimes {
-  double exchange = 0;       // seconds that this rank spent in exchanges
-  std::int64_t slowest = 0;  // the rank that computed longest
-  double waited = 0;         // seconds between the fastest rank and the slowest one
+  double exchange = 0;           // seconds that this rank spent in exchanges
+  std::int64_t slowest = 0;      // the rank that computed longest
+  double waited = 0;             // seconds between the fastest rank and the slowest one
   std::vector<double> computed;  // seconds that each rank computed
 };
 

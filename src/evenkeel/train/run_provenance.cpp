@@ -147,8 +147,7 @@ void RunProvenance::compare_with(const store::VerifiedCheckpoint& checkpoint,
   compare("precision", before.at("precision"), now.at("precision"), "train.precision");
 }
 
-void RunProvenance::write(const store::Directory& run,
-                          const nlohmann::ordered_json& ranks) const {
+void RunProvenance::write(const store::Directory& run, const nlohmann::ordered_json& ranks) const {
   auto provenance = json();
   provenance.update(ranks);
   run.write("run.toml", config::to_toml(config_));

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <string>
 #include <vector>
-#include <vector>
 
 #include "evenkeel/nn/parameter_specs.h"
 #include "evenkeel/nn/parameters.h"
@@ -24,7 +23,8 @@ store::TensorView view_of(const std::string& name, const at::Tensor& tensor);
 enum class CastDtype { no, yes };
 
 /// Compares a tensor of a file with the one that a model needs.
-/// \throws Error (no_checkpoint, exit code 77), with the file's path, if the file has no such tensor,
+/// \throws Error (no_checkpoint, exit code 77), with the file's path, if the file has no such
+/// tensor,
 ///         or shape or dtype differ
 void check_tensor(const store::SafetensorsStream& file, const std::string& name,
                   at::ScalarType dtype, const std::vector<std::int64_t>& shape);

@@ -47,7 +47,7 @@ class UnusedFolderRemover {
   bool is_new_;
 };
 
-/// Checks that the ranks can train this run, and tells the other ranks about it.
+/// Checks that the ranks can train this run, and sends its start to the other ranks.
 void start_on_ranks(OpenRun& open, comm::Group& group) {
   if (!open.is_resumed) resolve_shards(open.config, group.ranks());
   check_ranks(open.config, group.ranks());

@@ -37,8 +37,8 @@ Trainer::Trainer(const config::Config& config, const norm::Shape& shape, nn::Pre
   model_ = std::make_unique<nn::Model>(
       scheme, model_options(config, shape, text.train.front().corpus.end_of_text), parameters_,
       norm::Steps{.done = 0, .planned = plan::planned_steps(config)});
-  learner_ = std::make_unique<Learner>(config.optimizer, *model_, parameters_, config.experts,
-                                       parallel);
+  learner_ =
+      std::make_unique<Learner>(config.optimizer, *model_, parameters_, config.experts, parallel);
   const auto first = windows_.batch(0, config.train.batch);
   learner_->before_training(nn::batch_tensors(first.inputs, first.targets, first.rows).first);
   monitor_ = std::make_unique<HealthMonitor>(config.health, *model_, parameters_,

@@ -42,8 +42,8 @@ struct StepRecord {
 };
 
 /// Owns the model, the optimizer, the data order and the counters, and performs optimizer steps.
-/// Its state is the content of a checkpoint. In a training of several ranks every rank has a Trainer,
-/// and all call step() and run_probe() together, with the same results.
+/// Its state is the content of a checkpoint. In a training of several ranks every rank has a
+/// Trainer, and all call step() and run_probe() together, with the same results.
 class Trainer {
  public:
   /// Builds and initializes the model.

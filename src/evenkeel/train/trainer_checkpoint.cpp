@@ -73,8 +73,7 @@ void add_part(store::TensorFile& file, const std::string& name, const ParameterP
     return;
   }
   const auto own = part.own();
-  file.metadata[name] =
-      store::range_text({.begin = own.begin, .end = own.end, .shape = shape});
+  file.metadata[name] = store::range_text({.begin = own.begin, .end = own.end, .shape = shape});
 }
 
 }  // namespace
