@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <set>
 #include <string>
 
 #include "evenkeel/base/error.h"
@@ -69,6 +70,26 @@ void check_scheme_on_ranks(const norm::Scheme& scheme, const DataParallel& paral
   throw Error(Exit::usage, text("the hook ", scheme.hooks.front().kind,
                                 " acts on whole matrices: on several ranks it needs "
                                 "distributed.shard = \"none\""));
+}
+
+std::string ranks_text(const config::Config& config, const comm::Group& group, int threads) {
+  const auto& [launcher, local_ranks, hosts, network] = group.placement();
+  const auto machines = std::set<std::string>(hosts.begin(), hosts.end()).size();
+  const auto shards = shards_of(config);
+  return text(group.ranks(), " ranks", launcher.empty() ? "" : text(" (", launcher, ")"), " on ",
+              machines, machines == 1 ? " machine, " : " machines, ", shards,
+              shards == 1 ? " shard, " : " shards, ", network, ", ", config.distributed.exchange,
+              "; ", threads, threads == 1 ? " thread each" : " threads each");
+}
+
+nlohmann::ordered_json provenance_of_ranks(const config::Config& config,
+                                           const comm::Group& group) {
+  if (group.ranks() == 1) return nlohmann::ordered_json::object();
+  const auto& placement = group.placement();
+  return {{"ranks", group.ranks()},
+          {"gradient_shards", shards_of(config)},
+          {"machines", placement.hosts},
+          {"launcher", placement.launcher}};
 }
 
 }  // namespace evenkeel::train

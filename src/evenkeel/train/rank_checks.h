@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <nlohmann/json.hpp>
+
 #include <cstdint>
+#include <string>
 
 #include "evenkeel/comm/group.h"
 #include "evenkeel/config/config.h"
@@ -30,5 +33,13 @@ void check_ranks(const config::Config& config, std::int64_t ranks);
 ///
 /// \throws Error (usage, exit code 64)
 void check_scheme_on_ranks(const norm::Scheme& scheme, const DataParallel& parallel);
+
+/// "4 ranks (torchrun) on 2 machines, 8 shards, gloo over eth0, exact; 2 threads each": the first
+/// line of a training on several ranks.
+std::string ranks_text(const config::Config& config, const comm::Group& group, int threads);
+
+/// The fields of provenance.json of a training on several ranks: "ranks", "gradient_shards",
+/// "machines" by rank, "launcher". Empty on one rank.
+nlohmann::ordered_json provenance_of_ranks(const config::Config& config, const comm::Group& group);
 
 }  // namespace evenkeel::train

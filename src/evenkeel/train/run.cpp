@@ -49,6 +49,7 @@ Run::Run(const Request& request, OpenRun open, Console& console, comm::Group& gr
   warn_of_unreached_probes(config, console);
   trainer_ = std::make_unique<Trainer>(config, shape, precision, setup_.text, parallel);
   evaluator_ = std::make_unique<Evaluator>(config, setup_.text, shape.vocabulary, &group);
+  if (group.ranks() > 1) console.info(ranks_text(config, group, setup_.machine.threads));
   print_summary(config, setup_, open_.folder, console);
   note_unreached_peak(config, trainer_->schedule(), console);
 }
@@ -82,7 +83,7 @@ void Run::start() {
   }
   const auto& folder = open_.lock->directory();
   open_.lock->check_path();
-  provenance_.write(folder);
+  provenance_.write(folder, provenance_of_ranks(open_.config, group_));
   copy_tokenizer(*setup_.text.encoding, folder);
   console_.log_to(folder, "log.txt");
   recorder_.start_tracking(progress().step, source_names(setup_.text));

@@ -66,7 +66,7 @@ Result follow(comm::Group& group) {
 }  // namespace
 
 Result train(const Request& request, comm::Group& group) {
-  catch_signals();
+  catch_signals(/*announces=*/group.is_first());
   if (!group.is_first()) return follow(group);
   Console console(request.quiet);
   auto open = open_run(request);
