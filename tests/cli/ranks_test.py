@@ -100,6 +100,19 @@ class Behaviour(Ranks):
         line = [line for line in lines_of(run / "metrics.jsonl") if "loss" in line][-1]
         self.assertLessEqual({"exchange_s", "slowest_rank", "waited_s"}, set(line))
 
+    def test_a_thread_writes_the_same_checkpoints(self):
+        values = DENSE | {"checkpoint.every": 2, "checkpoint.keep": 9}
+        whole = self.train_on(1, "whole", values)
+        for ranks in (1, 2):
+            with self.subTest(ranks=ranks):
+                error = self.succeed("train", "--ranks", ranks, "--run", f"run-{ranks}", *settings(
+                    program.SMALL | {"train.steps": STEPS} | values | {"checkpoint.background": "true"}))[1]
+                run = self.folder / f"run-{ranks}"
+                self.assertEqual([step for step in saved_steps(run) if f"step {step}: saved\n" not in error], [])
+                self.assertEqual(saved_steps(run), saved_steps(whole))
+                for step in (2, 4, 6):
+                    self.check_equal(run, whole, step)
+
     def test_pieces_are_read_by_every_verb(self):
         run = self.train_on(2, "run", DENSE | {"train.steps": 1, "train.gradient_shards": "auto"})
         names = sorted(files_at(run, 1))

@@ -29,10 +29,10 @@ CheckpointContent content_in_pieces(std::int64_t cut = 5, std::int64_t begin_of_
   content.step = 7;
   content.state = {{"mark", 3}};
   for (const auto stem : {kModelStem, kOptimizerStem}) {
-    content.pieces.push_back({piece_name(stem, 0, 2),
-                              {{"w", Dtype::f32, {cut}, kValues.data()},
-                               {"a", Dtype::f64, {1}, kScalar.data()}},
-                              {{"w", range_text({.begin = 0, .end = cut, .shape = {4, 3}})}}});
+    content.pieces.push_back(
+        {piece_name(stem, 0, 2),
+         {{"w", Dtype::f32, {cut}, kValues.data()}, {"a", Dtype::f64, {1}, kScalar.data()}},
+         {{"w", range_text({.begin = 0, .end = cut, .shape = {4, 3}})}}});
     content.pieces.push_back(
         {piece_name(stem, 1, 2),
          {{"w", Dtype::f32, {12 - begin_of_second}, kValues.data() + first},
@@ -88,9 +88,9 @@ TEST_F(CheckpointPieces, AreAllNeeded) {
   std::filesystem::remove(run_ / "checkpoints/step-00000007/optimizer-00002-of-00002.safetensors");
   const auto search = newest_checkpoint(run_);
   EXPECT_FALSE(search.found);
-  EXPECT_EQ(search.skipped,
-            std::vector<std::string>{"checkpoints/step-00000007: optimizer-00002-of-00002.safetensors "
-                                     "is missing; skipped"});
+  EXPECT_EQ(search.skipped, std::vector<std::string>{
+                                "checkpoints/step-00000007: optimizer-00002-of-00002.safetensors "
+                                "is missing; skipped"});
 }
 
 TEST(PieceName, CountsFromOne) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "evenkeel/plan/batch_size.h"
+#include "evenkeel/train/gather_numbers.h"
 #include "evenkeel/train/machine.h"
 
 namespace evenkeel::train {
@@ -21,12 +22,7 @@ std::int64_t sequences_of(double share, std::int64_t all) {
 evaluate::EvaluationShare share_of(comm::Group* group) {
   if (group == nullptr) return {};
   return {.rank = group->rank(), .ranks = group->ranks(), .gather = [group](const auto& numbers) {
-            const auto size = static_cast<std::int64_t>(numbers.size());
-            const auto mine = at::empty({size}, at::kDouble);
-            std::copy(numbers.begin(), numbers.end(), mine.mutable_data_ptr<double>());
-            const auto all = group->all_gather_scalars(mine);
-            const auto* const begin = all.const_data_ptr<double>();
-            return std::vector<double>(begin, begin + all.numel());
+            return gather_numbers(*group, numbers);
           }};
 }
 

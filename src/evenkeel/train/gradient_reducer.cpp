@@ -10,6 +10,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/ops/optim/block_squares.h"
 #include "evenkeel/optim/adamw.h"
+#include "evenkeel/train/gather_numbers.h"
 
 namespace evenkeel::train {
 
@@ -25,12 +26,6 @@ std::vector<std::int64_t> shards_of_rank(const comm::Group& group, std::int64_t 
     own.push_back(strided ? group.rank() + i * group.ranks() : group.rank() * count + i);
   }
   return own;
-}
-
-at::Tensor row_tensor(const std::vector<double>& values) {
-  const auto row = at::empty({static_cast<std::int64_t>(values.size())}, at::kDouble);
-  std::copy(values.begin(), values.end(), row.mutable_data_ptr<double>());
-  return row;
 }
 
 }  // namespace
@@ -88,27 +83,32 @@ void GradientReducer::add(const std::vector<at::Tensor>& gradients, bool is_last
 
 double GradientReducer::norm(const std::vector<at::Tensor>& gradients) {
   if (group_->ranks() == 1 || sharding_ == Sharding::none) return optim::gradient_norm(gradients);
-  const auto parts = parts_of(gradients);
-  std::vector<std::vector<double>> squares;
-  for (std::size_t i = 0; i < parts.size(); ++i) squares.push_back(gather_squares(parts[i], i));
-  return optim::gradient_norm(squares);
+  return optim::gradient_norm(gather_squares(parts_of(gradients)));
 }
 
-/// The squares of all blocks of a group. Every rank sends as many numbers as the largest range has
-/// blocks.
-std::vector<double> GradientReducer::gather_squares(const at::Tensor& part, std::size_t group) {
-  std::vector<std::size_t> counts;
-  for (std::size_t rank = 1; rank < bounds_[group].size(); ++rank) {
-    counts.push_back(ops::square_blocks(bounds_[group][rank] - bounds_[group][rank - 1]));
+/// The squares of all blocks of each group. For each group every rank sends as many numbers as the
+/// largest range has blocks.
+std::vector<std::vector<double>> GradientReducer::gather_squares(
+    const std::vector<at::Tensor>& parts) {
+  std::vector<double> mine;
+  std::vector<std::size_t> offsets;  // of the groups in `mine`
+  std::vector<std::vector<std::size_t>> counts(parts.size());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    for (std::size_t rank = 1; rank < bounds_[i].size(); ++rank) {
+      counts[i].push_back(ops::square_blocks(bounds_[i][rank] - bounds_[i][rank - 1]));
+    }
+    const auto own = ops::block_squares(parts[i]);
+    offsets.push_back(mine.size());
+    mine.insert(mine.end(), own.begin(), own.end());
+    mine.resize(offsets.back() + *std::max_element(counts[i].begin(), counts[i].end()));
   }
-  auto own = ops::block_squares(part);
-  own.resize(*std::max_element(counts.begin(), counts.end()));
-  const auto all = group_->all_gather_scalars(row_tensor(own));
-  const auto* row = all.const_data_ptr<double>();
-  std::vector<double> squares;
-  for (const auto count : counts) {
-    squares.insert(squares.end(), row, row + count);
-    row += own.size();
+  const auto all = gather_numbers(*group_, mine);
+  std::vector<std::vector<double>> squares(parts.size());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    for (std::size_t rank = 0; rank < counts[i].size(); ++rank) {
+      const auto* const from = all.data() + rank * mine.size() + offsets[i];
+      squares[i].insert(squares[i].end(), from, from + counts[i][rank]);
+    }
   }
   return squares;
 }
@@ -125,10 +125,10 @@ std::vector<std::vector<double>> GradientReducer::gather_rows(
   if (group_->ranks() == 1) return own;
   std::vector<double> mine;
   for (const auto& row : own) mine.insert(mine.end(), row.begin(), row.end());
-  const auto all = group_->all_gather_scalars(row_tensor(mine));
-  const auto fields = static_cast<std::int64_t>(own.front().size());
+  const auto all = gather_numbers(*group_, mine);
+  const auto fields = own.front().size();
   std::vector<std::vector<double>> rows(static_cast<std::size_t>(layout_.shards()));
-  const auto* from = all.const_data_ptr<double>();
+  const auto* from = all.data();
   const auto count = static_cast<std::int64_t>(own_shards_.size());
   for (std::int64_t rank = 0; rank < group_->ranks(); ++rank) {
     for (std::int64_t i = 0; i < count; ++i, from += fields) {

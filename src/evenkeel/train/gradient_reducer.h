@@ -71,7 +71,7 @@ class GradientReducer {
 
  private:
   std::vector<at::Tensor> parts_of(const std::vector<at::Tensor>& flat) const;
-  std::vector<double> gather_squares(const at::Tensor& part, std::size_t group);
+  std::vector<std::vector<double>> gather_squares(const std::vector<at::Tensor>& parts);
 
   comm::Group alone_;
   comm::Group* group_;
