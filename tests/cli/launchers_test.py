@@ -70,7 +70,7 @@ class Launchers(program.Case):
 
     @unittest.skipUnless(shutil.which("torchrun"), "torchrun is not installed")
     def test_torchrun(self):
-        self.launched("torchrun", "--no-python", "--nproc-per-node", "2")
+        self.launched("torchrun", "--no-python", "--nproc-per-node", "2", "--")  # torchrun has options like --run
 
 
 class Ends(program.Case):

@@ -120,11 +120,12 @@ JoinedRanks::JoinedRanks(const Place& place, const JoinOptions& options, const F
 }
 
 void JoinedRanks::form(const JoinOptions& options, const Facts& facts) {
-  check_interface(options.interface);
   const auto members = roll_call(store_, place_, this_member(place_, facts),
                                  options.connect_timeout, [this](int rank, const Member& member) {
                                    watch_->set_name(rank, member_name(rank, member));
                                  });
+  // Not earlier: without the store of a rank 0 that ended, a late rank would wait for its timeout.
+  check_interface(options.interface);
   placement_.launcher = launcher_name(place_.launcher);
   placement_.local_ranks =
       place_.local_ranks > 0 ? place_.local_ranks : ranks_on_host(members, place_.rank);
