@@ -36,13 +36,14 @@ FLOORS = {  # from the lowest up; a floor lists every floor that it includes, al
     "data": ["base", "config", "tokenizer"],
     "convert": ["base", "config", "data", "norm", "store", "tokenizer"],
     "tasks": ["base", "data", "icu", "tokenizer"],
-    "report": ["base", "config", "store", "toml"],
+    "report": ["base", "config", "norm", "store", "toml"],
     "nn": ["base", "memory", "norm", "ops", "config", "torch"],
     "plan": ["config", "nn", "norm", "torch"],
     "optim": ["base", "ops", "config", "nn", "torch"],
     "generate": ["base", "data", "norm", "nn", "torch"],
     "evaluate": ["base", "config", "data", "nn", "norm", "ops", "tasks", "torch"],
     "serve": ["base", "data", "norm", "tokenizer", "nn", "generate", "httplib", "torch"],
+    "watch": ["base", "report", "store", "httplib"],
     "probe": ["base", "norm", "ops", "config", "data", "nn", "torch"],
     "train": ["base", "config", "data", "evaluate", "generate", "nn", "norm", "ops", "optim", "plan",
               "probe", "report", "store", "torch", "tracking"],
@@ -50,7 +51,7 @@ FLOORS = {  # from the lowest up; a floor lists every floor that it includes, al
     "study": ["base", "config", "store", "data", "report", "tasks"],
     "verify": ["base", "norm", "config", "toml", "store", "data", "nn", "optim", "train", "torch"],
     "cli": ["base", "bench", "config", "convert", "data", "evaluate", "generate", "memory", "nn", "norm", "ops", "plan",
-            "probe", "report", "serve", "store", "study", "tokenizer", "toml", "torch", "train", "verify"],
+            "probe", "report", "serve", "store", "study", "tokenizer", "toml", "torch", "train", "verify", "watch"],
 }
 
 MAX_LINES = 350

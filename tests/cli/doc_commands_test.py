@@ -21,6 +21,8 @@ import doc_markdown
 # Verbs of ./ek that are no verbs of the program, and why a page's command is not run.
 NOT_RUN = [
     (r"^test\b", "these are the tests"),
+    (r"^wheel\b", "tests/frame/ek_wheel_test.py runs it with stand-ins, tests/ecosystem/wheel_check.py for real"),
+    (r"^watch\b", "it runs until a signal; tests/cli/watch_test.py does it"),
     (r"^python\b", "tests/python runs scripts with torch; here only the script's name is checked"),
     (r" --serve ", "it runs until a signal; tests/cli/serve_test.py does it"),
     (r"^report .*\.jsonl\b", "it reads the output of a bench"),
