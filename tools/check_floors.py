@@ -34,8 +34,8 @@ FLOORS = {  # from the lowest up; a floor lists every floor that it includes, al
     "store": ["base"],
     "tracking": ["base", "store"],
     "data": ["base", "config", "tokenizer"],
-    "convert": ["base", "config", "data", "norm", "store", "tokenizer"],
     "tasks": ["base", "data", "icu", "tokenizer"],
+    "convert": ["base", "config", "data", "norm", "store", "tasks", "tokenizer", "yaml"],
     "report": ["base", "config", "norm", "store", "toml"],
     "nn": ["base", "memory", "norm", "ops", "config", "torch"],
     "plan": ["config", "nn", "norm", "torch"],
@@ -61,7 +61,8 @@ SOURCES = {".c", ".h", ".cpp", ".cu", ".cuh"}
 SCRIPTS = {".py", ".sh"}
 TOO_LARGE = {"torch/torch.h", "torch/all.h", "torch/extension.h", "torch/script.h"}
 LIBRARIES = {"torch": ("torch/", "ATen/", "c10/"), "toml": ("toml++/",), "pcre2": ("pcre2.h",),
-             "icu": ("unicode/",), "sentencepiece": ("sentencepiece_",), "httplib": ("httplib.h",)}
+             "icu": ("unicode/",), "sentencepiece": ("sentencepiece_",), "httplib": ("httplib.h",),
+             "yaml": ("yaml.h",)}
 DOORS = [  # what a file of src may not call, the files that may, and what to call
     (re.compile(r"\b(?:nlohmann::(?:ordered_)?json|[jJ]son)::(?:parse|accept)\("), {"base/json_parser.cpp"},
      "parse_json() of base/json_parser.h"),
