@@ -65,6 +65,7 @@ std::string BlockNotes::factor(const norm::Number& number) {
 
 std::vector<std::string> BlockNotes::lines() const {
   std::vector<std::string> out;
+  out.reserve(symbols_.size() + marked_.size());
   for (std::size_t at = 0; at < symbols_.size(); ++at) {
     out.push_back(text(symbol(at), ": ", symbols_[at]));
   }
@@ -114,6 +115,7 @@ std::string formula_text(const std::string& formula) {
 
 std::vector<std::string> scheme_notes(const norm::Scheme& scheme) {
   std::vector<std::string> out;
+  out.reserve(scheme.reparameterize.size() + scheme.hooks.size());
   for (const auto& rule : scheme.reparameterize) {
     out.push_back(text(rule.rule, " of ", block_notes_list(rule.weights)));
   }

@@ -120,6 +120,7 @@ Chart common_chart(const std::vector<Run>& runs, const Quantity& quantity,
                    Stroke stroke = Stroke::dotted) {
   Chart chart{quantity.title, quantity.unit};
   std::vector<const Run*> all;
+  all.reserve(runs.size());
   const auto styles = line_styles(runs);
   for (std::size_t at = 0; at < runs.size(); ++at) {
     const auto& series = runs[at].*quantity.values;

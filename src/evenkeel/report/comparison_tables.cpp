@@ -23,7 +23,7 @@ constexpr const char* kAbsent = "–";
 std::string key_without_seed(const Run& run) {
   std::string out = run.scheme + "\n";
   for (const auto& [key, value] : run.settings) {
-    if (key != "seed") out += key + "=" + value + "\n";
+    if (key != "seed") out += text(key, '=', value, '\n');
   }
   return out;
 }
