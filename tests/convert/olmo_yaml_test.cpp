@@ -257,6 +257,27 @@ TEST_F(OlmoYaml, CommentsHaveNoControlCharacters) {
       << imported.toml;
 }
 
+// Whatever a key is set to, the answer is a configuration or one line about the file.
+TEST_F(OlmoYaml, IsReadOrRefusedWithAnyValueOfAnyKey) {
+  const auto yaml = golden_yaml("mixture.yaml");
+  int read = 0, refused = 0;
+  for (const auto& key : import_text(yaml).keys) {
+    for (const auto* const value : {"null", "-1", "1e300", "x", "[1, [2]]", "{a: {b: 1}}",
+                                    "${seed}", "[{label: a, data: {datasets: [1], paths: 2}}]"}) {
+      try {
+        import_text(yaml, {"model.n_layers=1", key.key + "=" + value});
+        ++read;
+      } catch (const Error& error) {
+        EXPECT_EQ(error.exit(), Exit::data) << key.key << " " << value << ": " << error.what();
+        EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
+        ++refused;
+      }
+    }
+  }
+  EXPECT_GT(read, 100);
+  EXPECT_GT(refused, 200);
+}
+
 TEST_F(OlmoYaml, RefusesWhatOurModelsDoNotHave) {
   EXPECT_EQ(refusal("model.alibi=true"),
             "--argument model.alibi must be false, but is true; all models have rotary embeddings");
