@@ -257,6 +257,33 @@ TEST_F(OlmoYaml, CommentsHaveNoControlCharacters) {
       << imported.toml;
 }
 
+// Whatever a key is set to, the answer is a configuration or one line about the file.
+TEST_F(OlmoYaml, IsReadOrRefusedWithAnyValueOfAnyKey) {
+  const auto yaml = golden_yaml("mixture.yaml");
+  const std::vector<std::string> values = {
+      "null",     "-1",          "1e300",   "x",
+      "[1, [2]]", "{a: {b: 1}}", "${seed}", "[{label: a, data: {datasets: [1], paths: 2}}]"};
+  constexpr std::size_t kEach = 3;  // of the values for one key, in turn
+  int read = 0, refused = 0;
+  std::size_t turn = 0;
+  for (const auto& key : import_text(yaml).keys) {
+    const bool is_list = key.key == "evaluators";
+    for (std::size_t i = 0; i < (is_list ? values.size() : kEach); ++i) {
+      const auto& value = values[turn++ % values.size()];
+      try {
+        import_text(yaml, {"model.n_layers=1", key.key + "=" + value});
+        ++read;
+      } catch (const Error& error) {
+        EXPECT_EQ(error.exit(), Exit::data) << key.key << " " << value << ": " << error.what();
+        EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
+        ++refused;
+      }
+    }
+  }
+  EXPECT_GT(read, 50);
+  EXPECT_GT(refused, 50);
+}
+
 TEST_F(OlmoYaml, RefusesWhatOurModelsDoNotHave) {
   EXPECT_EQ(refusal("model.alibi=true"),
             "--argument model.alibi must be false, but is true; all models have rotary embeddings");

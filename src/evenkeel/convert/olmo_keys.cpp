@@ -58,7 +58,8 @@ const OlmoKeys::Entry* OlmoKeys::find(std::string_view key) const {
 }
 
 OlmoKeys::Entry* OlmoKeys::find(std::string_view key) {
-  return const_cast<Entry*>(std::as_const(*this).find(key));
+  const auto found = places_.find(key);
+  return found == places_.end() ? nullptr : &entries_[found->second];
 }
 
 std::string OlmoKeys::substituted(std::string word) const {

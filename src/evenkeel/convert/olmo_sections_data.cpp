@@ -113,8 +113,10 @@ void take_texts(OlmoKeys& keys, const Json& evaluator, const std::string& label,
   const auto place = text(keys.place("evaluators"), ": data of \"", label, "\"");
   if (!data.is_object()) throw Error(Exit::data, text(place, " must be a table, but is not"));
   auto sets = data.value("datasets", Json::object());
+  if (!sets.is_object()) {
+    throw Error(Exit::data, text(place, ": datasets must be a table, but is not"));
+  }
   if (data.contains("paths")) sets[label] = data.at("paths");
-  if (!sets.is_object()) throw Error(Exit::data, text(place, " must have tables, but has not"));
   for (const auto& [name, list] : sets.items()) {
     config.evaluate.texts.push_back({text_name(name), paths_of(list, place)});
   }
