@@ -242,12 +242,19 @@ class Slurm(Case):
 
 
 class Nightly(Case):
-    def test_the_smoke_size_with_a_kill_a_minute(self):
+    def setUp(self):
         if not NIGHTLY:
             self.skipTest("EVENKEEL_NIGHTLY is not set")
-        options = ("--size", "smoke")
-        self.succeed("study", "placement", *options, "--run", "whole/smoke")
-        workers = [self.worker("placement", "shared/smoke", options) for _ in range(3)]
+        super().setUp()
+        limit, program.LIMIT = program.LIMIT, 3600
+        self.addCleanup(setattr, program, "LIMIT", limit)
+
+    def smoke_worker(self):
+        return self.worker("placement", "shared/smoke", ("--size", "smoke"), timeout=10)
+
+    def test_the_smoke_size_with_a_kill_a_minute(self):
+        self.succeed("study", "placement", "--size", "smoke", "--run", "whole/smoke", "--quiet")
+        workers = [self.smoke_worker() for _ in range(3)]
         kills, last = 0, time.monotonic()
         while any(each.poll() is None for each in workers):
             time.sleep(0.1)
@@ -255,10 +262,11 @@ class Nightly(Case):
                 continue
             last = time.monotonic()
             self.kill_machine(workers.pop(0))
-            workers.append(self.worker("placement", "shared/smoke", options))
+            workers.append(self.smoke_worker())
             kills += 1
         self.all_end(workers)
         print(f"{kills} workers killed", file=sys.stderr)
+        self.assertGreater(kills, 0)
         self.same_as_one_process(name="smoke")
 
 

@@ -120,8 +120,8 @@ void set_exchange(ShardPlan& out, const RankPlan& all, const Hardware& hardware,
                   const RankGrid& grid, const ValueBytes& bytes, Shard shard) {
   const auto parameters = static_cast<double>(all.plan.counts.total);
   const double sent = static_cast<double>(all.ranks - 1) / static_cast<double>(all.ranks);
-  const auto rounds =
-      shard == Shard::gradients ? static_cast<double>(all.gradient_shards / all.ranks) : 1.0;
+  const auto own_shards = all.gradient_shards / all.ranks;
+  const double rounds = shard == Shard::gradients ? static_cast<double>(own_shards) : 1;
   const double gradients = bytes.wide * parameters;
   const double gathered = (shard == Shard::none ? bytes.wide : bytes.compute) * parameters;
   auto& step = out.step;
