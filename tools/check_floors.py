@@ -38,7 +38,7 @@ FLOORS = {  # from the lowest up; a floor lists every floor that it includes, al
     "convert": ["base", "config", "data", "norm", "store", "tasks", "tokenizer", "yaml"],
     "report": ["base", "config", "norm", "store", "toml"],
     "nn": ["base", "memory", "norm", "ops", "config", "torch"],
-    "plan": ["config", "nn", "norm", "torch"],
+    "plan": ["base", "config", "nn", "norm", "toml", "torch"],
     "optim": ["base", "ops", "config", "nn", "torch"],
     "generate": ["base", "data", "norm", "nn", "torch"],
     "evaluate": ["base", "config", "data", "nn", "norm", "ops", "tasks", "torch"],

@@ -101,7 +101,7 @@ def made_small(arguments):
     if verb == "eval":
         fewer = [] if "--task" in arguments else ["--sequences", "2"]
         return arguments + fewer + ["--set", "evaluate.max_context=32"]
-    if verb == "study" and rest and not rest[0].startswith("-") and "--dry-run" not in arguments:
+    if verb == "study" and rest and not rest[0].startswith("-") and not {"--dry-run", "--slurm"} & set(arguments):
         return arguments + ["--dry-run"]
     if verb == "bench":
         return arguments[:2] + ["--help"]

@@ -31,10 +31,10 @@ class ForeignStudy : public ::testing::Test {
 };
 
 TEST_F(ForeignStudy, LosesTheLinksOfFilesThatAreReplaced) {
-  const StudyFolder study(folder_, {}, false);
+  StudyFolder study(folder_, {}, {});
   for (const auto* name : {"report.html", "report.md", "runs.csv", "searches.csv"}) {
     fs::create_symlink(mine_, folder_ / name);
-    study.write(name, "new");
+    study.write({{name, "new"}});
     EXPECT_EQ(read_file(folder_ / name), "new");
   }
   EXPECT_EQ(read_file(mine_), "precious");
@@ -42,11 +42,11 @@ TEST_F(ForeignStudy, LosesTheLinksOfFilesThatAreReplaced) {
 
 TEST_F(ForeignStudy, IsRefusedIfItsIdentityOrItsLogsAreALink) {
   fs::create_symlink(mine_, folder_ / "study.json");
-  EXPECT_THROW(StudyFolder(folder_, {}, false), Error);
+  EXPECT_THROW(StudyFolder(folder_, {}, {}), Error);
   fs::remove(folder_ / "study.json");
   fs::remove_all(folder_ / "logs");
   fs::create_directory_symlink(root_ / "home", folder_ / "logs");
-  EXPECT_THROW(StudyFolder(folder_, {}, false), Error);
+  EXPECT_THROW(StudyFolder(folder_, {}, {}), Error);
   EXPECT_EQ(read_file(mine_), "precious");
 }
 
@@ -58,10 +58,10 @@ TEST_F(ForeignStudy, GetsNoOutputOfARunThroughALink) {
 }
 
 TEST_F(ForeignStudy, IsNotWrittenAfterItWasMoved) {
-  const StudyFolder study(folder_, {}, false);
+  StudyFolder study(folder_, {}, {});
   fs::rename(folder_, root_ / "old");
   fs::create_directories(folder_);
-  EXPECT_THROW(study.write("report.md", "new"), Error);
+  EXPECT_THROW(study.write({{"report.md", "new"}}), Error);
   EXPECT_TRUE(fs::is_empty(folder_));
 }
 
