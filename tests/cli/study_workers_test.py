@@ -148,7 +148,7 @@ class Whole(Case):
     def test_a_run_that_crashes_is_tried_twice_by_one_worker(self):
         """The other workers take its end from the lease; the same command tries again later."""
         self.write("bad.toml", study(steps=10**6).replace("seeds = [1, 2]", "seeds = [1]"))
-        workers = [self.worker("bad.toml", "bad/two") for _ in range(2)]
+        workers = [self.worker("bad.toml", "bad/two", timeout=3600) for _ in range(2)]
         tried = {}
         while any(each.poll() is None for each in workers):
             for worker in workers:
