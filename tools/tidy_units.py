@@ -12,7 +12,7 @@ import pathlib
 import shlex
 import sys
 
-UNITS = [["ops", "nn", "optim", "memory"],
+UNITS = [["ops", "nn", "optim", "memory", "comm"],
          ["plan", "generate", "evaluate", "serve", "probe", "train", "verify", "bench", "watch", "cli"],
          ["tokenizer", "norm", "config", "store", "tracking", "data", "tasks", "convert", "report", "study"]]
 ALONE = ["kernels", "base"]

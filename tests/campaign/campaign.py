@@ -24,7 +24,8 @@ import harness
 import table
 
 PARTS = ["kills", "faults", "power_cuts", "file_systems", "disk_full", "vanishing_files", "limits", "locks",
-         "flips", "resume", "fuzzing", "http_requests", "signals", "keys", "crashes"]
+         "flips", "resume", "fuzzing", "http_requests", "signals", "keys", "crashes", "ranks", "ranks_bits",
+         "ranks_saves"]
 MOST_SHOWN = 40  # failures of one part
 
 

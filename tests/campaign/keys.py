@@ -12,13 +12,15 @@ import program
 
 STEPS = 6
 SETTINGS = {"train_steps": STEPS, "checkpoint_every": 2, "log_every": 1}
-FREE = ("evaluate", "checkpoint", "probe", "log", "train.threads", "model.recompute")
+FREE = ("evaluate", "checkpoint", "probe", "log", "train.threads", "model.recompute", "distributed")
 WORDS = {"train.gradient_shards": "2", "scheme": '"pre_norm"', "model.init": '"megatron"', "train.precision": '"bfloat16"',
          "schedule.kind": '"constant"', "optimizer.kind": '"sgd"', "health.on_spike": '"stop"',
          "health.on_nonfinite": '"stop"', "kernels.attention": '"explicit"', "data.format": '"jsonl"',
          "data.text_key": '"other"', "model.recompute": '"block"', "model.width": "32", "model.heads": "4",
          "model.kv_heads": "2", "model.vocabulary": "300", "train.micro_batch": "1", "probe.what": '"grad_norm"',
-         "evaluate.rule": '"lm_eval"', "evaluate.score_precision": '"bfloat16"', "evaluate.task_folder": '"tasks"'}
+         "evaluate.rule": '"lm_eval"', "evaluate.score_precision": '"bfloat16"', "evaluate.task_folder": '"tasks"',
+         "distributed.shard": '"none"', "distributed.exchange": '"fast"', "distributed.interface": '"lo"',
+         "distributed.backend": '"gloo"'}
 OTHER_TEXT = ("data.train", "data.validation")
 
 

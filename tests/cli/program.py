@@ -19,7 +19,8 @@ from concurrent.futures import ThreadPoolExecutor
 LIMIT = 300  # seconds; only a program that hangs takes so long
 NIGHTLY = os.environ.get("EVENKEEL_NIGHTLY") == "1"
 STATE_FILES = ["model.safetensors", "optimizer.safetensors", "state.json"]
-OF_THIS_MACHINE = {"tokens_per_s", "step_s", "memory_bytes", "faults"}  # differ from run to run
+OF_THIS_MACHINE = {"tokens_per_s", "step_s", "memory_bytes", "faults",  # differ from run to run
+                   "exchange_s", "slowest_rank", "waited_s"}
 
 # The names of the norm kinds: one row each in the table of the source.
 NORM_KINDS = sorted(re.findall(r'\.name = "(\w+)"', (pathlib.Path(__file__).parents[2] /
@@ -83,6 +84,12 @@ def saved_steps(run):
 def state_at(run, step):
     """Everything that training goes on from: weights, moments, counters."""
     return {name: (folder_of(run, step) / name).read_bytes() for name in STATE_FILES}
+
+
+def files_at(run, step):
+    """state_at() of a run with any number of gradient shards: all files but the manifest."""
+    return {file.name: file.read_bytes() for file in folder_of(run, step).iterdir()
+            if file.name != "MANIFEST.json"}
 
 
 def empty_folder():

@@ -17,9 +17,8 @@ void expect_equal(const Config& a, const Config& b) {
   EXPECT_EQ(a.preset, b.preset);
   EXPECT_EQ(a.scheme.name, b.scheme.name);
   EXPECT_EQ(scheme_text(a.scheme), scheme_text(b.scheme));
-  for (const auto& each : differences(a, b)) {
+  for (const auto& each : differences(a, b))
     ADD_FAILURE() << each.key << ": " << each.before << " became " << each.after;
-  }
 }
 
 /// Keys away from their defaults, all at once: long numbers, lists, quotes.
@@ -84,6 +83,7 @@ const std::vector<std::string> kManyKeys = {
     "checkpoint.every=7",
     "checkpoint.keep=9",
     "checkpoint.seconds=0.5",
+    "checkpoint.background=true",
     "probe.steps=[1, 100]",
     "probe.every=7",
     "probe.what=[\"grad_norm\", \"kurtosis\"]",
@@ -92,7 +92,13 @@ const std::vector<std::string> kManyKeys = {
     "health.budget=2",
     "log.every=3",
     "kernels.fused=false",
-    "kernels.attention=explicit"};
+    "kernels.attention=explicit",
+    "distributed.shard=gradients",
+    "distributed.connect_timeout=17",
+    "distributed.heartbeat_timeout=3",
+    "distributed.collective_timeout=77",
+    "distributed.interface=eth1",
+    "distributed.backend=gloo"};
 
 TEST_F(ToToml, ReadsBackForEveryPreset) {
   for (const auto& preset : presets()) {
@@ -137,7 +143,7 @@ TEST_F(ToToml, ReadsBackEachKeyThatChanged) {
   for (const auto& section : sections()) {
     for (const auto& key : section.keys) {
       const auto name = full_name(section, key);
-      if (name == "optimizer.kind") continue;  // one value only
+      if (name == "optimizer.kind" || name == "distributed.exchange") continue;  // one value only
       const auto config = away_from_default(name, key);
       ASSERT_TRUE(config) << name;
       expect_equal(config_of_file(to_toml(*config)), *config);
@@ -275,6 +281,7 @@ task_folder = "auto"
 every = 200
 keep = 2
 seconds = 0.0
+background = false
 
 # A look inside: measures by layer.
 [probe]
@@ -298,6 +305,16 @@ csv = false
 [kernels]
 fused = true
 attention = "auto"
+
+# Several processes that train one model.
+[distributed]
+shard = "optimizer"
+exchange = "exact"
+connect_timeout = 300
+heartbeat_timeout = 10
+collective_timeout = 600
+interface = "auto"
+backend = "auto"
 )";
 
 TEST_F(ToToml, HasTheFormOfTheDocumentation) {
@@ -309,9 +326,8 @@ TEST_F(ToToml, NamesEachDifference) {
   const auto after = config_of_sets({"model.width=256", "train.tokens=5kt", "data.train=a.txt",
                                      "train.micro_batch=4", "scheme=pre_norm"});
   std::string all;
-  for (const auto& each : differences(before, after)) {
+  for (const auto& each : differences(before, after))
     all += text(each.key, ": ", each.before, " -> ", each.after, "\n");
-  }
   EXPECT_EQ(all,
             "scheme: \"hybrid_norm_star\" -> \"pre_norm\"\n"
             "model.width: 128 -> 256\n"

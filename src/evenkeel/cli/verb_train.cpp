@@ -7,6 +7,7 @@
 
 #include "evenkeel/base/nearest.h"
 #include "evenkeel/base/print.h"
+#include "evenkeel/cli/ranks.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/config/keys.h"
 #include "evenkeel/report/run.h"
@@ -21,6 +22,7 @@ constexpr const char* kTrainExamples = R"(Examples:
   evenkeel train --set data.train=book.txt                 your own text
   evenkeel train --scheme pre_norm --set seed=2            another scheme, another seed
   evenkeel train --run runs/hybrid_norm_star-tiny-1        go on with a run
+  evenkeel train --ranks 2                                 two processes, equal results
 Ctrl-C finishes the step, saves, and says how to go on. Keys: docs/configuration.md)";
 
 /// The progress of a run and its last finite values: losses in nats per token, "val_gap" in nats
@@ -52,21 +54,32 @@ void check_override(const std::string& name) {
                                 did_you_mean(name, known, "docs/configuration.md lists them")));
 }
 
-/// Trains and prints a summary, or JSON.
+/// Trains as a rank of the group. Rank 0 prints a summary, or JSON.
 /// \return the exit code of train::train()
-Exit run_train(const CommonOptions& common, const std::vector<std::string>& overrides) {
-  check_device(common);
-  for (const auto& name : overrides) check_override(name);
+Exit train_rank(const CommonOptions& common, const std::vector<std::string>& overrides,
+                comm::Group& group) {
   const auto result = train::train({.sources = common.sources(),
                                     .run = common.run,
                                     .overrides = overrides,
-                                    .quiet = common.quiet});
+                                    .quiet = common.quiet},
+                                   group);
+  if (!group.is_first()) return result.exit;
   if (common.json) {
     print_json(train_as_json(result.folder));
   } else {
     print_bytes(terminal_safe(train::closing_text(result, common.quiet)));
   }
   return result.exit;
+}
+
+/// Starts the ranks of --ranks, or trains.
+Exit run_train(const CommonOptions& common, const std::vector<std::string>& overrides,
+               const RankOptions& ranks) {
+  check_device(common);
+  for (const auto& name : overrides) check_override(name);
+  if (const auto exit = launch_ranks(common, ranks)) return *exit;
+  auto group = join_ranks(common);
+  return run_rank(group, [&] { return train_rank(common, overrides, group); });
 }
 
 }  // namespace
@@ -78,6 +91,7 @@ Verb add_train(const Command& program) {
   struct Options {
     CommonOptions common;
     std::vector<std::string> overrides;
+    RankOptions ranks;
   };
   const auto options = std::make_shared<Options>();
   const auto command = program.add_subcommand("train", verb_summary("train"));
@@ -90,8 +104,10 @@ Verb add_train(const Command& program) {
       .add_option("--override", options->overrides,
                   "on resume: a key that may differ from the start of the run")
       .type_name("KEY");
+  add_ranks(command, options->ranks);
   command.footer(kTrainExamples);
-  return {command, [options] { return run_train(options->common, options->overrides); },
+  return {command,
+          [options] { return run_train(options->common, options->overrides, options->ranks); },
           /*computes=*/true, /*catches_signals=*/true};
 }
 

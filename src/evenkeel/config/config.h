@@ -115,6 +115,7 @@ struct Checkpoint {
   std::int64_t every = 200;  // steps between checkpoints; 0: only at the end and on a signal
   std::int64_t keep = 2;     // number of newest checkpoints on disk
   double seconds = 0;        // also after this time since the last one; 0: not by time
+  bool background = false;   // a thread writes them, from a copy of the tensors
 };
 
 /// [probe]: layer statistics of activations and gradients during a run.
@@ -144,6 +145,18 @@ struct Kernels {
   std::string attention = "auto";  // "auto", "flash", "explicit"
 };
 
+/// [distributed]: several processes that train one model (docs/distributed.md).
+struct Distributed {
+  std::string shard = "optimizer";        // what each rank has a part of: "optimizer" (ZeRO-1),
+                                          // "gradients" too (ZeRO-2), "none"
+  std::string exchange = "exact";         // sums over ranks in the order of a binary tree
+  std::int64_t connect_timeout = 300;     // seconds, for all ranks to come
+  std::int64_t heartbeat_timeout = 10;    // seconds without a heartbeat, then a rank is lost
+  std::int64_t collective_timeout = 600;  // seconds that a rank waits in one collective call
+  std::string interface = "auto";  // of the network; "auto": the one that leads to MASTER_ADDR
+  std::string backend = "auto";    // "auto", "gloo"
+};
+
 /// All keys. Equal configurations on equal data and hardware give bitwise equal results.
 struct Config {
   std::string preset = "tiny";
@@ -161,6 +174,7 @@ struct Config {
   Health health;
   Log log;
   Kernels kernels;
+  Distributed distributed;
 };
 
 /// The sources of a run's configuration, in ascending precedence.

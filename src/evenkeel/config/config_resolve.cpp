@@ -116,6 +116,20 @@ void check_batch(const Train& train) {
                                 train.micro_batch, " does not divide ", train.batch));
 }
 
+/// Refuses values of [distributed] that need GPUs.
+void check_distributed(const Distributed& distributed) {
+  if (distributed.exchange == "fast") {
+    throw Error(
+        Exit::usage,
+        "distributed.exchange must be \"exact\" on CPUs, but is \"fast\": reduce_scatter of "
+        "Gloo takes longer than the exact one; leave it out");
+  }
+  if (distributed.backend != "nccl") return;
+  throw Error(Exit::usage,
+              "distributed.backend must be \"gloo\" on CPUs, but is \"nccl\", which needs GPUs; "
+              "leave it out");
+}
+
 /// Refuses keys of [schedule] that its kind does not read. Default values are accepted, because
 /// run.toml has all keys.
 void check_schedule(const Schedule& schedule, const toml::table& tree) {
@@ -184,6 +198,7 @@ Config resolved(MergedSources merged) {
   config.preset = merged.preset;
   config.scheme = scheme_of(merged.tree);
   check_batch(config.train);
+  check_distributed(config.distributed);
   check_data(config.data);
   check_schedule(config.schedule, merged.tree);
   check_experts(config, merged.tree);

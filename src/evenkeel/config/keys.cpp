@@ -133,6 +133,7 @@ Section checkpoint() {
   keys.integer("every", &Checkpoint::every, kCount);
   keys.integer("keep", &Checkpoint::keep, kCheckpoints);
   keys.number("seconds", &Checkpoint::seconds, kNotNegative);
+  keys.flag("background", &Checkpoint::background);
   return keys.section();
 }
 
@@ -167,6 +168,21 @@ Section kernels() {
   return keys.section();
 }
 
+Section distributed() {
+  constexpr IntegerRange kHeartbeats = {2, kCount.most};
+  constexpr IntegerRange kCollective = {10, kCount.most};
+  SectionBuilder<Distributed> keys("distributed", "Several processes that train one model.",
+                                   &Config::distributed);
+  keys.word("shard", &Distributed::shard, {"none", "optimizer", "gradients"});
+  keys.word("exchange", &Distributed::exchange, {"exact", "fast"});
+  keys.integer("connect_timeout", &Distributed::connect_timeout, kAtLeastOne);
+  keys.integer("heartbeat_timeout", &Distributed::heartbeat_timeout, kHeartbeats);
+  keys.integer("collective_timeout", &Distributed::collective_timeout, kCollective);
+  keys.string("interface", &Distributed::interface);
+  keys.word("backend", &Distributed::backend, {"auto", "gloo", "nccl"});
+  return keys.section();
+}
+
 }  // namespace
 
 std::string full_name(const Section& section, const Key& key) {
@@ -175,8 +191,9 @@ std::string full_name(const Section& section, const Key& key) {
 
 const std::vector<Section>& sections() {
   static const std::vector<Section> sections = {
-      keys_top(),         model(),      experts(), data_section(), train(), optimizer(), schedule(),
-      evaluate_section(), checkpoint(), probe(),   health(),       log(),   kernels()};
+      keys_top(),  model(),    experts(),          data_section(), train(),
+      optimizer(), schedule(), evaluate_section(), checkpoint(),   probe(),
+      health(),    log(),      kernels(),          distributed()};
   return sections;
 }
 

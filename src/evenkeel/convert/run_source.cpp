@@ -9,6 +9,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/config/scheme/scheme.h"
 #include "evenkeel/data/token_corpus.h"
+#include "evenkeel/store/checkpoint_pieces.h"
 #include "evenkeel/store/json_lines.h"
 
 namespace evenkeel::convert {
@@ -153,10 +154,10 @@ void read_config(RunSource& source, const store::Directory& run) {
 /// Opens the weights and compares their names and shapes with the model.
 void open_weights(RunSource& source) {
   for (const auto& checkpoint : source.checkpoints) {
-    source.weights.add(store::SafetensorsStream(checkpoint.folder, "model.safetensors"));
+    source.weights.add(store::open_tensors(checkpoint, store::kModelStem));
   }
   const auto shapes = source.weights.shapes();
-  const auto path = (source.checkpoints.back().folder.path() / "model.safetensors").string();
+  const auto path = store::open_tensors(source.checkpoints.back(), store::kModelStem).path();
   const bool fits =
       shapes.size() == source.specs.size() &&
       std::all_of(source.specs.begin(), source.specs.end(), [&](const norm::ParameterSpec& spec) {

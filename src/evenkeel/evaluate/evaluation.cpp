@@ -13,36 +13,89 @@
 
 namespace evenkeel::evaluate {
 
-Evaluation evaluate(const nn::Model& model, const data::ValidationWindows& windows,
-                    std::int64_t micro_batch_size,
-                    const std::function<void(std::int64_t)>& on_progress) {
-  const at::NoGradGuard no_grad;
-  double nats = 0;
+namespace {
+
+/// The sums of one forward pass.
+struct PassSums {
+  static constexpr std::int64_t kFields = 4;
+  double nats = 0, tokens = 0, answers = 0, correct = 0;
+};
+
+PassSums sums_of_pass(const nn::Model& model, const data::ValidationWindows& windows,
+                      std::int64_t first, std::int64_t count) {
+  const auto batch = windows.batch(first, count);
+  const auto [ids, targets] = nn::batch_tensors(batch.inputs, batch.targets, batch.rows);
+  const auto x = model.hidden(ids);
+  PassSums sums{.nats = model.loss_sum_of(x, targets).item<double>(),
+                .tokens = static_cast<double>(batch.scored)};
+  if (!windows.has_answers()) return sums;
   ExactMatch answers;
-  Evaluation result;
-  for (std::int64_t first = 0; first < windows.count(); first += micro_batch_size) {
-    const auto batch = windows.batch(first, std::min(micro_batch_size, windows.count() - first));
-    const auto [ids, targets] = nn::batch_tensors(batch.inputs, batch.targets, batch.rows);
-    const auto x = model.hidden(ids);
-    nats += model.loss_sum_of(x, targets).item<double>();
-    if (windows.has_answers()) answers.add(batch, model.logits(x).argmax(-1));
-    result.tokens += batch.scored;
-    if (on_progress) on_progress(first + batch.rows);
+  answers.add(batch, model.logits(x).argmax(-1));
+  sums.answers = static_cast<double>(answers.total);
+  sums.correct = static_cast<double>(answers.correct);
+  return sums;
+}
+
+/// Puts the passes of all processes in their order. \param own  every ranks-th one
+std::vector<PassSums> gather_passes(const std::vector<PassSums>& own, std::int64_t passes,
+                                    const EvaluationShare& share) {
+  if (share.ranks == 1) return own;
+  std::vector<double> mine;
+  for (const auto& each : own) {
+    mine.insert(mine.end(), {each.nats, each.tokens, each.answers, each.correct});
   }
-  EK_ASSERT(result.tokens > 0);
-  const auto tokens = static_cast<double>(result.tokens);
-  result.nats_per_token = nats / tokens;
+  const auto longest = (passes + share.ranks - 1) / share.ranks * PassSums::kFields;
+  mine.resize(static_cast<std::size_t>(longest));
+  const auto all = share.gather(mine);
+  std::vector<PassSums> ordered;
+  for (std::int64_t pass = 0; pass < passes; ++pass) {
+    const auto place = pass % share.ranks * longest + pass / share.ranks * PassSums::kFields;
+    const auto* const from = all.data() + place;
+    ordered.push_back({from[0], from[1], from[2], from[3]});
+  }
+  return ordered;
+}
+
+Evaluation evaluation_of(const PassSums& sums, const data::ValidationWindows& windows) {
+  EK_ASSERT(sums.tokens > 0);
+  Evaluation result{.tokens = static_cast<std::int64_t>(sums.tokens)};
+  result.nats_per_token = sums.nats / sums.tokens;
   result.perplexity = std::exp(result.nats_per_token);
-  if (answers.total > 0) result.exact_match = answers.accuracy();
+  if (sums.answers > 0) result.exact_match = sums.correct / sums.answers;
   if (!windows.scored_bytes()) return result;
   const auto bytes = static_cast<double>(*windows.scored_bytes());
-  const double nats_per_byte = nats / bytes;
+  const double nats_per_byte = sums.nats / bytes;
   result.bits_per_byte = nats_per_byte / std::numbers::ln2;
   if (const auto floor = windows.floor_nats_per_token()) {
-    result.floor = *floor * tokens / bytes;
+    result.floor = *floor * sums.tokens / bytes;
     result.gap = nats_per_byte - *result.floor;
   }
   return result;
+}
+
+}  // namespace
+
+Evaluation evaluate(const nn::Model& model, const data::ValidationWindows& windows,
+                    std::int64_t micro_batch_size,
+                    const std::function<void(std::int64_t)>& on_progress,
+                    const EvaluationShare& share) {
+  const at::NoGradGuard no_grad;
+  const auto passes = (windows.count() + micro_batch_size - 1) / micro_batch_size;
+  std::vector<PassSums> own;
+  for (auto pass = share.rank; pass < passes; pass += share.ranks) {
+    const auto first = pass * micro_batch_size;
+    const auto rows = std::min(micro_batch_size, windows.count() - first);
+    own.push_back(sums_of_pass(model, windows, first, rows));
+    if (on_progress) on_progress(first + rows);
+  }
+  PassSums sums;
+  for (const auto& each : gather_passes(own, passes, share)) {
+    sums.nats += each.nats;
+    sums.tokens += each.tokens;
+    sums.answers += each.answers;
+    sums.correct += each.correct;
+  }
+  return evaluation_of(sums, windows);
 }
 
 Evaluation weighted_mean(const std::vector<Evaluation>& parts, const std::vector<double>& shares) {

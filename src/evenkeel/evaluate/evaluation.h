@@ -26,13 +26,24 @@ struct Evaluation {
   std::int64_t tokens = 0;            // number of scored tokens
 };
 
+/// How several processes share the forward passes of an evaluation: process `rank` of `ranks` makes
+/// every ranks-th one.
+struct EvaluationShare {
+  std::int64_t rank = 0, ranks = 1;
+  /// Exchanges numbers between all processes: [n] of each, n equal, gives [ranks * n] by rank.
+  /// Empty if ranks is 1.
+  std::function<std::vector<double>(const std::vector<double>&)> gather = {};
+};
+
 /// Scores all validation windows, without a gradient. In a text with answers only the answers are
 /// scored.
 /// \param micro_batch_size  windows of one forward pass; it changes the result by rounding only
 /// \param on_progress       called after each forward pass with the windows so far; may be empty
+/// \param share  of several processes, which all get the same result: its bits are those of one
 Evaluation evaluate(const nn::Model& model, const data::ValidationWindows& windows,
                     std::int64_t micro_batch_size,
-                    const std::function<void(std::int64_t)>& on_progress = {});
+                    const std::function<void(std::int64_t)>& on_progress = {},
+                    const EvaluationShare& share = {});
 
 /// The mean of the losses of several texts: nats per token and bits per byte. One text: itself.
 /// \param shares  weights, which sum to 1

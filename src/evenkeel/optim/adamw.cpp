@@ -1,22 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/optim/adamw.h"
 
-#include <ATen/ops/zeros_like.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/ops/optim/adamw.h"
+#include "evenkeel/ops/optim/block_squares.h"
 #include "evenkeel/ops/optim/sum_of_squares.h"
 
 namespace evenkeel::optim {
 
-AdamW::AdamW(const config::Optimizer& options, nn::Parameters& parameters)
-    : options_(options), parameters_(&parameters) {
-  for (const auto& group : parameters.groups()) {
-    first_moments_.push_back(at::zeros_like(group.master));
-    second_moments_.push_back(at::zeros_like(group.master));
+AdamW::AdamW(const config::Optimizer& options, nn::Parameters& parameters,
+             std::vector<nn::FlatRange> owned)
+    : options_(options), parameters_(&parameters), owned_(std::move(owned)) {
+  const auto& groups = parameters.groups();
+  if (owned_.empty()) {
+    for (const auto& group : groups) owned_.push_back({0, group.master.numel()});
+  }
+  EK_ASSERT(owned_.size() == groups.size());
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    first_moments_.push_back(at::zeros({owned_[i].size()}, groups[i].master.options()));
+    second_moments_.push_back(at::zeros({owned_[i].size()}, groups[i].master.options()));
   }
 }
 
@@ -27,11 +35,15 @@ void AdamW::update(const std::vector<at::Tensor>& gradients, double scale, doubl
   for (std::size_t i = 0; i < groups.size(); ++i) {
     auto& group = groups[i];
     const bool copies = !group.value.is_same(group.master);
-    ops::adamw_({.weight = group.master,
+    if (owned_[i].size() == 0) continue;
+    const auto own = [&](const at::Tensor& flat) {
+      return flat.narrow(0, owned_[i].begin, owned_[i].size());
+    };
+    ops::adamw_({.weight = own(group.master),
                  .first = first_moments_[i],
                  .second = second_moments_[i],
-                 .gradient = gradients[i],
-                 .copy = copies ? std::optional(group.value) : std::nullopt},
+                 .gradient = own(gradients[i]),
+                 .copy = copies ? std::optional(own(group.value)) : std::nullopt},
                 {.lr = rate,
                  .beta1 = options_.beta1,
                  .beta2 = options_.beta2,
@@ -53,6 +65,12 @@ double AdamW::decay_of(nn::ParameterRole role) const {
 double gradient_norm(const std::vector<at::Tensor>& gradients) {
   double sum = 0;
   for (const auto& gradient : gradients) sum += ops::sum_of_squares(gradient);
+  return std::sqrt(sum);
+}
+
+double gradient_norm(const std::vector<std::vector<double>>& squares) {
+  double sum = 0;
+  for (const auto& of_group : squares) sum += ops::tree_sum(of_group);
   return std::sqrt(sum);
 }
 

@@ -8,6 +8,7 @@
 
 #include "evenkeel/config/config.h"
 #include "evenkeel/nn/parameters.h"
+#include "evenkeel/nn/shard_layout.h"
 
 namespace evenkeel::optim {
 
@@ -25,17 +26,24 @@ class AdamW {
  public:
   /// The moments start at 0, in the dtype of the masters.
   /// \param parameters  updated in place; it must outlive the optimizer
-  AdamW(const config::Optimizer& options, nn::Parameters& parameters);
+  /// \param owned       the values of each group that this optimizer updates and has moments of, in
+  ///                    the order of Parameters::groups(); empty: all values
+  AdamW(const config::Optimizer& options, nn::Parameters& parameters,
+        std::vector<nn::FlatRange> owned = {});
 
-  /// Updates every master and its copy.
-  /// \param gradients  [n] of each group, in the order of Parameters::groups()
+  /// Updates every owned master and its copy.
+  /// \param gradients  [n] of each group, in the order of Parameters::groups(); only the owned
+  /// values
+  ///                   are read
   /// \param scale      factor of every gradient: clip_scale()
   /// \param rate       learning rate
   /// \param step       number of this update, from 1; skipped steps do not count
   void update(const std::vector<at::Tensor>& gradients, double scale, double rate,
               std::int64_t step);
 
-  /// First moments m, [n] of each group, in the order of Parameters::groups().
+  /// The values of each group that this optimizer updates.
+  const std::vector<nn::FlatRange>& owned() const { return owned_; }
+  /// First moments m of the owned values of each group, in the order of Parameters::groups().
   const std::vector<at::Tensor>& first_moments() const { return first_moments_; }
   /// Second moments v, as first_moments().
   const std::vector<at::Tensor>& second_moments() const { return second_moments_; }
@@ -45,12 +53,17 @@ class AdamW {
 
   config::Optimizer options_;
   nn::Parameters* parameters_;
+  std::vector<nn::FlatRange> owned_;
   std::vector<at::Tensor> first_moments_, second_moments_;
 };
 
 /// The Euclidean norm of all gradients together, summed in double in a fixed order. It is NaN or
 /// infinite if a gradient is.
 double gradient_norm(const std::vector<at::Tensor>& gradients);
+
+/// The same norm, bit for bit, of gradients that are known by the squares of their blocks.
+/// \param squares  ops::block_squares() of each group, of all its blocks
+double gradient_norm(const std::vector<std::vector<double>>& squares);
 
 /// The factor that limits the gradient norm: min(1, clip / (norm + 1e-6)), as
 /// torch.nn.utils.clip_grad_norm_().

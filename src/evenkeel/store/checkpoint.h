@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,11 +22,19 @@ namespace evenkeel::store {
 /// folders, and hours of records.
 inline constexpr double kCheckpointReserve = 16 << 20;
 
+/// A file of tensors in a checkpoint.
+struct TensorFile {
+  std::string name;  // as store/checkpoint_pieces.h has it
+  std::vector<TensorView> tensors;
+  std::map<std::string, std::string> metadata;  // ranges of tensors
+};
+
 /// The content of a new checkpoint. NaN and infinity in the JSON parts are written as null.
 struct CheckpointContent {
   std::int64_t step = 0;              // optimizer steps so far
   std::vector<TensorView> model;      // model.safetensors: master weights and buffers
   std::vector<TensorView> optimizer;  // optimizer.safetensors: AdamW moments
+  std::vector<TensorFile> pieces;     // in place of both: the pieces of several gradient shards
   nlohmann::json state;               // state.json: counters, state of the health monitor
   nlohmann::json manifest;  // merged into MANIFEST.json; reserved keys: digest_kind, files, format,
                             // root_digest, step

@@ -20,22 +20,6 @@ namespace {
 constexpr const char* kTemporary = ".tmp-";
 constexpr const char* kTrash = ".trash-";
 
-/// The files of a new checkpoint.
-struct CheckpointFiles {
-  SafetensorsWriter model, optimizer;
-  std::string state;
-};
-
-CheckpointFiles checkpoint_files(const CheckpointContent& content) {
-  CheckpointFiles files_to_write{
-      .model = {content.model, {{"format", "pt"}}},  // required by Hugging Face's tools
-      .optimizer = {content.optimizer, {}},
-      .state = json_text(content.state)};
-  EK_ASSERT(files_to_write.state.size() <= kMaxJsonBytes &&
-            !parse_json(files_to_write.state).is_discarded());
-  return files_to_write;
-}
-
 /// A name that no other process uses, also after a reboot: ".tmp-step-00001000-1b4e28ba-4321".
 std::string process_unique_name(const char* kind, std::int64_t step) {
   constexpr std::size_t kEnoughDigits = 8;
@@ -54,11 +38,9 @@ void remove_leftovers(const Directory& checkpoints) {
   }
 }
 
-/// \throws FullDisk unless the file system has 1.1 times the size of the files plus 16 MiB free
-void check_space(const Directory& checkpoints, const CheckpointFiles& files_to_write) {
+/// \throws FullDisk unless the file system has 1.1 times `size` plus 16 MiB free
+void check_space(const Directory& checkpoints, std::uint64_t size) {
   constexpr double kMargin = 1.1;
-  const auto size =
-      files_to_write.model.size() + files_to_write.optimizer.size() + files_to_write.state.size();
   const double wanted = kMargin * static_cast<double>(size) + kCheckpointReserve;
   const auto free = checkpoints.system().free_bytes(checkpoints.descriptor());
   if (free < 0) throw_system_error(checkpoints.path(), "ask for free space", errno);
@@ -72,31 +54,20 @@ nlohmann::json file_json(const WrittenFile& written) {
   return {{"size", written.size}, {"digest", written.digest}};
 }
 
-/// Writes a checkpoint's folder and all its files durably. The name of the folder is not durable
-/// yet.
-/// \throws Error (io)
-void write_folder(const Directory& checkpoints, const std::string& name,
-                  const CheckpointContent& content, const CheckpointFiles& files_to_write) {
-  constexpr mode_t kModeBeforeUmask = 0777;
-  const auto path = checkpoints.path() / name;
-  if (checkpoints.system().mkdirat(checkpoints.descriptor(), name.c_str(), kModeBeforeUmask) != 0) {
-    throw_system_error(path, "make the folder", errno);
-  }
-  const auto folder = checkpoints.folder(name);
-  const auto tensors = [&](const char* file, const SafetensorsWriter& writer) {
-    auto written = file_json(writer.write(OutputFile(folder, file, writer.size())));
-    written["tensors"] = writer.tensors();
-    return written;
-  };
-  const auto json = [&](const char* file, const std::string& json_content) {
-    return file_json(write_new_file(folder, file, json_content, path / file));
-  };
-  nlohmann::json files;
-  files[kModelName] = tensors(kModelName, files_to_write.model);
-  files[kOptimizerName] = tensors(kOptimizerName, files_to_write.optimizer);
-  files[kStateName] = json(kStateName, files_to_write.state);
-  json(kManifestName, manifest_text(content.manifest, content.step, files));
-  folder.flush();
+nlohmann::json write_json_file(const Directory& folder, const char* name,
+                               const std::string& content) {
+  return file_json(write_new_file(folder, name, content, folder.path() / name));
+}
+
+/// RUN/checkpoints, without what interrupted saves left.
+Directory open_checkpoints(const SystemCalls& system, const Lock& lock) {
+  lock.check_file();
+  const auto run = lock.directory().with(system);
+  run.make_folder(kCheckpointsName);
+  run.flush();  // new records files; and an earlier process may have ended before its fsync
+  auto checkpoints = run.folder(kCheckpointsName);
+  remove_leftovers(checkpoints);
+  return checkpoints;
 }
 
 /// Renames `temporary` to its final name. If a valid checkpoint has that name, the two are
@@ -133,28 +104,84 @@ void remove_old_checkpoints(const Directory& checkpoints, std::int64_t saved, st
 
 }  // namespace
 
+struct CheckpointFiles::File {
+  std::string name;
+  SafetensorsWriter writer;
+};
+
+CheckpointFiles::CheckpointFiles(const CheckpointContent& content) {
+  if (content.pieces.empty()) {
+    // The metadata is required by Hugging Face's tools.
+    files_.push_back({kModelName, {content.model, {{"format", "pt"}}}});
+    files_.push_back({kOptimizerName, {content.optimizer, {}}});
+    return;
+  }
+  EK_ASSERT(content.model.empty() && content.optimizer.empty());
+  for (const auto& [name, tensors, metadata] : content.pieces) {
+    files_.push_back({name, {tensors, metadata}});
+  }
+}
+
+CheckpointFiles::~CheckpointFiles() = default;
+
+std::uint64_t CheckpointFiles::size() const {
+  std::uint64_t bytes = 0;
+  for (const auto& file : files_) bytes += file.writer.size();
+  return bytes;
+}
+
+nlohmann::json CheckpointFiles::write(const Directory& folder) const {
+  auto files = nlohmann::json::object();
+  for (const auto& [name, writer] : files_) {
+    files[name] = file_json(writer.write(OutputFile(folder, name, writer.size())));
+    files[name]["tensors"] = writer.tensors();
+  }
+  return files;
+}
+
+PendingCheckpoint::PendingCheckpoint(const SystemCalls& system, const Lock& lock, std::int64_t step,
+                                     const nlohmann::json& state, std::uint64_t size)
+    : checkpoints_(open_checkpoints(system, lock)),
+      step_(step),
+      state_(json_text(state)),
+      temporary_(process_unique_name(kTemporary, step)) {
+  EK_ASSERT(step >= 0 && state_.size() <= kMaxJsonBytes && !parse_json(state_).is_discarded());
+  check_space(checkpoints_, size + state_.size());
+  constexpr mode_t kModeBeforeUmask = 0777;
+  if (system.mkdirat(checkpoints_.descriptor(), temporary_.c_str(), kModeBeforeUmask) != 0) {
+    throw_system_error(checkpoints_.path() / temporary_, "make the folder", errno);
+  }
+  try {
+    folder_ = checkpoints_.folder(temporary_);
+  } catch (...) {
+    checkpoints_.remove(temporary_);
+    throw;
+  }
+}
+
+PendingCheckpoint::~PendingCheckpoint() {
+  if (!is_complete_) checkpoints_.remove(temporary_);  // the next save removes the rest
+}
+
+void PendingCheckpoint::complete(nlohmann::json files, const nlohmann::json& manifest,
+                                 std::int64_t keep) {
+  EK_ASSERT(keep >= 1);
+  files[kStateName] = write_json_file(*folder_, kStateName, state_);
+  write_json_file(*folder_, kManifestName, manifest_text(manifest, step_, files));
+  folder_->flush();
+  move_into_place(checkpoints_, temporary_, step_);
+  is_complete_ = true;
+  checkpoints_.flush();  // from here on the checkpoint survives power loss
+  remove_old_checkpoints(checkpoints_, step_, keep);
+  remove_leftovers(checkpoints_);
+}
+
 void save_checkpoint(const SystemCalls& system, const Lock& lock, const CheckpointContent& content,
                      std::int64_t keep) {
   EK_ASSERT(keep >= 1 && content.step >= 0);
-  lock.check_file();
-  const auto run = lock.directory().with(system);
-  run.make_folder(kCheckpointsName);
-  run.flush();  // new records files; and an earlier process may have ended before its fsync
-  const auto checkpoints = run.folder(kCheckpointsName);
-  remove_leftovers(checkpoints);
-  const auto files_to_write = checkpoint_files(content);
-  check_space(checkpoints, files_to_write);
-  const auto temporary = process_unique_name(kTemporary, content.step);
-  try {
-    write_folder(checkpoints, temporary, content, files_to_write);
-    move_into_place(checkpoints, temporary, content.step);
-  } catch (...) {
-    checkpoints.remove(temporary);  // the next save removes the rest
-    throw;
-  }
-  checkpoints.flush();  // from here on the checkpoint survives power loss
-  remove_old_checkpoints(checkpoints, content.step, keep);
-  remove_leftovers(checkpoints);
+  const CheckpointFiles files(content);
+  PendingCheckpoint pending(system, lock, content.step, content.state, files.size());
+  pending.complete(files.write(pending.folder()), content.manifest, keep);
 }
 
 void save_checkpoint(const Lock& lock, const CheckpointContent& content, std::int64_t keep) {

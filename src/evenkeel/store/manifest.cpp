@@ -5,6 +5,7 @@
 
 #include "evenkeel/base/digest.h"
 #include "evenkeel/base/error.h"
+#include "evenkeel/store/checkpoint_pieces.h"
 #include "evenkeel/store/checkpoint_save.h"
 #include "evenkeel/store/input_file.h"
 #include "evenkeel/store/json_text.h"
@@ -88,6 +89,20 @@ std::optional<Directory> folder_of(const Directory& checkpoints, std::int64_t st
   }
 }
 
+/// The names of all files of a checkpoint. A name that the manifest does not have is kept: the
+/// manifest is invalid then.
+std::vector<std::string> checkpoint_files(const json& files) {
+  std::vector<std::string> all;
+  for (const auto& [stem, whole] :
+       {std::pair(kModelStem, kModelName), std::pair(kOptimizerStem, kOptimizerName)}) {
+    const auto names = tensor_files(files, stem);
+    all.insert(all.end(), names.begin(), names.end());
+    if (names.empty()) all.emplace_back(whole);
+  }
+  all.emplace_back(kStateName);
+  return all;
+}
+
 std::string defect_of_folder(const Directory& checkpoints, std::int64_t step, CheckLevel level,
                              CheckReport& found) {
   const auto opened = folder_of(checkpoints.with(kernel_calls()), step);  // reading needs no table
@@ -99,8 +114,9 @@ std::string defect_of_folder(const Directory& checkpoints, std::int64_t step, Ch
   if (auto defect = defect_of_manifest(content, found.manifest, step); !defect.empty()) {
     return defect;
   }
-  for (const auto* name : {kModelName, kOptimizerName, kStateName}) {
-    auto defect = defect_of_file(folder, name, found.manifest.at("files").at(name), level);
+  const auto& files = found.manifest.at("files");
+  for (const auto& name : checkpoint_files(files)) {
+    auto defect = defect_of_file(folder, name, files.at(name), level);
     if (!defect.empty()) return defect;
   }
   if (level == CheckLevel::sizes) return "";

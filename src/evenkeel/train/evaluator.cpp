@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "evenkeel/plan/batch_size.h"
+#include "evenkeel/train/gather_numbers.h"
 #include "evenkeel/train/machine.h"
 
 namespace evenkeel::train {
@@ -18,13 +19,21 @@ std::int64_t sequences_of(double share, std::int64_t all) {
   return std::max<std::int64_t>(1, std::llround(share * static_cast<double>(all)));
 }
 
+evaluate::EvaluationShare share_of(comm::Group* group) {
+  if (group == nullptr) return {};
+  return {.rank = group->rank(), .ranks = group->ranks(), .gather = [group](const auto& numbers) {
+            return gather_numbers(*group, numbers);
+          }};
+}
+
 }  // namespace
 
 Evaluator::Evaluator(const config::Config& config, const data::Corpora& text,
-                     std::int64_t vocabulary)
+                     std::int64_t vocabulary, comm::Group* group)
     : text_sources_(data::load_named_texts(config.evaluate.texts, config.data, text.encoding,
                                            config.model.context, vocabulary)),
       tasks_(config, *text.encoding, vocabulary),
+      share_(share_of(group)),
       micro_batch_size_(plan::evaluation_batch_size(config, vocabulary)) {
   for (const auto& source : text.validation) {
     validation_.push_back(
@@ -42,19 +51,22 @@ Evaluator::Evaluator(const config::Config& config, const data::Corpora& text,
 
 RunEvaluation Evaluator::evaluate(const nn::Model& model, std::int64_t step) {
   RunEvaluation result{.step = step};
+  const auto evaluated = [&](const data::ValidationWindows& windows) {
+    return evaluate::evaluate(model, windows, micro_batch_size_, /*on_progress=*/{}, share_);
+  };
   std::vector<double> shares;
   std::vector<evaluate::Evaluation> parts;
   for (const auto& source : validation_) {
-    parts.push_back(evaluate::evaluate(model, source.windows, micro_batch_size_));
+    parts.push_back(evaluated(source.windows));
     shares.push_back(source.share);
     if (validation_.size() > 1) result.sources.push_back({source.name, parts.back()});
   }
   result.validation = evaluate::weighted_mean(parts, shares);
   last_step_ = step;
   last_ = {.loss = result.validation.nats_per_token, .gap = result.validation.gap};
-  if (ood_) result.ood = evaluate::evaluate(model, *ood_, micro_batch_size_);
+  if (ood_) result.ood = evaluated(*ood_);
   for (const auto& each : texts_) {
-    result.texts.push_back({each.name, evaluate::evaluate(model, each.windows, micro_batch_size_)});
+    result.texts.push_back({each.name, evaluated(each.windows)});
   }
   return result;
 }

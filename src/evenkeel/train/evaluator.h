@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "evenkeel/comm/group.h"
 #include "evenkeel/config/config.h"
 #include "evenkeel/data/load_corpora.h"
 #include "evenkeel/data/windows.h"
@@ -52,9 +53,13 @@ class Evaluator {
  public:
   /// \param text        must outlive the Evaluator
   /// \param vocabulary  size of the tokenizer's vocabulary, for the evaluation batch size
-  Evaluator(const config::Config& config, const data::Corpora& text, std::int64_t vocabulary);
+  /// \param group       the ranks that share the forward passes; nullptr: this process alone. It
+  /// must
+  ///                    outlive the Evaluator
+  Evaluator(const config::Config& config, const data::Corpora& text, std::int64_t vocabulary,
+            comm::Group* group = nullptr);
 
-  /// Evaluates the model on all validation texts.
+  /// Evaluates the model on all validation texts. All ranks call it, and get the same result.
   /// \param step  optimizer steps that the model has taken
   RunEvaluation evaluate(const nn::Model& model, std::int64_t step);
 
@@ -93,6 +98,7 @@ class Evaluator {
   std::vector<data::Source> text_sources_;  // of evaluate.texts
   std::vector<Source> texts_;
   evaluate::TaskSuite tasks_;
+  evaluate::EvaluationShare share_;
   std::int64_t micro_batch_size_;
   std::int64_t last_step_ = -1, last_task_step_ = -1;
   LastEvaluation last_;

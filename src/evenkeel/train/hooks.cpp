@@ -68,6 +68,14 @@ void Hooks::before_training(const at::Tensor& ids) {
   if (has_hook(model_->scheme(), "profile")) initialize_skip_scales(ids);
 }
 
+void Hooks::gather_scores(comm::Group& group) {
+  if (group.ranks() == 1 || max_scores_.empty()) return;
+  for (auto& [l, largest] : max_scores_) {
+    const auto all = group.all_gather_scalars(largest.to(at::kDouble));
+    largest = all.amax(0).to(largest.scalar_type());
+  }
+}
+
 void Hooks::after_update() {
   const auto& hooks = model_->scheme().hooks;
   if (hooks.empty()) return;

@@ -7,6 +7,7 @@
 #include <map>
 #include <vector>
 
+#include "evenkeel/comm/group.h"
 #include "evenkeel/nn/model.h"
 #include "evenkeel/nn/observer.h"
 #include "evenkeel/nn/parameters.h"
@@ -40,6 +41,9 @@ class Hooks {
 
   /// The observer for the forward passes of a step; it records attention scores for qk_clip.
   const nn::Observer& observer() const { return observer_; }
+
+  /// Takes the largest attention scores over all ranks, for qk_clip. All ranks call it.
+  void gather_scores(comm::Group& group);
 
   /// Applies unit_norm and qk_clip. The caller calls it after each update.
   void after_update();

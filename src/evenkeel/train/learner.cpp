@@ -19,6 +19,12 @@ struct Learner::ShardSums {
   double loss = 0;  // cross-entropy, nats: the sum over scored tokens
   double balance_loss = 0, router_z_loss = 0;
   std::vector<double> routing;  // probe::RoutingRecorder::values()
+
+  std::vector<double> row() const {
+    std::vector<double> values = {loss, balance_loss, router_z_loss};
+    values.insert(values.end(), routing.begin(), routing.end());
+    return values;
+  }
 };
 
 nlohmann::ordered_json routing_record(const StepResult& result) {
@@ -48,13 +54,14 @@ nlohmann::ordered_json routing_record(const StepResult& result) {
 }
 
 Learner::Learner(const config::Optimizer& options, const nn::Model& model,
-                 nn::Parameters& parameters, const config::Experts& experts, std::int64_t shards)
+                 nn::Parameters& parameters, const config::Experts& experts,
+                 const DataParallel& parallel)
     : options_(options),
       experts_(experts),
-      shards_(shards),
       model_(&model),
       parameters_(&parameters),
-      optimizer_(options, parameters),
+      reducer_(parameters, parallel),
+      optimizer_(options, parameters, reducer_.owned()),
       hooks_(model, parameters),
       gradients_(parameters.gradients()) {}
 
@@ -62,7 +69,7 @@ StepResult Learner::train_step(const data::Batch& batch, std::int64_t micro_batc
                                const UpdateGuard& allow_update) {
   nn::StateGuard states(*parameters_);
   auto result = backward(batch, micro_batch_size);
-  result.gradient_norm = optim::gradient_norm(gradients());
+  result.gradient_norm = reducer_.norm(gradients_);
   // A branch, not a multiplication by 0: NaN * 0 is NaN.
   const bool finite = std::isfinite(result.loss) && std::isfinite(result.gradient_norm);
   const bool allowed = !allow_update || allow_update(result);
@@ -72,24 +79,50 @@ StepResult Learner::train_step(const data::Batch& batch, std::int64_t micro_batc
   }
   states.release();
   const double scale = optim::clip_scale(result.gradient_norm, options_.clip);
-  optimizer_.update(gradients(), scale, rate, ++updates_);
-  hooks_.after_update();
+  update(scale, rate);
   update_expert_biases(result.routing);
   result.clipped = scale < 1;
   result.applied = true;
   return result;
 }
 
-/// Runs forward and backward pass of all shards. The gradient of the loss is in gradients_.
+/// Updates the own range of all masters, and gives every rank the values of all.
+void Learner::update(double scale, double rate) {
+  optimizer_.update(gradients_, scale, rate, ++updates_);
+  if (reducer_.sharding() != Sharding::none) {
+    std::vector<at::Tensor> values;
+    for (const auto& group : parameters_->groups()) values.push_back(group.value);
+    reducer_.gather(values);
+    has_whole_masters_ = reducer_.group().ranks() == 1;
+  }
+  hooks_.gather_scores(reducer_.group());
+  hooks_.after_update();
+}
+
+void Learner::gather_whole() {
+  if (reducer_.sharding() != Sharding::none) reducer_.gather(gradients_);
+  gather_masters();
+}
+
+void Learner::gather_masters() {
+  if (has_whole_masters_) return;
+  std::vector<at::Tensor> masters;
+  for (const auto& group : parameters_->groups()) masters.push_back(group.master);
+  reducer_.gather(masters);
+  has_whole_masters_ = true;
+}
+
+/// Runs forward and backward pass of the own shards. The gradient of the loss is in gradients_.
 StepResult Learner::backward(const data::Batch& batch, std::int64_t micro_batch_size) {
-  EK_ASSERT(batch.scored > 0 && micro_batch_size > 0 && batch.rows % shards_ == 0);
+  EK_ASSERT(batch.scored > 0 && micro_batch_size > 0 &&
+            batch.rows % reducer_.layout().shards() == 0);
   const ops::SerialLibraries one_thread(model_->uses_library_operators());
   std::vector<ShardSums> sums;
-  for (std::int64_t shard = 0; shard < shards_; ++shard) {
+  for (const auto shard : reducer_.own_shards()) {
     parameters_->zero_gradients();
     sums.push_back(backward_shard(batch, shard, micro_batch_size));
     gradients_ = parameters_->gradients();
-    tree_.add(gradients_, /*is_last=*/shard + 1 == shards_);
+    reducer_.add(gradients_, /*is_last=*/shard == reducer_.own_shards().back());
   }
   return result_of(sums, batch);
 }
@@ -97,7 +130,7 @@ StepResult Learner::backward(const data::Batch& batch, std::int64_t micro_batch_
 /// Runs forward and backward pass of the micro-batches of one shard.
 Learner::ShardSums Learner::backward_shard(const data::Batch& batch, std::int64_t shard,
                                            std::int64_t micro_batch_size) {
-  const auto rows = batch.rows / shards_;
+  const auto rows = batch.rows / reducer_.layout().shards();
   const auto end = (shard + 1) * rows;
   const auto scored = static_cast<double>(batch.scored);
   probe::RoutingRecorder recorder;
@@ -129,15 +162,16 @@ Learner::ShardSums Learner::backward_shard(const data::Batch& batch, std::int64_
 }
 
 /// Adds up what all shards of a batch gave, in their order.
-StepResult Learner::result_of(const std::vector<ShardSums>& shards,
-                              const data::Batch& batch) const {
+StepResult Learner::result_of(const std::vector<ShardSums>& own, const data::Batch& batch) {
+  std::vector<std::vector<double>> rows;
+  for (const auto& sums : own) rows.push_back(sums.row());
   StepResult result;
   probe::RoutingRecorder recorder;
-  for (const auto& sums : shards) {
-    result.loss += sums.loss;
-    result.balance_loss += sums.balance_loss;
-    result.router_z_loss += sums.router_z_loss;
-    recorder.add(sums.routing);
+  for (const auto& row : reducer_.gather_rows(rows)) {
+    result.loss += row[0];
+    result.balance_loss += row[1];
+    result.router_z_loss += row[2];
+    recorder.add({row.begin() + 3, row.end()});
   }
   result.loss /= static_cast<double>(batch.scored);
   result.routing = recorder.stats();

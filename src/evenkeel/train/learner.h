@@ -14,7 +14,7 @@
 #include "evenkeel/nn/parameters.h"
 #include "evenkeel/optim/adamw.h"
 #include "evenkeel/probe/routing_recorder.h"
-#include "evenkeel/train/gradient_tree.h"
+#include "evenkeel/train/gradient_reducer.h"
 #include "evenkeel/train/hooks.h"
 
 namespace evenkeel::train {
@@ -39,15 +39,16 @@ nlohmann::ordered_json routing_record(const StepResult& result);
 /// \return true to apply the update, false to skip it
 using UpdateGuard = std::function<bool(const StepResult&)>;
 
-/// A model with its optimizer: one optimizer step per batch.
+/// A model with its optimizer: one optimizer step per batch. In a training of several ranks every
+/// rank has a Learner, and all call the same functions in the same order.
 class Learner {
  public:
   /// \param model, parameters  must outlive the Learner
   /// \param experts  mixture of experts: weights of the auxiliary losses, update rate of the router
   ///         bias
-  /// \param shards   gradient shards of a batch: train.gradient_shards, at least 1
+  /// \param parallel  gradient shards of a batch, and the ranks that share them
   Learner(const config::Optimizer& options, const nn::Model& model, nn::Parameters& parameters,
-          const config::Experts& experts = {}, std::int64_t shards = 1);
+          const config::Experts& experts = {}, const DataParallel& parallel = {});
 
   /// Applies the hooks that act before the first step (Hooks::before_training).
   /// \param ids  [B, T], int64: the first training batch
@@ -67,7 +68,9 @@ class Learner {
   /// depends on the micro-batch size, because it is a product of means over the tokens of one
   /// micro-batch.
   ///
-  /// \param batch             B sequences; shards must divide B
+  /// With several ranks each one computes its own shards, and all return the same StepResult.
+  ///
+  /// \param batch             B sequences, the same on all ranks; shards must divide B
   /// \param micro_batch_size  sequences per forward and backward pass
   /// \param rate              learning rate
   /// \param allow_update      called before the update, also if loss or gradient are not finite;
@@ -76,32 +79,43 @@ class Learner {
                         const UpdateGuard& allow_update = {});
 
   /// The gradient of the last batch before clipping: one flat buffer [parameters] per parameter
-  /// group.
+  /// group. Of several ranks each one has its own range, until gather_whole().
   const std::vector<at::Tensor>& gradients() const { return gradients_; }
+
+  /// Gives every rank the whole gradient of the last batch, and all master weights. All ranks call
+  /// it. Does nothing on one rank.
+  void gather_whole();
+  /// Gives every rank all master weights: after a step each rank has its own range, and the values
+  /// of all. All ranks call it.
+  void gather_masters();
 
   /// Updates so far, without skipped steps: t in AdamW's bias correction.
   std::int64_t updates() const { return updates_; }
   void set_updates(std::int64_t updates) { updates_ = updates; }
   const optim::AdamW& optimizer() const { return optimizer_; }
+  optim::AdamW& optimizer() { return optimizer_; }
+  GradientReducer& reducer() { return reducer_; }
+  const GradientReducer& reducer() const { return reducer_; }
 
  private:
   struct ShardSums;  // what one shard adds to a StepResult
   StepResult backward(const data::Batch& batch, std::int64_t micro_batch_size);
   ShardSums backward_shard(const data::Batch& batch, std::int64_t shard,
                            std::int64_t micro_batch_size);
-  StepResult result_of(const std::vector<ShardSums>& shards, const data::Batch& batch) const;
+  StepResult result_of(const std::vector<ShardSums>& own, const data::Batch& batch);
+  void update(double scale, double rate);
   void update_expert_biases(const probe::RoutingStats& stats);
 
   config::Optimizer options_;
   config::Experts experts_;
-  std::int64_t shards_;
   const nn::Model* model_;
   nn::Parameters* parameters_;
+  GradientReducer reducer_;
   optim::AdamW optimizer_;
   Hooks hooks_;
-  GradientTree tree_;
   std::vector<at::Tensor> gradients_;  // one flat buffer per parameter group
   std::int64_t updates_ = 0;
+  bool has_whole_masters_ = true;  // false: only the own range, where masters have copies
 };
 
 }  // namespace evenkeel::train

@@ -9,6 +9,7 @@
 #include "evenkeel/plan/model_parameters.h"
 #include "evenkeel/plan/run_length.h"
 #include "evenkeel/store/checkpoint.h"
+#include "evenkeel/store/checkpoint_pieces.h"
 #include "evenkeel/train/run_checks.h"
 #include "evenkeel/train/run_provenance.h"
 #include "evenkeel/train/run_tokenizer.h"
@@ -117,7 +118,7 @@ void load_model(TrainedModel& loaded, const store::VerifiedCheckpoint& checkpoin
   const auto scheme = config::bind(loaded.config.scheme, loaded.shape);
   const auto specs = plan::parameter_specs_of(loaded.config.model, scheme);
   check_inference_memory(specs, loaded.shape, loaded.machine.precision);
-  const auto file = store::Safetensors::read(checkpoint.folder, "model.safetensors");
+  const auto file = store::read_tensors(checkpoint, store::kModelStem);
   check_tensors(file, specs, loaded.machine.precision);
   loaded.parameters = std::make_unique<nn::Parameters>(specs, loaded.machine.precision);
   copy_weights(file, *loaded.parameters, CastDtype::yes);

@@ -5,6 +5,7 @@
 #include <ATen/Version.h>
 #include <torch/version.h>
 
+#include <algorithm>
 #include <string>
 
 #include "evenkeel/base/cpu_features.h"
@@ -15,10 +16,11 @@
 
 namespace evenkeel::train {
 
-Machine configure_machine(const config::Train& train) {
+Machine configure_machine(const config::Train& train, std::int64_t local_ranks) {
   const auto cpu = CpuFeatures::detect();
   Machine machine;
-  machine.threads = train.threads > 0 ? static_cast<int>(train.threads) : cpu.cores;
+  const auto share = std::max<std::int64_t>(1, cpu.cores / std::max<std::int64_t>(1, local_ranks));
+  machine.threads = static_cast<int>(train.threads > 0 ? train.threads : share);
   machine.isa = cpu.isa();
   std::string precision = train.precision;
   std::string why;

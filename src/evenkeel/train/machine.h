@@ -14,9 +14,10 @@ namespace evenkeel::train {
 using plan::Machine;
 
 /// Resolves "auto" and sets the number of threads of this process. Precision "auto" is bfloat16 on
-/// processors with AMX, else float32. Threads "auto" is one thread per core.
+/// processors with AMX, else float32. Threads "auto" is one thread per core, divided by the ranks
+/// on this machine.
 /// \throws Error (busy, exit code 75) if so many threads cannot be created
-Machine configure_machine(const config::Train& train);
+Machine configure_machine(const config::Train& train, std::int64_t local_ranks = 1);
 
 /// The fields of provenance.json on program and machine: versions, commit, processor, threads,
 /// instruction set, precision.

@@ -16,8 +16,18 @@ namespace {
 constexpr const char* kConfigName = "run.toml";
 
 /// Keys that may change on resume, because they do not affect the weights.
-const std::vector<std::string> kFreeKeys = {"evaluate", "checkpoint",    "probe",
-                                            "log",      "train.threads", "model.recompute"};
+const std::vector<std::string> kFreeKeys = {"evaluate",
+                                            "checkpoint",
+                                            "probe",
+                                            "log",
+                                            "train.threads",
+                                            "model.recompute",
+                                            "distributed.shard",
+                                            "distributed.connect_timeout",
+                                            "distributed.heartbeat_timeout",
+                                            "distributed.collective_timeout",
+                                            "distributed.interface",
+                                            "distributed.backend"};
 
 bool is_length(const std::string& key) {
   return key == "train.steps" || key == "train.tokens";
@@ -59,6 +69,7 @@ config::Config configuration_of(const store::CheckpointSearch& newest,
 
 void resume_run(OpenRun& run, const Request& request) {
   const auto file = run.folder / kConfigName;
+  run.is_resumed = true;
   run.lock->directory().check_file(kConfigName);
   run.newest = store::newest_checkpoint(run.lock->directory());
   const auto before = configuration_of(run.newest, file);

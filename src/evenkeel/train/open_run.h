@@ -36,6 +36,7 @@ nlohmann::ordered_json record_of(std::int64_t step, const ConfigChange& change);
 struct OpenRun {
   std::filesystem::path folder;
   bool is_new = false;                // this process creates the folder
+  bool is_resumed = false;            // the folder has a run
   std::shared_ptr<store::Lock> lock;  // acquired before the first read of the folder
   config::Config config;
   store::CheckpointSearch newest;     // the checkpoint to resume from; none for a new run
@@ -51,6 +52,7 @@ struct OpenRun {
 /// | -------------------------------------------------------- | --------------------- |
 /// | evaluate, checkpoint, probe, log                         | yes                   |
 /// | train.threads, model.recompute                           | yes                   |
+/// | distributed, but distributed.exchange                    | yes                   |
 /// | train.steps, train.tokens                                | yes, to a longer run  |
 /// | every other key                                          | with --override       |
 ///

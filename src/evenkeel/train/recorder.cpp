@@ -12,6 +12,7 @@
 #include "evenkeel/store/json_lines.h"
 #include "evenkeel/store/run_folder.h"
 #include "evenkeel/train/evaluator.h"
+#include "evenkeel/train/rank_commands.h"
 #include "evenkeel/train/trainer.h"
 
 namespace evenkeel::train {
@@ -163,13 +164,13 @@ StepTimer Recorder::start_step() {
 }
 
 void Recorder::record(const StepRecord& step, const Progress& progress, const StepCost& cost,
-                      const LastEvaluation& last) {
+                      const LastEvaluation& last, const RankTimes& ranks) {
   constexpr double kSmoothing = 0.9;  // weight of the past in the moving average of the step time
   seconds_per_step_ = seconds_per_step_ == 0
                           ? cost.seconds
                           : kSmoothing * seconds_per_step_ + (1 - kSmoothing) * cost.seconds;
   step_ = progress.step;
-  record_metrics(step, progress, cost, last);
+  record_metrics(step, progress, cost, last, ranks);
   for (const auto& profile : step.profiles) {
     const auto line = probe::record(progress.step, "training", profile);
     append(probes_, line);
@@ -180,7 +181,8 @@ void Recorder::record(const StepRecord& step, const Progress& progress, const St
 }
 
 void Recorder::record_metrics(const StepRecord& step, const Progress& progress,
-                              const StepCost& cost, const LastEvaluation& last) {
+                              const StepCost& cost, const LastEvaluation& last,
+                              const RankTimes& ranks) {
   const auto now = progress.step, steps = progress.steps;
   const double tokens_per_second =
       static_cast<double>(config_.train.batch * config_.model.context) / cost.seconds;
@@ -196,6 +198,11 @@ void Recorder::record_metrics(const StepRecord& step, const Progress& progress,
                                    {"step_s", cost.seconds},
                                    {"memory_bytes", peak_bytes()},
                                    {"faults", cost.faults}};
+    if (!ranks.computed.empty()) {
+      line.update({{"exchange_s", ranks.exchange},
+                   {"slowest_rank", ranks.slowest},
+                   {"waited_s", ranks.waited}});
+    }
     for (const auto& [name, tokens] : step.source_tokens) line["source_tokens"][name] = tokens;
     if (!step.result.routing.empty()) line.update(routing_record(step.result));
     append(metrics_, line);
@@ -252,6 +259,10 @@ void Recorder::record(const RunTaskScores& scores) {
 
 void Recorder::record_failed_save(std::int64_t step, const std::string& error) {
   append(health_, {{"step", step}, {"event", "save_failed"}, {"detail", error}});
+}
+
+void Recorder::record_straggler(std::int64_t step, const std::string& detail) {
+  append(health_, {{"step", step}, {"event", "straggler"}, {"detail", detail}});
 }
 
 void Recorder::record_failed_log(const std::string& error) {

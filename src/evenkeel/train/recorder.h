@@ -22,6 +22,7 @@ namespace evenkeel::train {
 struct HealthEvent;
 struct LastEvaluation;
 struct Progress;
+struct RankTimes;
 struct RunEvaluation;
 struct RunTaskScores;
 struct StepRecord;
@@ -89,8 +90,9 @@ class Recorder {
   /// Records a step: metrics if due, layer profiles, health events, and the progress line.
   /// \param progress  progress after the step
   /// \param last      Evaluator::last()
+  /// \param ranks     of a training on several ranks; recorded if `computed` is not empty
   void record(const StepRecord& step, const Progress& progress, const StepCost& cost,
-              const LastEvaluation& last);
+              const LastEvaluation& last, const RankTimes& ranks);
 
   /// Records an evaluation in metrics.jsonl and on the console.
   void record(const RunEvaluation& evaluation);
@@ -100,6 +102,9 @@ class Recorder {
 
   /// Records a checkpoint that could not be saved, as a health event.
   void record_failed_save(std::int64_t step, const std::string& error);
+
+  /// Records a rank that is slower than all others, as a health event.
+  void record_straggler(std::int64_t step, const std::string& detail);
 
   /// Ends the measurement of CPU contention. On a terminal, prints a note if other processes used
   /// more than a quarter of the CPU time.
@@ -111,7 +116,7 @@ class Recorder {
 
  private:
   void record_metrics(const StepRecord& step, const Progress& progress, const StepCost& cost,
-                      const LastEvaluation& last);
+                      const LastEvaluation& last, const RankTimes& ranks);
   void record_event(const HealthEvent& event, std::int64_t step);
   void record_failed_log(const std::string& error);
   void append(store::RecordsFile& records, const nlohmann::ordered_json& line);

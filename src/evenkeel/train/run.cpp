@@ -10,25 +10,15 @@
 #include "evenkeel/store/json_lines.h"
 #include "evenkeel/train/evaluator.h"
 #include "evenkeel/train/health/skip_budget.h"
+#include "evenkeel/train/rank_checks.h"
 #include "evenkeel/train/run_checks.h"
 #include "evenkeel/train/run_tokenizer.h"
 #include "evenkeel/train/sample.h"
-#include "evenkeel/train/signals.h"
 #include "evenkeel/train/trainer.h"
 
 namespace evenkeel::train {
 
 namespace {
-
-/// The configuration of a run, with the copy of the tokenizer where the original file is gone.
-config::Config with_tokenizer(const OpenRun& open) {
-  auto config = open.config;
-  std::error_code none;
-  if (!std::filesystem::exists(config.data.tokenizer, none)) {
-    config.data.tokenizer = tokenizer_of_run(open.lock->directory(), config.data.tokenizer);
-  }
-  return config;
-}
 
 /// The names of the sources of a mixture; empty for a single text.
 std::vector<std::string> source_names(const data::Corpora& text) {
@@ -40,20 +30,27 @@ std::vector<std::string> source_names(const data::Corpora& text) {
 
 }  // namespace
 
-Run::Run(const Request& request, OpenRun open, Console& console)
+Run::Run(const Request& request, OpenRun open, Console& console, comm::Group& group)
     : request_(request),
       open_(std::move(open)),
       console_(console),
-      setup_(set_up_run(with_tokenizer(open_))),
+      group_(group),
+      setup_(set_up_run(config_of_run(open_.config, open_.folder), group.placement().local_ranks)),
       provenance_(open_.config, setup_),
-      recorder_(open_.lock->directory(), open_.config, console) {
+      recorder_(open_.lock->directory(), open_.config, console),
+      commands_(group),
+      saver_(group),
+      stragglers_(group.ranks()) {
   const auto& config = open_.config;
+  check_texts_on_ranks(setup_.text, group);
   const auto& shape = setup_.plan.scheme.shape;
   const auto precision = setup_.machine.precision;
   check_memory(setup_.plan.memory, console);
   warn_of_unreached_probes(config, console);
-  trainer_ = std::make_unique<Trainer>(config, shape, precision, setup_.text);
-  evaluator_ = std::make_unique<Evaluator>(config, setup_.text, shape.vocabulary);
+  trainer_ = std::make_unique<Trainer>(config, shape, precision, setup_.text,
+                                       data_parallel_of(config, group));
+  evaluator_ = std::make_unique<Evaluator>(config, setup_.text, shape.vocabulary, &group);
+  if (group.ranks() > 1) console.info(ranks_text(config, group, setup_.machine.threads));
   print_summary(config, setup_, open_.folder, console);
   note_unreached_peak(config, trainer_->schedule(), console);
 }
@@ -87,7 +84,7 @@ void Run::start() {
   }
   const auto& folder = open_.lock->directory();
   open_.lock->check_path();
-  provenance_.write(folder);
+  provenance_.write(folder, provenance_of_ranks(open_.config, group_));
   copy_tokenizer(*setup_.text.encoding, folder);
   console_.log_to(folder, "log.txt");
   recorder_.start_tracking(progress().step, source_names(setup_.text));
@@ -110,6 +107,7 @@ void Run::resume(const store::VerifiedCheckpoint& checkpoint) {
   }
   recorder_.resume(checkpoint.step, checkpoint.manifest.value("records", nlohmann::json()));
   saved_at_ = checkpoint.step;
+  commands_.set_checkpoint(saved_at_);
   const auto& folder = open_.lock->directory();
   evaluator_->resume(store::read_records(folder, "metrics.jsonl").records,
                      store::read_records(folder, "evaluations.jsonl").records);
@@ -141,9 +139,18 @@ void Run::stop_if_moved() {
 
 void Run::step() {
   stop_if_moved();
+  commands_.send(RankCommand::step, saver_.is_written());
   const auto timer = recorder_.start_step();
+  RankTimer ranks(group_);
+  group_.report({.step = progress().step + 1, .checkpoint = saved_at_});
   const auto step = trainer_->step();
-  recorder_.record(step, progress(), timer.cost(), evaluator_->last());
+  const auto times = ranks.finish();
+  recorder_.record(step, progress(), timer.cost(), evaluator_->last(), times);
+  if (const auto straggler = stragglers_.add(times.computed)) {
+    const auto& host = group_.placement().hosts.at(static_cast<std::size_t>(straggler->rank));
+    recorder_.record_straggler(progress().step, comm::straggler_text(*straggler, host));
+  }
+  if (saver_.is_pending() && commands_.are_written()) finish_save();
   stop_if_diverged(step.result);
 
   const auto& config = open_.config;
@@ -154,7 +161,8 @@ void Run::step() {
   const bool by_time =
       config.checkpoint.seconds > 0 && unsaved.count() >= config.checkpoint.seconds;
   if (finished()) return;  // finish() evaluates and saves after the last step
-  if (is_due(now, config.checkpoint.every) || by_time || save_wanted()) save(/*required=*/false);
+  if (!is_due(now, config.checkpoint.every) && !by_time && !commands_.save_wanted()) return;
+  config.checkpoint.background ? begin_save() : save(/*required=*/false);
 }
 
 void Run::stop_if_diverged(const StepResult& result) {
@@ -170,24 +178,68 @@ void Run::stop_if_diverged(const StepResult& result) {
                    "or a longer schedule.warmup"));
 }
 
-/// Saves a checkpoint unless the current step already has one.
-/// \param required  false: a failure is a warning
-void Run::save(bool required) {
-  const auto step = progress().step;
-  if (saved_at_ == step) return;
+store::CheckpointContent Run::checkpoint_content() {
   auto content = trainer_->checkpoint_content();
   content.manifest = provenance_.manifest(progress().sequences);
   saved_time_ = Clock::now();  // of the attempt: no retry of a full disk at every step
+  content.manifest["records"] = recorder_.flush();
+  return content;
+}
+
+void Run::report_failed_save(std::int64_t step, const Error& error) {
+  console_.warn(text("step ", step, ": checkpoint not saved, training goes on: ", error.what()));
+  recorder_.record_failed_save(step, error.what());
+}
+
+/// Saves a checkpoint unless the current step already has one.
+/// \param required  false: a failure is a warning
+void Run::save(bool required) {
+  finish_save();
+  const auto step = progress().step;
+  if (saved_at_ == step) return;
   try {
-    content.manifest["records"] = recorder_.flush();
-    store::save_checkpoint(*open_.lock, content, open_.config.checkpoint.keep);
-    saved_at_ = step;
-    console_.info(text("step ", step, ": saved"));
+    const auto content = checkpoint_content();
+    commands_.send(RankCommand::save);
+    saver_.save(*open_.lock, content, open_.config.checkpoint.keep);
+    set_saved(step);
   } catch (const Error& error) {
     if (required) throw;
-    console_.warn(text("step ", step, ": checkpoint not saved, training goes on: ", error.what()));
-    recorder_.record_failed_save(step, error.what());
+    report_failed_save(step, error);
   }
+}
+
+/// Begins a checkpoint that a thread writes. It counts when finish_save() has completed it.
+void Run::begin_save() {
+  finish_save();
+  const auto step = progress().step;
+  try {
+    const auto content = checkpoint_content();
+    commands_.send(RankCommand::save_background);
+    saver_.begin(*open_.lock, content, open_.config.checkpoint.keep,
+                 CheckpointSaver::Writer::thread);
+    saving_ = step;
+  } catch (const Error& error) {
+    report_failed_save(step, error);
+  }
+}
+
+/// Completes the checkpoint that a thread writes. A failure is a warning.
+void Run::finish_save() {
+  if (!saver_.is_pending()) return;
+  try {
+    commands_.send(RankCommand::finish_save);
+    saver_.finish();
+    set_saved(saving_);
+  } catch (const Error& error) {
+    report_failed_save(saving_, error);
+  }
+}
+
+void Run::set_saved(std::int64_t step) {
+  saved_at_ = step;
+  commands_.set_checkpoint(step);
+  console_.info(text("step ", step, ": saved"));
+  group_.report({.step = progress().step, .checkpoint = step});
 }
 
 void Run::save_last() {
@@ -204,6 +256,7 @@ void Run::wait_for_space(const std::function<void()>& write) {
       return write();
     } catch (const store::FullDisk& error) {
       if (stop_wanted()) throw;
+      commands_.keep_waiting();
       if (is_first) {
         console_.warn(text("step ", progress().step, ": ", error.what(), "; ",
                            store::kWaitsForSpace, "; Ctrl-C ends it, and the checkpoint of step ",
@@ -215,6 +268,7 @@ void Run::wait_for_space(const std::function<void()>& write) {
 }
 
 void Run::evaluate() {
+  commands_.send(RankCommand::evaluate);
   recorder_.record(evaluator_->evaluate(trainer_->model(), progress().step));
 }
 
@@ -222,6 +276,7 @@ void Run::evaluate_tasks() {
   if (!evaluator_->has_tasks()) return;
   const auto step = progress().step;
   const auto on_rows = [&](std::int64_t done, std::int64_t all) {
+    commands_.keep_waiting();
     console_.show_activity(text("step ", step, ": ", done, " of ", all, " rows of tasks scored"));
     return !stop_wanted();
   };
@@ -249,6 +304,7 @@ void Run::finish(const std::string& state) {
     recorder_.write_status(has_sample ? state : "diverged", progress());
     report::write_run_report(folder);
   });
+  if (has_sample) commands_.send(RankCommand::end);  // an Error ends the other ranks, too
   if (has_sample || diverged) return;
   throw Error(Exit::diverged,
               text(open_.folder.string(), ": diverged: the weights of step ", progress().step,

@@ -7,8 +7,12 @@
 #include <memory>
 #include <string>
 
+#include "evenkeel/comm/group.h"
+#include "evenkeel/comm/stragglers.h"
+#include "evenkeel/train/checkpoint_saver.h"
 #include "evenkeel/train/console.h"
 #include "evenkeel/train/open_run.h"
+#include "evenkeel/train/rank_commands.h"
 #include "evenkeel/train/recorder.h"
 #include "evenkeel/train/run_provenance.h"
 #include "evenkeel/train/run_setup.h"
@@ -20,7 +24,8 @@ class Trainer;
 struct Progress;
 struct StepResult;
 
-/// One training run in a run folder. `train()` is its training loop.
+/// One training run in a run folder. `train()` is its training loop. With several ranks, rank 0 has
+/// the Run, and every other rank has a Follower, which does what the Run commands.
 ///
 /// | part          | work                                                  |
 /// | ------------- | ----------------------------------------------------- |
@@ -31,9 +36,9 @@ struct StepResult;
 class Run {
  public:
   /// Builds the model and prints the summary; writes no file.
-  /// \param console  must outlive the Run
+  /// \param console, group  must outlive the Run
   /// \throws Error of set_up_run() and check_memory()
-  Run(const Request& request, OpenRun open, Console& console);
+  Run(const Request& request, OpenRun open, Console& console, comm::Group& group);
   Run(const Run&) = delete;  // members refer to other members
   Run& operator=(const Run&) = delete;
   ~Run();
@@ -45,6 +50,9 @@ class Run {
 
   /// True after the last step.
   bool finished() const;
+
+  /// True after a signal that asks to stop, at this rank or another one.
+  bool stop_wanted() const { return commands_.stop_wanted(); }
 
   /// One optimizer step, with its records, and an evaluation and a checkpoint if these are due.
   /// \throws Error (io, exit code 74) if the run folder was moved, removed or replaced; a moved
@@ -61,6 +69,7 @@ class Run {
   /// status.json and the report. Waits for space as save_last() does.
   /// \param state  for status.json: "stopped", "finished" or "diverged"
   /// \throws Error (io, exit code 74)
+  /// The other ranks end, too, unless the run diverged: its Error ends them.
   /// \throws Error (diverged, exit code 76) if the logits of these weights are not finite
   void finish(const std::string& state);
 
@@ -73,6 +82,11 @@ class Run {
   void resume(const store::VerifiedCheckpoint& checkpoint);
   void stop_if_moved();
   void save(bool required);
+  void begin_save();
+  void finish_save();
+  void set_saved(std::int64_t step);
+  store::CheckpointContent checkpoint_content();
+  void report_failed_save(std::int64_t step, const Error& error);
   void wait_for_space(const std::function<void()>& write);
   void load_initial_weights();
   void stop_if_diverged(const StepResult& result);
@@ -82,12 +96,17 @@ class Run {
   Request request_;
   OpenRun open_;
   Console& console_;
+  comm::Group& group_;
   RunSetup setup_;
   RunProvenance provenance_;
   Recorder recorder_;
   std::unique_ptr<Trainer> trainer_;
   std::unique_ptr<Evaluator> evaluator_;
+  RankCommands commands_;
+  CheckpointSaver saver_;
+  comm::Stragglers stragglers_;
   std::int64_t saved_at_ = -1;                   // step of the newest checkpoint
+  std::int64_t saving_ = -1;                     // step of the checkpoint that a thread writes
   Clock::time_point saved_time_ = Clock::now();  // of the last attempt to save
 };
 

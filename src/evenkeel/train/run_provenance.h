@@ -45,7 +45,9 @@ class RunProvenance {
 
   /// Writes run.toml, provenance.json and scheme.txt. The caller calls it at the start of a run and
   /// after each resume.
-  void write(const store::Directory& run) const;
+  /// \param ranks  more fields of provenance.json: provenance_of_ranks(). They do not affect the
+  ///               training, so no manifest has them
+  void write(const store::Directory& run, const nlohmann::ordered_json& ranks) const;
 
  private:
   void compare_with(const store::VerifiedCheckpoint& checkpoint,

@@ -11,6 +11,7 @@
 #include "evenkeel/norm/describe.h"
 #include "evenkeel/norm/leakage.h"
 #include "evenkeel/norm/warnings.h"
+#include "evenkeel/train/run_tokenizer.h"
 #include "evenkeel/train/signals.h"
 
 namespace evenkeel::train {
@@ -48,9 +49,17 @@ void print_model(const config::Config& config, const plan::Plan& plan, Console& 
 
 }  // namespace
 
-RunSetup set_up_run(const config::Config& config) {
+config::Config config_of_run(config::Config config, const std::filesystem::path& folder) {
+  std::error_code none;
+  if (!std::filesystem::exists(config.data.tokenizer, none)) {
+    config.data.tokenizer = tokenizer_of_run(store::Directory(folder), config.data.tokenizer);
+  }
+  return config;
+}
+
+RunSetup set_up_run(const config::Config& config, std::int64_t local_ranks) {
   RunSetup setup;
-  setup.machine = configure_machine(config.train);
+  setup.machine = configure_machine(config.train, local_ranks);
   setup.text = data::load_corpora(config.data, config.model.context, config.model.vocabulary,
                                   [] { return stop_wanted(); });
   setup.plan = plan::plan_of(config, setup.machine, setup.text.encoding->vocabulary());

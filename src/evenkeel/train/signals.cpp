@@ -53,8 +53,8 @@ void release_signals() {
   ::syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &kHeld, nullptr, sizeof kHeld);
 }
 
-void catch_signals() {
-  is_terminal = ::isatty(STDERR_FILENO) != 0;
+void catch_signals(bool announces) {
+  is_terminal = announces && ::isatty(STDERR_FILENO) != 0;
   handle(SIGINT, on_stop);
   handle(SIGTERM, on_stop);
   handle(SIGUSR1, on_save);

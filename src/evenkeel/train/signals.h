@@ -12,7 +12,8 @@ namespace evenkeel::train {
 /// | SIGHUP, SIGPIPE, SIGXFSZ | ignored                                                       |
 ///
 /// Signals that hold_signals() holds arrive after this call.
-void catch_signals();
+/// \param announces  on a terminal, a stop prints a message
+void catch_signals(bool announces = true);
 
 /// Holds SIGINT, SIGTERM, SIGHUP and SIGUSR1 back until catch_signals() or release_signals(), so
 /// that none ends a run before its handlers are installed. Makes one system call and nothing else,

@@ -35,15 +35,18 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
 }
 
 /// \throws Error (no_checkpoint) unless the file has the tensor with this dtype and shape
-void check_tensor(const store::Safetensors& file, const std::string& name, at::ScalarType dtype,
-                  const std::vector<std::int64_t>& shape, CastDtype cast) {
+/// \param file  Safetensors or SafetensorsStream
+template <typename File>
+void check_entry(const File& file, const std::string& name, at::ScalarType dtype,
+                 const std::vector<std::int64_t>& shape, CastDtype cast) {
   const auto wanted_dtype = safetensors_dtype(dtype);
   const auto wanted = text(store::name_of(wanted_dtype), " ", shape_text(shape));
-  if (!file.has(name)) {
+  const auto found = file.entries().find(name);
+  if (found == file.entries().end()) {
     throw Error(Exit::no_checkpoint, text(file.path(), ": wants a tensor ", name, " ", wanted,
                                           ", but has none; it is of another model"));
   }
-  const auto& entry = file.entry(name);
+  const auto& entry = found->second;
   const bool fits = entry.dtype == wanted_dtype || cast == CastDtype::yes;
   if (fits && entry.shape == shape) return;
   throw Error(Exit::no_checkpoint, text(file.path(), ": ", name, " must be ", wanted, ", but is ",
@@ -59,9 +62,14 @@ store::TensorView view_of(const std::string& name, const at::Tensor& tensor) {
           tensor.const_data_ptr()};
 }
 
+void check_tensor(const store::SafetensorsStream& file, const std::string& name,
+                  at::ScalarType dtype, const std::vector<std::int64_t>& shape) {
+  check_entry(file, name, dtype, shape, CastDtype::no);
+}
+
 void copy_from(const store::Safetensors& file, const std::string& name, const at::Tensor& to,
                CastDtype cast) {
-  check_tensor(file, name, to.scalar_type(), to.sizes().vec(), cast);
+  check_entry(file, name, to.scalar_type(), to.sizes().vec(), cast);
   const at::NoGradGuard no_grad;
   to.copy_(tensor_of(file, name));
 }
@@ -69,7 +77,7 @@ void copy_from(const store::Safetensors& file, const std::string& name, const at
 void check_tensors(const store::Safetensors& file, const std::vector<nn::ParameterSpec>& specs,
                    nn::Precision precision) {
   for (const auto& spec : specs) {
-    check_tensor(file, spec.name, nn::master_dtype(precision), spec.shape, CastDtype::yes);
+    check_entry(file, spec.name, nn::master_dtype(precision), spec.shape, CastDtype::yes);
   }
 }
 

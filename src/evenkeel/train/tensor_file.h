@@ -3,12 +3,14 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "evenkeel/nn/parameter_specs.h"
 #include "evenkeel/nn/parameters.h"
 #include "evenkeel/store/safetensors.h"
+#include "evenkeel/store/safetensors_stream.h"
 
 /// Conversion between tensors and safetensors files.
 namespace evenkeel::train {
@@ -19,6 +21,13 @@ store::TensorView view_of(const std::string& name, const at::Tensor& tensor);
 
 /// Whether a tensor of another dtype is converted (yes) or an error (no).
 enum class CastDtype { no, yes };
+
+/// Compares a tensor of a file with the one that a model needs.
+/// \throws Error (no_checkpoint, exit code 77), with the file's path, if the file has no such
+/// tensor,
+///         or shape or dtype differ
+void check_tensor(const store::SafetensorsStream& file, const std::string& name,
+                  at::ScalarType dtype, const std::vector<std::int64_t>& shape);
 
 /// Overwrites `to` with the tensor `name` of the file.
 /// \throws Error (no_checkpoint, exit code 77), with the file's path, if shape or dtype differ

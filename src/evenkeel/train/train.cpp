@@ -6,8 +6,11 @@
 #include <system_error>
 #include <utility>
 
+#include "evenkeel/comm/agreement.h"
 #include "evenkeel/store/directory.h"
 #include "evenkeel/train/console.h"
+#include "evenkeel/train/follower.h"
+#include "evenkeel/train/rank_checks.h"
 #include "evenkeel/train/run.h"
 #include "evenkeel/train/signals.h"
 #include "evenkeel/train/trainer.h"
@@ -44,14 +47,36 @@ class UnusedFolderRemover {
   bool is_new_;
 };
 
+/// Checks that the ranks can train this run, and sends its start to the other ranks.
+void start_on_ranks(OpenRun& open, comm::Group& group) {
+  if (!open.is_resumed) resolve_shards(open.config, group.ranks());
+  check_ranks(open.config, group.ranks());
+  check_scheme_on_ranks(open.config, group);
+  group.set_run_folder(open.folder);
+  broadcast_start(group, start_of(open));
+  comm::check_shared_folder(group, open.folder);
+}
+
+/// A rank other than 0.
+Result follow(comm::Group& group) {
+  const auto start = broadcast_start(group, {});
+  group.set_run_folder(start.folder);
+  comm::check_shared_folder(group, start.folder);
+  Follower follower(start, group);
+  follower.follow();
+  return {Exit::success, start.folder};
+}
+
 }  // namespace
 
-Result train(const Request& request) {
-  catch_signals();
+Result train(const Request& request, comm::Group& group) {
+  catch_signals(/*announces=*/group.is_first());
+  if (!group.is_first()) return follow(group);
   Console console(request.quiet);
   auto open = open_run(request);
   const UnusedFolderRemover leftover(open);
-  Run run(request, std::move(open), console);
+  start_on_ranks(open, group);
+  Run run(request, std::move(open), console, group);
   run.start();
   if (run.finished()) {
     console.info(text("finished already at step ", run.progress().step,
@@ -59,7 +84,7 @@ Result train(const Request& request) {
     run.finish("finished");
     return {Exit::success, run.folder()};
   }
-  while (!run.finished() && !stop_wanted()) run.step();
+  while (!run.finished() && !run.stop_wanted()) run.step();
   run.save_last();
   if (!run.finished()) {
     run.finish("stopped");

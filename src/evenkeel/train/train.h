@@ -5,6 +5,7 @@
 #include <string>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/comm/group.h"
 #include "evenkeel/train/open_run.h"
 
 namespace evenkeel::train {
@@ -17,10 +18,12 @@ struct Result {
 };
 
 /// Starts or resumes a run and trains until it is finished, stopped by a signal, or diverged. All
-/// results are in the run folder (docs/run_folder.md).
+/// results are in the run folder (docs/run_folder.md). All ranks of a group call it; rank 0 writes
+/// the results, and the other ranks write their pieces of checkpoints.
+/// \param group  the ranks of this training
 /// \throws Error of open_run() and Run; (diverged, exit code 76) when the budget of skipped steps
 ///         is used up
-Result train(const Request& request);
+Result train(const Request& request, comm::Group& group);
 
 /// The message after a run: the generated sample, and the path of the report.
 /// \param quiet  without the sample, as after a run that was stopped or was finished before

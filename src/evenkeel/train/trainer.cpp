@@ -4,7 +4,6 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "evenkeel/base/error.h"
@@ -18,37 +17,11 @@
 #include "evenkeel/train/health/health_monitor.h"
 #include "evenkeel/train/load_run.h"
 #include "evenkeel/train/machine.h"
-#include "evenkeel/train/tensor_file.h"
 
 namespace evenkeel::train {
 
-namespace {
-
-std::string state_file(const store::VerifiedCheckpoint& checkpoint) {
-  return (checkpoint.folder.path() / "state.json").string();
-}
-
-/// A counter of state.json.
-/// \throws Error (no_checkpoint) unless it is an integer from `low` to `high`
-std::int64_t counter(const store::VerifiedCheckpoint& checkpoint, const char* key, std::int64_t low,
-                     std::int64_t high) {
-  const auto& state = checkpoint.state;
-  const auto value = state.is_object() ? state.value(key, nlohmann::json()) : nlohmann::json();
-  if (value.is_number_integer()) {
-    const auto count = value.get<std::int64_t>();
-    if (count >= low && count <= high) return count;
-  }
-  throw Error(
-      Exit::no_checkpoint,
-      text(state_file(checkpoint), ": ", key, " must be an integer from ", low, " to ", high,
-           ", but is ", value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace),
-           "; restore the run from a copy"));
-}
-
-}  // namespace
-
 Trainer::Trainer(const config::Config& config, const norm::Shape& shape, nn::Precision precision,
-                 const data::Corpora& text)
+                 const data::Corpora& text, const DataParallel& parallel)
     : config_(config),
       parameters_(plan::parameter_specs_of(config.model, config::bind(config.scheme, shape)),
                   precision),
@@ -64,8 +37,8 @@ Trainer::Trainer(const config::Config& config, const norm::Shape& shape, nn::Pre
   model_ = std::make_unique<nn::Model>(
       scheme, model_options(config, shape, text.train.front().corpus.end_of_text), parameters_,
       norm::Steps{.done = 0, .planned = plan::planned_steps(config)});
-  learner_ = std::make_unique<Learner>(config.optimizer, *model_, parameters_, config.experts,
-                                       std::max<std::int64_t>(1, config.train.gradient_shards));
+  learner_ =
+      std::make_unique<Learner>(config.optimizer, *model_, parameters_, config.experts, parallel);
   const auto first = windows_.batch(0, config.train.batch);
   learner_->before_training(nn::batch_tensors(first.inputs, first.targets, first.rows).first);
   monitor_ = std::make_unique<HealthMonitor>(config.health, *model_, parameters_,
@@ -103,6 +76,7 @@ StepRecord Trainer::step() {
   StepRecord record;
   auto single_pass = measures;
   single_pass.erase("update_ratio");  // computed from the weights before and after the step
+  if (!measures.empty()) learner_->gather_masters();
   if (!single_pass.empty()) record.profiles = run_probe(single_pass).profiles;
   std::optional<probe::ParameterSnapshot> before;
   if (measures.contains("update_ratio")) before.emplace(parameters_);
@@ -114,11 +88,13 @@ StepRecord Trainer::step() {
                                      .batch = &windows,
                                      .first_sequence = progress_.sequences,
                                      .encoding = has_text_ ? encoding_.get() : nullptr,
-                                     .gradients = &learner_->gradients()},
+                                     .gradients = &learner_->gradients(),
+                                     .gather = [&] { learner_->gather_whole(); }},
                                     result);
       });
   record.events = monitor_->take();
   if (before) {
+    learner_->gather_masters();
     for (auto& ratio : before->update_ratios(parameters_, model_->scheme())) {
       record.profiles.push_back(std::move(ratio));
     }
@@ -140,60 +116,6 @@ std::vector<std::pair<std::string, std::int64_t>> Trainer::source_tokens() const
     tokens.emplace_back(source_names_[i], counts[i] * config_.model.context);
   }
   return tokens;
-}
-
-store::CheckpointContent Trainer::checkpoint_content() const {
-  store::CheckpointContent content;
-  content.step = progress_.step;
-  for (const auto& parameter : parameters_.all()) {
-    content.model.push_back(view_of(parameter.name, parameter.master));
-    const auto& first = learner_->optimizer().first_moments()[parameter.group];
-    const auto& second = learner_->optimizer().second_moments()[parameter.group];
-    content.optimizer.push_back(view_of("first." + parameter.name, parameter.slice_of(first)));
-    content.optimizer.push_back(view_of("second." + parameter.name, parameter.slice_of(second)));
-  }
-  for (const auto& [name, state] : parameters_.states()) {
-    content.model.push_back(view_of(name, state));
-  }
-  content.state = {{"step", progress_.step},       {"updates", learner_->updates()},
-                   {"skipped", progress_.skipped}, {"sequences", progress_.sequences},
-                   {"tokens", progress_.tokens},   {"health", monitor_->state()}};
-  return content;
-}
-
-void Trainer::restore(const store::VerifiedCheckpoint& checkpoint) {
-  load_weights(checkpoint);
-  const auto file = store::Safetensors::read(checkpoint.folder, "optimizer.safetensors");
-  for (const auto& parameter : parameters_.all()) {
-    const auto& first = learner_->optimizer().first_moments()[parameter.group];
-    const auto& second = learner_->optimizer().second_moments()[parameter.group];
-    copy_from(file, "first." + parameter.name, parameter.slice_of(first), CastDtype::no);
-    copy_from(file, "second." + parameter.name, parameter.slice_of(second), CastDtype::no);
-  }
-  constexpr std::int64_t kMaxCount = std::int64_t{1} << 53;
-  progress_.step = counter(checkpoint, "step", checkpoint.step, checkpoint.step);
-  progress_.skipped = counter(checkpoint, "skipped", 0, checkpoint.step);
-  progress_.sequences = counter(checkpoint, "sequences", 0, kMaxCount);
-  progress_.tokens = counter(checkpoint, "tokens", 0, kMaxCount);
-  learner_->set_updates(counter(checkpoint, "updates", 0, checkpoint.step));
-  restore_monitor(checkpoint);
-  model_->at_step({.done = progress_.step, .planned = progress_.planned});
-}
-
-void Trainer::restore_monitor(const store::VerifiedCheckpoint& checkpoint) {
-  if (!checkpoint.state.contains("health")) return;
-  try {
-    monitor_->restore(checkpoint.state.at("health"));
-  } catch (const nlohmann::json::exception&) {
-    throw Error(Exit::no_checkpoint, text(state_file(checkpoint),
-                                          ": health must be the state of the health monitor, but "
-                                          "is not; restore the run from a copy"));
-  }
-}
-
-void Trainer::load_weights(const store::VerifiedCheckpoint& checkpoint) {
-  copy_weights(store::Safetensors::read(checkpoint.folder, "model.safetensors"), parameters_,
-               CastDtype::no);
 }
 
 }  // namespace evenkeel::train

@@ -42,16 +42,18 @@ struct StepRecord {
 };
 
 /// Owns the model, the optimizer, the data order and the counters, and performs optimizer steps.
-/// Its state is the content of a checkpoint.
+/// Its state is the content of a checkpoint. In a training of several ranks every rank has a
+/// Trainer, and all call step() and run_probe() together, with the same results.
 class Trainer {
  public:
   /// Builds and initializes the model.
   /// \param shape  shape of the model with the tokenizer's vocabulary
   /// \param text   must outlive the Trainer
+  /// \param parallel  the ranks of the training; its shards are those of the configuration
   /// \throws Error (usage, exit code 64) if an expression of the scheme has no valid value at some
   ///         step of this run
   Trainer(const config::Config& config, const norm::Shape& shape, nn::Precision precision,
-          const data::Corpora& text);
+          const data::Corpora& text, const DataParallel& parallel = {});
   ~Trainer();
 
   /// One optimizer step on the next batch; also runs a probe if one is due.
@@ -66,7 +68,8 @@ class Trainer {
   const nn::Parameters& parameters() const { return parameters_; }
   const Progress& progress() const { return progress_; }
 
-  /// The content of a checkpoint: views of the trainer's tensors, no copies.
+  /// The content of a checkpoint: views of the trainer's tensors, no copies. With several gradient
+  /// shards it has the pieces that this rank owns.
   store::CheckpointContent checkpoint_content() const;
 
   /// Restores the complete state from a checkpoint, bit for bit.
@@ -84,6 +87,8 @@ class Trainer {
  private:
   bool is_probe_step(std::int64_t step) const;
   std::vector<std::pair<std::string, std::int64_t>> source_tokens() const;
+  void add_pieces(std::int64_t shard, store::CheckpointContent& content) const;
+  void restore_moments(const store::VerifiedCheckpoint& checkpoint);
   void restore_monitor(const store::VerifiedCheckpoint& checkpoint);
 
   config::Config config_;

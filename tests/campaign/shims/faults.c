@@ -2,6 +2,7 @@
 // LD_PRELOAD: one call that works on files below a folder fails, is short, or is the last one.
 //
 //   FAULT_FOLDER      absolute path; other calls are not counted
+//   FAULT_RANK        only the process of this rank (RANK in its environment); unset: every process
 //   FAULT_AT          number of the call, from 1; unset: none
 //   FAULT_KIND        EIO, ENOSPC, EINTR, EMFILE; "short": half of the bytes; "kill": SIGKILL
 //
@@ -40,6 +41,8 @@ static int kind_of(const char* name) {
 }
 
 __attribute__((constructor)) static void read_environment(void) {
+  const char *of_rank = getenv("FAULT_RANK"), *rank = getenv("RANK");
+  if (of_rank && (rank == NULL || strcmp(of_rank, rank) != 0)) return;
   fault_folder = getenv("FAULT_FOLDER");
   const char *at = getenv("FAULT_AT"), *file = getenv("FAULT_TRACE");
   fault_at = at ? atol(at) : 0;

@@ -49,6 +49,7 @@ config::Config canonical_config(config::Config config, bool is_timed) {
   config.log.csv = false;
   // A scheme of the catalogue is a name here; its table must not change.
   if (!is_of_catalogue(config.scheme)) config.scheme = with_released_titles(config.scheme);
+  config.distributed = {};  // the results do not depend on it
   return config;
 }
 
@@ -61,10 +62,13 @@ std::string canonical_text(const config::Config& config, bool is_timed) {
         "token_type = \"auto\"\n", "order = \"shuffled\"\n", "task_every = 0\n",
         "task_documents = 0\n", "max_context = \"auto\"\n", "rule = \"olmo\"\n",
         "score_precision = \"float32\"\n", "task_folder = \"auto\"\n", "tensorboard = true\n",
-        "csv = false\n", "gradient_shards = \"auto\"\n"}) {
+        "csv = false\n", "gradient_shards = \"auto\"\n", "background = false\n"}) {
     if (const auto at = out.find(line); at != std::string::npos)
       out.erase(at, std::string(line).size());
   }
+  const std::string last_of_distributed = "backend = \"auto\"\n";
+  const auto begin = out.find("\n# Several processes");
+  out.erase(begin, out.find(last_of_distributed, begin) + last_of_distributed.size() - begin);
   return out;
 }
 

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/cli/ranks.h"
+
+#include <ATen/Version.h>
+#include <torch/version.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "evenkeel/base/cpu_features.h"
+#include "evenkeel/base/file.h"
+#include "evenkeel/base/print.h"
+#include "evenkeel/base/version.h"
+#include "evenkeel/comm/join.h"
+#include "evenkeel/comm/launch.h"
+#include "evenkeel/config/keys.h"
+#include "evenkeel/store/run_folder.h"
+
+namespace evenkeel::cli {
+
+namespace {
+
+constexpr int kMostLocalRanks = 4096;
+constexpr int kMostRestarts = 1'000'000;
+
+/// The keys of the command line; those of a run that is resumed are read by rank 0.
+config::Distributed distributed_keys(const CommonOptions& common) {
+  const bool resumes = common.run && std::filesystem::exists(*common.run / "run.toml");
+  return config::resolve(resumes ? common.sources_with_run() : common.sources()).distributed;
+}
+
+/// What must be equal on all ranks. Threads and network interfaces are those of a machine.
+comm::Facts facts_of_rank(const CommonOptions& common) {
+  comm::Facts facts = {{"evenkeel", text(kVersion, " (", commit(), ")")},
+                       {"libtorch", TORCH_VERSION},
+                       {"isa", CpuFeatures::detect().isa()},
+                       {"libtorch_isa", at::get_cpu_capability()}};
+  const auto config = config::resolve(common.sources());
+  for (const auto& section : config::sections()) {
+    for (const auto& key : section.keys) {
+      const auto name = config::full_name(section, key);
+      if (name == "train.threads" || name == "distributed.interface") continue;
+      facts.emplace_back(name, key.write(config));
+    }
+  }
+  facts.emplace_back("scheme", config::scheme_text(config.scheme));
+  return facts;
+}
+
+/// The arguments of this process.
+std::vector<std::string> own_command() {
+  std::vector<std::string> command(1);
+  for (const char each : read_file("/proc/self/cmdline")) {
+    if (each == '\0') {
+      command.emplace_back();
+    } else {
+      command.back() += each;
+    }
+  }
+  command.pop_back();  // the last argument ends with a NUL, too
+  return command;
+}
+
+/// Restarted ranks go on with one run: its folder is named before the first start.
+void add_run_folder(std::vector<std::string>& command, const CommonOptions& common,
+                    const config::Config& config) {
+  if (common.run) return;
+  command.emplace_back("--run");
+  command.push_back(
+      store::new_run_folder("runs", config.scheme.name + "-" + config.preset).string());
+}
+
+}  // namespace
+
+void add_ranks(const Command& command, RankOptions& options) {
+  command
+      .add_option("--ranks", options.ranks,
+                  "processes of this machine that train together (docs/distributed.md)")
+      .type_name("N")
+      .between(1, kMostLocalRanks);
+  command
+      .add_option("--restarts", options.restarts,
+                  "with --ranks: times that all start again from the last checkpoint after a loss")
+      .type_name("K")
+      .between(0, kMostRestarts);
+}
+
+std::optional<Exit> launch_ranks(const CommonOptions& common, const RankOptions& options) {
+  const auto place = comm::place_of(comm::process_environment());
+  if (place.launcher == comm::Launcher::own) return std::nullopt;
+  if (options.restarts > 0 && options.ranks == 0) {
+    throw Error(Exit::usage,
+                "--restarts needs --ranks; torchrun has --max-restarts, Slurm --requeue");
+  }
+  if (options.ranks == 0) return std::nullopt;
+  const bool is_started =
+      place.launcher == comm::Launcher::torchrun || place.launcher == comm::Launcher::mpirun;
+  if (is_started) {
+    throw Error(Exit::usage, text("--ranks ", options.ranks, ": ", launcher_name(place.launcher),
+                                  " already started this process as rank ", place.rank, " of ",
+                                  place.ranks, "; leave --ranks out"));
+  }
+  if (options.ranks == 1 && options.restarts == 0) return std::nullopt;
+  const auto config = config::resolve(common.sources());
+  auto command = own_command();
+  if (options.restarts > 0) add_run_folder(command, common, config);
+  const auto timeout = static_cast<double>(distributed_keys(common).heartbeat_timeout);
+  return static_cast<Exit>(comm::launch({.ranks = options.ranks,
+                                         .restarts = options.restarts,
+                                         .command = command,
+                                         .heartbeat_timeout = timeout}));
+}
+
+comm::Group join_ranks(const CommonOptions& common) {
+  const auto place = comm::place_of(comm::process_environment());
+  if (place.ranks == 1) return {};
+  using std::chrono::seconds;
+  const auto keys = distributed_keys(common);
+  return comm::join(place,
+                    {.connect_timeout = seconds(keys.connect_timeout),
+                     .heartbeat_timeout = seconds(keys.heartbeat_timeout),
+                     .collective_timeout = seconds(keys.collective_timeout),
+                     .interface = keys.interface},
+                    facts_of_rank(common));
+}
+
+Exit run_rank(comm::Group& group, const std::function<Exit()>& body) {
+  try {
+    const auto exit = body();
+    group.leave();
+    return exit;
+  } catch (const Error& error) {
+    if (group.ranks() == 1) throw;
+    if (group.fail(error.exit(), error.what())) print_message(text("evenkeel: ", error.what()));
+    std::fflush(stdout);
+    ::_exit(static_cast<int>(error.exit()));  // other threads may wait for a lost rank
+  }
+}
+
+}  // namespace evenkeel::cli

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/comm/exchange.h"
+
+#include <ATen/Dispatch.h>
+#include <ATen/Parallel.h>
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/kernels/cpu/portable/tree_sum.h"
+
+namespace evenkeel::comm {
+
+namespace {
+
+/// Bytes that a rank receives at once, from all others together. Smaller ones cost more messages,
+/// larger ones more memory, and the sum starts later.
+constexpr std::int64_t kChunkBytes = std::int64_t{4} << 20;
+
+std::size_t index(int rank) {
+  return static_cast<std::size_t>(rank);
+}
+
+/// The values of a chunk in the piece of a rank; the last chunks of short pieces are empty.
+at::Tensor slice_of(const at::Tensor& whole, const std::vector<std::int64_t>& bounds, int rank,
+                    std::int64_t begin, std::int64_t columns) {
+  const auto first = std::min(bounds[index(rank)] + begin, bounds[index(rank) + 1]);
+  const auto end = std::min(first + columns, bounds[index(rank) + 1]);
+  return whole.narrow(0, first, end - first);
+}
+
+/// sum = the tree over ranks of received rows; row `rank` is `own`.
+template <typename T>
+void sum_chunk(const at::Tensor& received, int rank, const at::Tensor& own, const at::Tensor& sum) {
+  constexpr std::int64_t kGrain = std::int64_t{1} << 16;
+  const auto width = received.size(1);
+  const T* const rows = received.const_data_ptr<T>();
+  T* const out = sum.mutable_data_ptr<T>();
+  at::parallel_for(0, sum.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<const T*> pointers;
+    for (std::int64_t each = 0; each < received.size(0); ++each)
+      pointers.push_back((each == rank ? own.const_data_ptr<T>() : rows + each * width) + begin);
+    kernels::cpu::sum_of_rows(pointers, end - begin, out + begin);
+  });
+}
+
+}  // namespace
+
+Exchange::Exchange(c10::intrusive_ptr<c10d::Backend> backend)
+    : backend_(std::move(backend)), rank_(backend_->getRank()), ranks_(backend_->getSize()) {}
+
+void Exchange::send(const at::Tensor& values, int to, Works& works) {
+  if (values.numel() == 0) return;
+  std::vector<at::Tensor> one{values};
+  works.push_back(backend_->send(one, to, tag_));
+}
+
+void Exchange::receive(const at::Tensor& values, int from, Works& works) {
+  if (values.numel() == 0) return;
+  std::vector<at::Tensor> one{values};
+  works.push_back(backend_->recv(one, from, tag_));
+}
+
+void Exchange::wait_for(Works& works) {
+  for (const auto& each : works) each->wait();
+  works.clear();
+}
+
+void Exchange::begin_chunk(const at::Tensor& whole, const std::vector<std::int64_t>& bounds,
+                           Chunk chunk, const at::Tensor& received, Works& works) {
+  const auto own = slice_of(whole, bounds, rank_, chunk.begin, chunk.columns).numel();
+  for (int distance = 1; distance < ranks_; ++distance) {
+    const int to = (rank_ + distance) % ranks_, from = (rank_ - distance + ranks_) % ranks_;
+    receive(received[from].narrow(0, 0, own), from, works);
+    send(slice_of(whole, bounds, to, chunk.begin, chunk.columns), to, works);
+  }
+  constexpr int kTags = 1 << 20;
+  tag_ = (tag_ + 1) % kTags;
+}
+
+void Exchange::reduce_scatter(const at::Tensor& whole, const std::vector<std::int64_t>& bounds,
+                              const at::Tensor& part) {
+  std::int64_t longest = 0;
+  for (int rank = 0; rank < ranks_; ++rank)
+    longest = std::max(longest, bounds[index(rank) + 1] - bounds[index(rank)]);
+  if (longest == 0) return;
+  const auto in_chunk =
+      std::max<std::int64_t>(1, kChunkBytes / whole.element_size() / (ranks_ - 1));
+  const auto columns = std::min(longest, in_chunk);
+  for (auto& each : received_) each = at::empty({ranks_, columns}, whole.options());
+  const auto chunks = (longest + columns - 1) / columns;
+  const auto begin = [&](std::int64_t chunk) {
+    begin_chunk(whole, bounds, {chunk * columns, columns}, received_[chunk % 2], works_[chunk % 2]);
+  };
+  begin(0);
+  for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+    if (chunk + 1 < chunks) begin(chunk + 1);  // travels while this one is summed
+    wait_for(works_[chunk % 2]);
+    const auto own = slice_of(whole, bounds, rank_, chunk * columns, columns);
+    if (own.numel() == 0) continue;
+    const auto sum = part.narrow(0, chunk * columns, own.numel());
+    AT_DISPATCH_FLOATING_TYPES(whole.scalar_type(), "reduce_scatter",
+                               [&] { sum_chunk<scalar_t>(received_[chunk % 2], rank_, own, sum); });
+  }
+}
+
+void Exchange::all_gather(const at::Tensor& whole, const std::vector<std::int64_t>& bounds) {
+  const auto piece = [&](int rank) { return slice_of(whole, bounds, rank, 0, whole.numel()); };
+  for (int distance = 1; distance < ranks_; ++distance) {
+    const int to = (rank_ + distance) % ranks_, from = (rank_ - distance + ranks_) % ranks_;
+    receive(piece(from), from, works_[0]);
+    send(piece(rank_), to, works_[0]);
+  }
+  constexpr int kTags = 1 << 20;
+  tag_ = (tag_ + 1) % kTags;
+  wait_for(works_[0]);
+}
+
+}  // namespace evenkeel::comm

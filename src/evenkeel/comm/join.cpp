@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/comm/join.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/comm/engine.h"
+#include "evenkeel/comm/engine_gloo.h"
+#include "evenkeel/comm/exchange.h"
+#include "evenkeel/comm/network.h"
+#include "evenkeel/comm/store.h"
+#include "evenkeel/comm/watch.h"
+
+namespace evenkeel::comm {
+
+namespace {
+
+/// Store, watch and exchange of a rank. Destroyed in the order of connections: the watch ends
+/// before the store that it reads.
+class JoinedRanks : public Engine {
+ public:
+  JoinedRanks(const Place& place, const JoinOptions& options, const Facts& facts);
+
+  int rank() const override { return place_.rank; }
+  int ranks() const override { return place_.ranks; }
+  Placement placement() const override { return placement_; }
+
+  void reduce_scatter(const at::Tensor& whole, const std::vector<std::int64_t>& bounds,
+                      const at::Tensor& part) override {
+    call("", [&] { exchange_->reduce_scatter(whole, bounds, part); });
+  }
+  void all_gather(const at::Tensor& whole, const std::vector<std::int64_t>& bounds) override {
+    call("", [&] { exchange_->all_gather(whole, bounds); });
+  }
+  void broadcast(const at::Tensor& tensor, int from) override;
+  void barrier(const char* where) override {
+    call(where, [&] { backend_->barrier()->wait(); });
+  }
+  void report(const Position& position) override { watch_->report(position); }
+  void set_run_folder(const std::string& folder) override { watch_->set_run_folder(folder); }
+  std::string name(int rank) const override { return watch_->name(rank); }
+  bool fail(Exit exit, const std::string& message) override;
+  void leave() override;
+
+ private:
+  /// A collective call. An error of the engine ends the process.
+  template <typename Body>
+  void call(const char* where, const Body& body) {
+    watch_->begin_call(where);
+    try {
+      body();
+    } catch (const std::exception& error) {
+      watch_->end_after_engine_error(engine_error(error));
+    }
+    watch_->end_call();
+  }
+  void form(const JoinOptions& options, const Facts& facts);
+
+  Place place_;
+  Placement placement_;
+  Store store_;
+  std::unique_ptr<Watch> watch_;
+  c10::intrusive_ptr<c10d::Backend> backend_;
+  std::unique_ptr<Exchange> exchange_;
+};
+
+Member this_member(const Place& place, const Facts& facts) {
+  const auto route = route_to(place.address, place.port);
+  return {.ranks = place.ranks,
+          .host = host_name(),
+          .process = ::getpid(),
+          .address = route.local,
+          .master = route.remote,
+          .facts = facts};
+}
+
+void check_interface(const std::string& interface) {
+  const auto known = interfaces();
+  if (interface == "auto" || std::find(known.begin(), known.end(), interface) != known.end())
+    return;
+  std::string list;
+  for (const auto& each : known) list += (list.empty() ? "" : ", ") + each;
+  throw Error(Exit::usage, text("distributed.interface: no network interface with an address is "
+                                "named \"",
+                                interface, "\"; known: ", list));
+}
+
+/// Ranks on the machine of `rank`, by the names of machines.
+int ranks_on_host(const std::vector<Member>& members, int rank) {
+  const auto& host = members[static_cast<std::size_t>(rank)].host;
+  return static_cast<int>(std::count_if(members.begin(), members.end(),
+                                        [&](const Member& each) { return each.host == host; }));
+}
+
+JoinedRanks::JoinedRanks(const Place& place, const JoinOptions& options, const Facts& facts)
+    : place_(place),
+      store_(
+          open_store(place, place.rank == 0 && !place.has_agent_store, options.connect_timeout)) {
+  Place client = place;
+  client.listen_fd.reset();
+  watch_ = std::make_unique<Watch>(
+      open_store(client, /*serves=*/false, options.connect_timeout), place,
+      WatchLimits{.heartbeat = static_cast<double>(options.heartbeat_timeout.count()),
+                  .collective = static_cast<double>(options.collective_timeout.count())});
+  try {
+    form(options, facts);
+  } catch (const Error& error) {
+    if (!fail(error.exit(), error.what())) ::_exit(static_cast<int>(error.exit()));
+    throw;
+  } catch (const std::exception& error) {  // of store or engine: a rank is lost
+    watch_->end_after_engine_error(engine_error(error));
+  }
+}
+
+void JoinedRanks::form(const JoinOptions& options, const Facts& facts) {
+  check_interface(options.interface);
+  const auto members = roll_call(store_, place_, this_member(place_, facts),
+                                 options.connect_timeout, [this](int rank, const Member& member) {
+                                   watch_->set_name(rank, member_name(rank, member));
+                                 });
+  placement_.launcher = launcher_name(place_.launcher);
+  placement_.local_ranks =
+      place_.local_ranks > 0 ? place_.local_ranks : ranks_on_host(members, place_.rank);
+  for (const auto& each : members) placement_.hosts.push_back(each.host);
+  const bool is_auto = options.interface == "auto";
+  const auto address = listening_address(members, place_.rank);
+  placement_.network = text("gloo over ", is_auto ? interface_of(address) : options.interface);
+  // The watch is faster; the engine's timeout is for the case that all ranks wait in the engine.
+  const auto timeout =
+      std::max(options.connect_timeout, options.collective_timeout) + 2 * options.heartbeat_timeout;
+  backend_ = connect_gloo(store_, place_.rank, place_.ranks, address,
+                          is_auto ? "" : options.interface, timeout);
+  exchange_ = std::make_unique<Exchange>(backend_);
+}
+
+void JoinedRanks::broadcast(const at::Tensor& tensor, int from) {
+  call("", [&] {
+    std::vector<at::Tensor> one{tensor};
+    c10d::BroadcastOptions options;
+    options.rootRank = from;
+    backend_->broadcast(one, options)->wait();
+  });
+}
+
+bool JoinedRanks::fail(Exit exit, const std::string& message) {
+  const auto own = text(place_.rank, " ", message);
+  bool is_first = true;
+  try {
+    is_first = store_.set_once("failure", own) == own;
+  } catch (const std::exception&) {  // without the store nobody can say who is the first
+    return true;
+  }
+  watch_->publish_exit(exit);
+  return is_first;
+}
+
+void JoinedRanks::leave() {
+  barrier("the end of the training");
+  watch_->leave();
+}
+
+}  // namespace
+
+Group join(const Place& place, const JoinOptions& options, const Facts& facts) {
+  if (place.ranks == 1) return Group();
+  return Group(std::make_unique<JoinedRanks>(place, options, facts));
+}
+
+}  // namespace evenkeel::comm

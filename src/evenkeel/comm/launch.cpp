@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/comm/launch.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <optional>
+#include <set>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/print.h"
+#include "evenkeel/comm/network.h"
+
+extern char** environ;  // POSIX
+
+namespace evenkeel::comm {
+
+namespace {
+
+using LaunchClock = std::chrono::steady_clock;
+
+/// Blocks the signals that launch() waits for, until the destructor.
+class BlockedSignals {
+ public:
+  BlockedSignals() {
+    sigemptyset(&set_);
+    for (const int each : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1}) sigaddset(&set_, each);
+    sigprocmask(SIG_BLOCK, &set_, &before_);
+  }
+  BlockedSignals(const BlockedSignals&) = delete;
+  BlockedSignals& operator=(const BlockedSignals&) = delete;
+  ~BlockedSignals() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+
+  /// The next signal; nullopt after 100 ms without any.
+  std::optional<int> next() const {
+    constexpr timespec kPeriod{.tv_sec = 0, .tv_nsec = 100'000'000};
+    const int signal = sigtimedwait(&set_, nullptr, &kPeriod);
+    return signal > 0 ? std::optional(signal) : std::nullopt;
+  }
+
+ private:
+  sigset_t set_{}, before_{};
+};
+
+/// Program, arguments and environment in the form of execve(), made before fork().
+class Exec {
+ public:
+  Exec(const std::vector<std::string>& command, std::vector<std::string> added)
+      : arguments_(command), environment_(std::move(added)) {
+    std::set<std::string> names;
+    for (const auto& each : environment_) names.insert(each.substr(0, each.find('=')));
+    for (char** each = environ; *each != nullptr; ++each) {  // NOLINT: C
+      const std::string variable = *each;
+      if (!names.contains(variable.substr(0, variable.find('=')))) environment_.push_back(variable);
+    }
+    for (auto& each : arguments_) argv_.push_back(each.data());
+    for (auto& each : environment_) envp_.push_back(each.data());
+    argv_.push_back(nullptr);
+    envp_.push_back(nullptr);
+  }
+
+  /// Becomes the program. Makes system calls only, as a child of a process with threads must.
+  [[noreturn]] void run(pid_t parent, int fd_to_close, bool reads_input) const {
+    constexpr int kFailed = 75;
+    setpgid(0, 0);  // a Ctrl-C reaches launch() alone, which passes it on once
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) _exit(kFailed);
+    if (fd_to_close >= 0) close(fd_to_close);
+    if (!reads_input) {
+      const int none = open("/dev/null", O_RDONLY);
+      if (none > STDIN_FILENO) dup2(none, STDIN_FILENO), close(none);
+    }
+    sigset_t empty;
+    sigemptyset(&empty);
+    sigprocmask(SIG_SETMASK, &empty, nullptr);
+    execve("/proc/self/exe", argv_.data(), envp_.data());
+    _exit(kFailed);
+  }
+
+ private:
+  std::vector<std::string> arguments_, environment_;
+  std::vector<char*> argv_, envp_;
+};
+
+/// The ranks of one start.
+class LocalRanks {
+ public:
+  explicit LocalRanks(const LaunchOptions& options, int attempt);
+  LocalRanks(const LocalRanks&) = delete;
+  LocalRanks& operator=(const LocalRanks&) = delete;
+  ~LocalRanks() { kill_all(); }
+
+  /// Waits for all ranks. \return the exit code of launch()
+  int wait();
+  /// True if SIGINT or SIGTERM arrived.
+  bool was_stopped() const { return was_stopped_; }
+
+ private:
+  void start(int rank, const ListeningSocket& socket, int attempt);
+  void pass_on(int signal);
+  void collect();
+  void judge(int rank, int status);
+  void kill_all();
+  bool any_runs() const {
+    return std::any_of(processes_.begin(), processes_.end(), [](pid_t each) { return each > 0; });
+  }
+
+  const LaunchOptions& options_;
+  BlockedSignals signals_;
+  std::vector<pid_t> processes_;  // by rank; 0: ended
+  int code_ = 0;
+  std::optional<LaunchClock::time_point> kill_at_;  // after the first failure
+  bool was_stopped_ = false;
+};
+
+LocalRanks::LocalRanks(const LaunchOptions& options, int attempt) : options_(options) {
+  const auto socket = listen_on_loopback();
+  try {
+    for (int rank = 0; rank < options.ranks; ++rank) start(rank, socket, attempt);
+  } catch (...) {
+    close(socket.fd);
+    kill_all();
+    throw;
+  }
+  close(socket.fd);
+}
+
+void LocalRanks::start(int rank, const ListeningSocket& socket, int attempt) {
+  const Exec exec(
+      options_.command,
+      {text("RANK=", rank), text("WORLD_SIZE=", options_.ranks), text("LOCAL_RANK=", rank),
+       text("LOCAL_WORLD_SIZE=", options_.ranks), "MASTER_ADDR=127.0.0.1",
+       text("MASTER_PORT=", socket.port), text("TORCHELASTIC_RESTART_COUNT=", attempt),
+       "TORCHELASTIC_USE_AGENT_STORE=False", "EVENKEEL_LAUNCHER=ranks",
+       text("EVENKEEL_STORE_FD=", socket.fd)});
+  const pid_t parent = getpid(), child = fork();
+  if (child == 0) exec.run(parent, rank == 0 ? -1 : socket.fd, rank == 0);
+  if (child < 0) {
+    throw Error(Exit::busy, text("--ranks: process ", rank, " of ", options_.ranks,
+                                 " cannot be started: ", std::strerror(errno)));
+  }
+  processes_.push_back(child);
+}
+
+void LocalRanks::pass_on(int signal) {
+  if (signal == SIGHUP) return;  // ranks ignore it, too
+  was_stopped_ = was_stopped_ || signal != SIGUSR1;
+  for (const pid_t each : processes_) {
+    if (each > 0) kill(each, signal);
+  }
+}
+
+void LocalRanks::judge(int rank, int status) {
+  const pid_t process = processes_[static_cast<std::size_t>(rank)];
+  processes_[static_cast<std::size_t>(rank)] = 0;
+  const bool by_signal = WIFSIGNALED(status);
+  const int code = by_signal ? static_cast<int>(Exit::busy) : WEXITSTATUS(status);
+  if (code == 0) return;
+  // After a signal the other ranks have to find out; after an exit with a code they know.
+  constexpr double kGrace = 5;  // seconds
+  const double wait = kGrace + (by_signal ? options_.heartbeat_timeout : 0);
+  const auto at = LaunchClock::now() + std::chrono::milliseconds(static_cast<int>(1000 * wait));
+  kill_at_ = kill_at_ ? std::min(*kill_at_, at) : at;
+  if (code_ != 0) return;
+  code_ = code;
+  if (!by_signal) return;
+  print_message(text("evenkeel: rank ", rank, " (process ", process, ") was ended by signal ",
+                     WTERMSIG(status), " (", strsignal(WTERMSIG(status)), ")"));
+}
+
+void LocalRanks::collect() {
+  for (std::size_t rank = 0; rank < processes_.size(); ++rank) {
+    int status = 0;
+    if (processes_[rank] == 0 || waitpid(processes_[rank], &status, WNOHANG) <= 0) continue;
+    judge(static_cast<int>(rank), status);
+  }
+}
+
+int LocalRanks::wait() {
+  while (any_runs()) {
+    const auto signal = signals_.next();
+    if (signal && *signal != SIGCHLD) pass_on(*signal);
+    collect();
+    if (kill_at_ && LaunchClock::now() >= *kill_at_) kill_all();
+  }
+  return code_;
+}
+
+void LocalRanks::kill_all() {
+  for (auto& each : processes_) {
+    if (each == 0) continue;
+    kill(each, SIGKILL);
+    waitpid(each, nullptr, 0);
+    each = 0;
+  }
+}
+
+}  // namespace
+
+int launch(const LaunchOptions& options) {
+  for (int attempt = 0;; ++attempt) {
+    LocalRanks ranks(options, attempt);
+    const int code = ranks.wait();
+    const bool is_loss = code == static_cast<int>(Exit::busy) && !ranks.was_stopped();
+    if (!is_loss || attempt == options.restarts) return code;
+    print_message(text("evenkeel: all ranks start again from the last checkpoint: restart ",
+                       attempt + 1, " of ", options.restarts));
+  }
+}
+
+}  // namespace evenkeel::comm

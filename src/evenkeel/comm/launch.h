@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace evenkeel::comm {
+
+/// The arguments of launch().
+struct LaunchOptions {
+  int ranks = 1;
+  int restarts = 0;                  // times that all ranks are started again after a loss
+  std::vector<std::string> command;  // program and arguments of every rank
+  double heartbeat_timeout = 10;     // seconds; ranks that still run well after it are killed
+};
+
+/// Starts `ranks` processes of this machine and waits for them. Each gets the variables of torchrun
+/// (place_of() of comm/place.h), rank 0 also the listening socket of the store, so that no other
+/// process can take its port. SIGINT, SIGTERM and SIGUSR1 go on to all ranks; when this process
+/// ends, they get SIGTERM. No rank is left when the function returns.
+/// \return the exit code of the first rank that failed; 75 (busy) if a signal ended it; 0 if none
+/// did
+/// \throws Error (busy, exit code 75) if a process cannot be started
+int launch(const LaunchOptions& options);
+
+}  // namespace evenkeel::comm

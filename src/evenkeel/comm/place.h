@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace evenkeel::comm {
+
+enum class Launcher {
+  none,      // one process
+  torchrun,  // or whatever sets RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT
+  srun,
+  mpirun,
+  own,  // launch() of comm/launch.h
+};
+
+/// "torchrun", "srun", "mpirun", "--ranks"; empty for none.
+std::string launcher_name(Launcher launcher);
+
+/// Which rank of how many this process is, and where it meets the other ranks.
+struct Place {
+  Launcher launcher = Launcher::none;
+  int rank = 0;
+  int ranks = 1;
+  int local_ranks = 0;           // ranks on this machine; 0: unknown
+  std::string address;           // the machine of rank 0, a name or an IP address
+  std::uint16_t port = 29500;    // of rank 0
+  bool has_agent_store = false;  // torchrun serves the store; otherwise rank 0 does
+  std::optional<int> listen_fd;  // rank 0 of launch(): the listening socket of the store
+  std::string attempt = "0";     // counts the restarts of a launcher
+  std::string ranks_variable = "WORLD_SIZE";  // where the number of ranks is from, for messages
+};
+
+/// The value of an environment variable; nullopt: not set.
+using Environment = std::function<std::optional<std::string>(const std::string& name)>;
+
+/// The environment of this process.
+Environment process_environment();
+
+/// Reads what a launcher says. The first row whose variables are set counts:
+///
+/// | launcher      | variables                                                                  |
+/// | ------------- | -------------------------------------------------------------------------- |
+/// | torchrun, own | RANK, WORLD_SIZE, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT               |
+/// | mpirun        | OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_SIZE; PMI_RANK, PMI_SIZE               |
+/// | srun          | SLURM_PROCID, SLURM_NTASKS, SLURM_NTASKS_PER_NODE, SLURM_JOB_NODELIST      |
+///
+/// MASTER_ADDR and MASTER_PORT also count under mpirun and srun. Without them the address is the
+/// first host of SLURM_JOB_NODELIST, or this machine if all ranks of mpirun are on it; the port
+/// follows from the number of the job.
+/// \throws Error (usage, exit code 64) if variables are missing, no numbers, or contradict
+Place place_of(const Environment& environment);
+
+/// The first host of a list as Slurm writes it: "a[03-05,9],b7" -> "a03".
+std::string first_host(const std::string& list);
+
+}  // namespace evenkeel::comm

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/comm/roll_call.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <thread>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/json_parser.h"
+#include "evenkeel/comm/network.h"
+
+namespace evenkeel::comm {
+
+namespace {
+
+using RollCallClock = std::chrono::steady_clock;
+
+std::string member_key(int rank) {
+  return text("member/", rank);
+}
+
+nlohmann::json json_of(const Facts& facts) {
+  auto out = nlohmann::json::array();
+  for (const auto& [name, value] : facts) out.push_back({name, value});
+  return out;
+}
+
+Facts facts_of(const nlohmann::json& json) {
+  Facts facts;
+  for (const auto& each : json)
+    facts.emplace_back(each.at(0).get<std::string>(), each.at(1).get<std::string>());
+  return facts;
+}
+
+std::string text_of(const Member& member) {
+  const nlohmann::json json = {{"ranks", member.ranks},     {"host", member.host},
+                               {"process", member.process}, {"address", member.address},
+                               {"master", member.master},   {"facts", json_of(member.facts)}};
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+Member member_of(const std::string& value) {
+  const auto json = parse_json(value);
+  EK_ASSERT(json.is_object());
+  return {.ranks = json.at("ranks"),
+          .host = json.at("host"),
+          .process = json.at("process"),
+          .address = json.at("address"),
+          .master = json.at("master"),
+          .facts = facts_of(json.at("facts"))};
+}
+
+void check_sizes(const Place& place, int rank, const Member& member) {
+  if (member.ranks == place.ranks) return;
+  throw Error(Exit::usage, text(place.ranks_variable, " is ", place.ranks, " here, but ",
+                                member.ranks, " for ", member_name(rank, member)));
+}
+
+/// Publishes this rank.
+/// \throws Error (usage) if another process already did so as the same rank
+void publish(const Store& store, const Place& place, const Member& self) {
+  const auto own = text_of(self);
+  const auto first = store.set_once(member_key(place.rank), own);
+  if (first == own) return;
+  throw Error(Exit::usage, text("rank ", place.rank, " is here twice: this process, and ",
+                                member_name(place.rank, member_of(first)),
+                                "; each process needs a rank of its own"));
+}
+
+[[noreturn]] void refuse_missing(const std::vector<std::optional<Member>>& members,
+                                 std::chrono::seconds timeout) {
+  std::string missing;
+  for (std::size_t rank = 0; rank < members.size(); ++rank) {
+    if (!members[rank]) missing += text(missing.empty() ? "" : ", ", rank);
+  }
+  throw Error(Exit::busy, text("waited ", timeout.count(), " s for ", members.size(),
+                               " processes; missing: rank ", missing));
+}
+
+}  // namespace
+
+std::string member_name(int rank, const Member& member) {
+  return text("rank ", rank, " (", member.host, ", process ", member.process, ")");
+}
+
+std::string facts_text(const Facts& facts) {
+  return json_of(facts).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+Facts parse_facts(const std::string& value) {
+  return facts_of(parse_json(value));
+}
+
+std::string difference_of(const std::vector<Facts>& facts, const std::vector<std::string>& names) {
+  for (std::size_t rank = 1; rank < facts.size(); ++rank) {
+    const auto& first = facts.front();
+    for (std::size_t i = 0; i < std::max(first.size(), facts[rank].size()); ++i) {
+      const Facts::value_type none = {"", "unset"};
+      const auto& here = i < facts[rank].size() ? facts[rank][i] : none;
+      const auto& there = i < first.size() ? first[i] : none;
+      if (here == there) continue;
+      return text(names[rank], " has ", here.first.empty() ? there.first : here.first, " = ",
+                  here.second, ", but rank 0 has ", there.second);
+    }
+  }
+  return "";
+}
+
+std::vector<Member> roll_call(const Store& store, const Place& place, const Member& self,
+                              std::chrono::seconds timeout,
+                              const std::function<void(int, const Member&)>& on_arrival) {
+  constexpr std::chrono::milliseconds kFirstPause{10}, kLongestPause{200};
+  publish(store, place, self);
+  const auto end = RollCallClock::now() + timeout;
+  std::vector<std::optional<Member>> found(static_cast<std::size_t>(place.ranks));
+  std::size_t count = 0;
+  for (auto pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
+    for (int rank = 0; rank < place.ranks; ++rank) {
+      auto& member = found[static_cast<std::size_t>(rank)];
+      if (member || !store.has(member_key(rank))) continue;
+      member = member_of(store.get({member_key(rank)}).front());
+      ++count;
+      on_arrival(rank, *member);
+      check_sizes(place, rank, *member);
+    }
+    if (count == found.size()) break;
+    if (RollCallClock::now() >= end) refuse_missing(found, timeout);
+    std::this_thread::sleep_for(pause);
+  }
+  std::vector<Member> members;
+  std::vector<Facts> facts;
+  std::vector<std::string> names;
+  for (auto& each : found) {
+    names.push_back(member_name(static_cast<int>(members.size()), *each));
+    facts.push_back(each->facts);
+    members.push_back(std::move(*each));
+  }
+  const auto difference = difference_of(facts, names);
+  if (!difference.empty()) throw Error(Exit::differs, difference);
+  return members;
+}
+
+std::string listening_address(const std::vector<Member>& members, int rank) {
+  const auto& own = members[static_cast<std::size_t>(rank)].address;
+  if (!is_loopback(own)) return own;
+  for (const auto& each : members) {
+    if (!is_loopback(each.address) && !is_loopback(each.master)) return each.master;
+  }
+  return own;
+}
+
+}  // namespace evenkeel::comm

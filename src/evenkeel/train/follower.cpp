@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/train/follower.h"
+
+#include <nlohmann/json.hpp>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/json_parser.h"
+#include "evenkeel/store/checkpoint.h"
+#include "evenkeel/train/rank_checks.h"
+
+namespace evenkeel::train {
+
+namespace {
+
+/// The checkpoint in RUN/checkpoints, or in another folder.
+/// \throws Error (no_checkpoint) if this rank does not see it
+store::VerifiedCheckpoint checkpoint_in(const std::filesystem::path& folder) {
+  auto search = store::find_checkpoint(folder);
+  if (search.found) return std::move(*search.found);
+  throw Error(Exit::no_checkpoint,
+              text(folder.string(), ": has no usable checkpoint to start from"));
+}
+
+/// The configuration of the run. Only a run with a checkpoint has a copy of the tokenizer.
+config::Config config_of(const RunStart& start) {
+  const auto config = config::read_back(start.config, "rank 0");
+  return start.step >= 0 ? config_of_run(config, start.folder) : config;
+}
+
+}  // namespace
+
+RunStart start_of(const OpenRun& open) {
+  return {.folder = open.folder,
+          .config = config::to_toml(open.config),
+          .step = open.newest.found ? open.newest.found->step : -1};
+}
+
+RunStart broadcast_start(comm::Group& group, const RunStart& start) {
+  const nlohmann::json mine = {
+      {"folder", start.folder.string()}, {"config", start.config}, {"step", start.step}};
+  const auto all = parse_json(group.broadcast_text(mine.dump(), 0));
+  EK_ASSERT(all.is_object());
+  return {.folder = all.at("folder").get<std::string>(),
+          .config = all.at("config").get<std::string>(),
+          .step = all.at("step").get<std::int64_t>()};
+}
+
+Follower::Follower(const RunStart& start, comm::Group& group)
+    : group_(group),
+      config_(config_of(start)),
+      setup_(set_up_run(config_, group.placement().local_ranks)),
+      commands_(group),
+      saver_(group) {
+  check_texts_on_ranks(setup_.text, group);
+  const auto& shape = setup_.plan.scheme.shape;
+  trainer_ = std::make_unique<Trainer>(config_, shape, setup_.machine.precision, setup_.text,
+                                       data_parallel_of(config_, group));
+  evaluator_ = std::make_unique<Evaluator>(config_, setup_.text, shape.vocabulary, &group);
+  load(start);
+}
+
+void Follower::load(const RunStart& start) {
+  if (start.step >= 0) {
+    trainer_->restore(checkpoint_in(start.folder / "checkpoints" / store::step_name(start.step)));
+  } else if (!config_.train.from.empty()) {
+    trainer_->load_weights(checkpoint_in(config_.train.from));
+  }
+}
+
+void Follower::follow() {
+  for (;;) {
+    switch (commands_.receive(saver_.is_written())) {
+      case RankCommand::wait:
+        break;
+      case RankCommand::step:
+        step();
+        break;
+      case RankCommand::evaluate:
+        evaluator_->evaluate(trainer_->model(), trainer_->progress().step);
+        break;
+      case RankCommand::save:
+        saver_.begin_piece(trainer_->checkpoint_content(), CheckpointSaver::Writer::caller);
+        if (saver_.is_pending()) saver_.finish();
+        break;
+      case RankCommand::save_background:
+        saver_.begin_piece(trainer_->checkpoint_content(), CheckpointSaver::Writer::thread);
+        break;
+      case RankCommand::finish_save:
+        saver_.finish();
+        break;
+      case RankCommand::end:
+        return;
+    }
+  }
+}
+
+void Follower::step() {
+  RankTimer timer(group_);
+  group_.report({.step = trainer_->progress().step + 1, .checkpoint = commands_.checkpoint()});
+  trainer_->step();
+  timer.finish();
+}
+
+}  // namespace evenkeel::train

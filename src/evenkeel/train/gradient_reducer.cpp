@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/train/gradient_reducer.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/ops/optim/block_squares.h"
+#include "evenkeel/optim/adamw.h"
+#include "evenkeel/train/gather_numbers.h"
+
+namespace evenkeel::train {
+
+namespace {
+
+/// The shards of a rank: neighbours, or every ranks-th one.
+std::vector<std::int64_t> shards_of_rank(const comm::Group& group, std::int64_t shards,
+                                         Sharding sharding) {
+  const auto count = shards / group.ranks();
+  const bool strided = sharding == Sharding::gradients;
+  std::vector<std::int64_t> own;
+  for (std::int64_t i = 0; i < count; ++i) {
+    own.push_back(strided ? group.rank() + i * group.ranks() : group.rank() * count + i);
+  }
+  return own;
+}
+
+}  // namespace
+
+GradientReducer::GradientReducer(const nn::Parameters& parameters, const DataParallel& parallel)
+    : group_(parallel.group != nullptr ? parallel.group : &alone_),
+      layout_(parameters, parallel.shards),
+      sharding_(parallel.sharding),
+      own_shards_(shards_of_rank(*group_, parallel.shards, parallel.sharding)) {
+  const auto ranks = static_cast<std::uint64_t>(group_->ranks());
+  EK_ASSERT(sharding_ != Sharding::gradients || std::has_single_bit(ranks));
+  for (std::size_t i = 0; i < layout_.groups(); ++i) {
+    bounds_.push_back(layout_.bounds(i, group_->ranks()));
+  }
+}
+
+std::vector<nn::FlatRange> GradientReducer::owned() const {
+  std::vector<nn::FlatRange> ranges;
+  const auto rank = static_cast<std::size_t>(group_->rank());
+  for (const auto& bounds : bounds_) {
+    ranges.push_back(sharding_ == Sharding::none ? nn::FlatRange{0, bounds.back()}
+                                                 : nn::FlatRange{bounds[rank], bounds[rank + 1]});
+  }
+  return ranges;
+}
+
+std::vector<at::Tensor> GradientReducer::parts_of(const std::vector<at::Tensor>& flat) const {
+  std::vector<at::Tensor> parts;
+  const auto rank = static_cast<std::size_t>(group_->rank());
+  for (std::size_t i = 0; i < flat.size(); ++i) {
+    const auto begin = bounds_[i][rank];
+    parts.push_back(flat[i].narrow(0, begin, bounds_[i][rank + 1] - begin));
+  }
+  return parts;
+}
+
+void GradientReducer::add(const std::vector<at::Tensor>& gradients, bool is_last) {
+  const at::NoGradGuard no_grad;
+  if (group_->ranks() == 1) return tree_.add(gradients, is_last);
+  const auto parts = parts_of(gradients);
+  const auto exchange = [&] {
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      group_->reduce_scatter(gradients[i], bounds_[i], parts[i]);
+    }
+  };
+  if (sharding_ == Sharding::gradients) {  // `ranks` neighbouring shards are a subtree
+    exchange();
+    tree_.add(parts, is_last);
+  } else {  // the own shards are a subtree
+    tree_.add(gradients, is_last);
+    if (is_last) exchange();
+  }
+  if (is_last && sharding_ == Sharding::none) gather(gradients);
+}
+
+double GradientReducer::norm(const std::vector<at::Tensor>& gradients) {
+  if (group_->ranks() == 1 || sharding_ == Sharding::none) return optim::gradient_norm(gradients);
+  return optim::gradient_norm(gather_squares(parts_of(gradients)));
+}
+
+/// The squares of all blocks of each group. For each group every rank sends as many numbers as the
+/// largest range has blocks.
+std::vector<std::vector<double>> GradientReducer::gather_squares(
+    const std::vector<at::Tensor>& parts) {
+  std::vector<double> mine;
+  std::vector<std::size_t> offsets;  // of the groups in `mine`
+  std::vector<std::vector<std::size_t>> counts(parts.size());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    for (std::size_t rank = 1; rank < bounds_[i].size(); ++rank) {
+      counts[i].push_back(ops::square_blocks(bounds_[i][rank] - bounds_[i][rank - 1]));
+    }
+    const auto own = ops::block_squares(parts[i]);
+    offsets.push_back(mine.size());
+    mine.insert(mine.end(), own.begin(), own.end());
+    mine.resize(offsets.back() + *std::max_element(counts[i].begin(), counts[i].end()));
+  }
+  const auto all = gather_numbers(*group_, mine);
+  std::vector<std::vector<double>> squares(parts.size());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    for (std::size_t rank = 0; rank < counts[i].size(); ++rank) {
+      const auto* const from = all.data() + rank * mine.size() + offsets[i];
+      squares[i].insert(squares[i].end(), from, from + counts[i][rank]);
+    }
+  }
+  return squares;
+}
+
+void GradientReducer::gather(const std::vector<at::Tensor>& flat) {
+  if (group_->ranks() == 1) return;
+  const at::NoGradGuard no_grad;
+  for (std::size_t i = 0; i < flat.size(); ++i) group_->all_gather(flat[i], bounds_[i]);
+}
+
+std::vector<std::vector<double>> GradientReducer::gather_rows(
+    const std::vector<std::vector<double>>& own) {
+  EK_ASSERT(own.size() == own_shards_.size());
+  if (group_->ranks() == 1) return own;
+  std::vector<double> mine;
+  for (const auto& row : own) mine.insert(mine.end(), row.begin(), row.end());
+  const auto all = gather_numbers(*group_, mine);
+  const auto fields = own.front().size();
+  std::vector<std::vector<double>> rows(static_cast<std::size_t>(layout_.shards()));
+  const auto* from = all.data();
+  const auto count = static_cast<std::int64_t>(own_shards_.size());
+  for (std::int64_t rank = 0; rank < group_->ranks(); ++rank) {
+    for (std::int64_t i = 0; i < count; ++i, from += fields) {
+      const auto shard =
+          sharding_ == Sharding::gradients ? rank + i * group_->ranks() : rank * count + i;
+      rows[static_cast<std::size_t>(shard)].assign(from, from + fields);
+    }
+  }
+  return rows;
+}
+
+}  // namespace evenkeel::train

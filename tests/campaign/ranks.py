@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One of four ranks is killed, stopped, or ends by SIGSEGV or exit(), in eight phases of a training.
+
+All other ranks end with 75 within the heartbeat timeout and three seconds. The lowest of them names the lost rank
+on standard error, the rest in log-rank-RANK.txt. Every checkpoint of final name is whole.
+"""
+import re
+import socket
+import time
+
+import harness
+import reader
+
+RANKS = 4
+HEARTBEAT = 4  # seconds of distributed.heartbeat_timeout
+MORE = 3       # seconds that the other ranks may take
+LONG = 30      # seconds until the fault must have come
+FAULTS = ["kill", "stop", "segv", "exit"]
+PHASES = ["roll call", "forward", "exchange", "update", "gather", "save", "evaluation", "end"]
+BUSY = 75
+STEPS = 60
+SETTINGS = {"train_steps": STEPS, "train_batch": 8, "train_gradient_shards": 4, "checkpoint_every": 10,
+            "evaluate_every": 5, "evaluate_sequences": 64, "log_every": 1, "log_tensorboard": "false",
+            "distributed_heartbeat_timeout": HEARTBEAT}
+JOBS = 1  # a case has four processes already
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+class Training:
+    """Four ranks of one run, as torchrun starts them."""
+
+    def __init__(self, context, folder, victim=None, fault=None):
+        self.context, self.run, self.folder = context, folder / "run", folder
+        self.errors = [open(folder / f"stderr-{rank}", "w+b") for rank in range(RANKS)]
+        self.processes = []
+        port = free_port()
+        for rank in range(RANKS):
+            env = {"RANK": rank, "WORLD_SIZE": RANKS, "LOCAL_WORLD_SIZE": RANKS, "MASTER_ADDR": "127.0.0.1",
+                   "MASTER_PORT": port}
+            if rank == victim:
+                env |= fault | {"LD_PRELOAD": context.shim("rank_faults"), "RANK_FIRED": folder / "fired",
+                                "RANK_COUNT": folder / "count"}
+            self.processes.append(context.start("train", "--run", self.run, *context.settings(**SETTINGS), env=env,
+                                                err=self.errors[rank]))
+
+    def said(self, rank):
+        self.errors[rank].seek(0)
+        return self.errors[rank].read().decode(errors="replace")
+
+    def end(self):
+        """Ends every rank that still runs; how many of them did."""
+        left = 0
+        for process in self.processes:
+            if process.poll() is None:
+                left += 1
+                process.kill()
+                process.wait()
+        for file in self.errors:
+            file.close()
+        return left
+
+    def wait(self, ranks, seconds):
+        """Until these ranks have ended, at most so long; the seconds it took."""
+        begun = time.monotonic()
+        while any(self.processes[rank].poll() is None for rank in ranks) and time.monotonic() - begun < seconds:
+            time.sleep(0.01)
+        return time.monotonic() - begun
+
+
+def counts(context):
+    """Calls of each kind in an undisturbed training of rank 1: {"writev": 4000, ...}."""
+    def make():
+        out = {}
+        for call in ("connect", "writev", "fsync"):
+            with harness.fresh(context.folder / f"counted-{call}") as folder:
+                training = Training(context, folder, 1, {"RANK_CALL": call})
+                training.wait(range(RANKS), 2 * LONG)
+                codes = [process.poll() for process in training.processes]
+                said = training.said(0)
+                training.end()
+                if codes != [0] * RANKS:
+                    raise RuntimeError(f"a training without a fault ended with {codes}: {said[-300:]}")
+                out[call] = int((folder / "count").read_text())
+        return out
+    return context.keep("calls of ranks", make)
+
+
+def fault_of(context, phase, chance):
+    """When the victim is lost: a call, its number, and a delay in microseconds."""
+    all_calls = counts(context)
+    per_step = all_calls["writev"] / STEPS
+    step = chance.randrange(STEPS // 4, STEPS - 5)
+    at = {"roll call": ("connect", chance.randint(1, all_calls["connect"] - 1), 0),
+          "forward": ("writev", int(step * per_step), chance.randint(500, 3000)),
+          "exchange": ("writev", int((step + 0.4) * per_step), 0),
+          "update": ("writev", int((step + 0.6) * per_step), chance.randint(50, 400)),
+          "gather": ("writev", int((step + 0.9) * per_step), 0),
+          "save": ("fsync", chance.randint(1, max(1, all_calls["fsync"] - 1)), 0),
+          "evaluation": ("writev", int((step // 5 * 5 + 0.99) * per_step), chance.randint(1000, 9000)),
+          "end": ("writev", all_calls["writev"] - chance.randint(4, 12), 0)}
+    call, number, delay = at[phase]
+    return {"RANK_CALL": call, "RANK_AT": max(1, number), "RANK_DELAY": delay}
+
+
+def names(line, lost):
+    return re.match(rf"evenkeel: rank {lost}\b.* is lost: ", line) is not None
+
+
+def naming_complaints(training, victim, others):
+    """The lowest of the other ranks names the lost one; what the rest says names it, too."""
+    lines = training.said(others[0]).strip().splitlines()
+    if not lines or not names(lines[-1], victim):
+        yield f"rank {others[0]} says {lines[-1] if lines else 'nothing'!r}"
+    for rank in others[1:]:
+        log = training.run / f"log-rank-{rank}.txt"
+        if log.exists() and not names(log.read_text().splitlines()[-1], victim):
+            yield f"rank {rank} says {log.read_text()!r}"
+
+
+def trial_of(context, victim, kind, phase):
+    def trial(folder, chance):
+        fault = fault_of(context, phase, chance) | {"RANK_FAULT": kind}
+        training = Training(context, folder, victim, fault)
+        others = [rank for rank in range(RANKS) if rank != victim]
+        try:
+            begun = time.monotonic()
+            while not (folder / "fired").exists() and time.monotonic() - begun < LONG:
+                time.sleep(0.005)
+            if not (folder / "fired").exists():
+                yield f"met no fault: {fault}"
+                return
+            seconds = training.wait(others, HEARTBEAT + MORE + 20)
+            codes = [training.processes[rank].poll() for rank in others]
+            if codes != [BUSY] * len(others):
+                yield f"the other ranks end with {codes}, wanted 75: {training.said(others[0])[-300:]!r}"
+            elif seconds > HEARTBEAT + MORE:
+                yield f"took {seconds:.1f} s"
+            if codes == [BUSY] * len(others):
+                yield from naming_complaints(training, victim, others)
+        finally:
+            saved = reader.acknowledged(training.said(0))
+            left = training.end()
+        if left > (kind == "stop"):
+            yield f"{left} processes were left"
+        if training.run.exists():
+            yield from harness.lost(training.run, saved)
+    return trial
+
+
+def trials(context):
+    counts(context)
+    cases = [(f"rank {victim} {kind} {phase}", trial_of(context, victim, kind, phase))
+             for phase in PHASES for kind in FAULTS for victim in range(RANKS)]
+    wanted = context.count(8, len(cases), len(cases))
+    step = len(cases) // wanted
+    return [cases[i * step + i % RANKS] for i in range(wanted)] if wanted < len(cases) else cases

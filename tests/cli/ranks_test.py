@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Training on several ranks: weights, moments, metrics and checkpoint files do not depend on the number
+of ranks, of threads, or of lost ranks. The part `ranks_bits` of tests/campaign has more cases.
+"""
+import json
+import os
+import pathlib
+import signal
+
+import program
+from program import files_at, lines_of, metrics, saved_steps, settings
+
+# 520,000 matrix values: eight blocks of 65,536, so that each of 8 shards owns a piece.
+WIDE = {"model.width": 128, "model.heads": 4, "model.inner": 512, "model.layers": 2, "train.batch": 8,
+        "train.gradient_shards": 8, "log.every": 1}
+DENSE = WIDE
+MIXTURE = WIDE | {"model.inner": 128, "model.experts": "{count = 4, bias_rate = 0.01}"}
+STEPS = 6
+
+
+def ranks_of(process):
+    """The processes that train: the launcher's children, or the program itself on one rank."""
+    children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    return [int(child) for child in children] or [process.pid]
+
+
+class Ranks(program.Case):
+    def train_on(self, ranks, run, values, *arguments):
+        """A run to its end on so many ranks."""
+        self.succeed("train", "--quiet", "--ranks", ranks, "--run", run,
+                     *settings(program.SMALL | {"train.steps": STEPS} | values), *arguments)
+        return self.folder / run
+
+    def check_equal(self, run, whole, step):
+        self.assertEqual(metrics(run), metrics(whole))
+        self.assertEqual(lines_of(run / "health.jsonl"), lines_of(whole / "health.jsonl"))
+        here, there = files_at(run, step), files_at(whole, step)
+        self.assertEqual(sorted(here), sorted(there))
+        for name, content in here.items():
+            self.assertTrue(content == there[name], f"{run.name}: {name} differs")
+
+
+class Bits(Ranks):
+    def check_bits(self, values, *cases):
+        whole = self.train_on(1, "one", values | {"train.threads": 2})
+        for ranks, shard in cases:
+            with self.subTest(ranks=ranks, shard=shard):
+                run = self.train_on(ranks, f"{shard}-{ranks}", values | {"distributed.shard": shard})
+                self.check_equal(run, whole, max(saved_steps(whole)))
+
+    def test_of_a_dense_model_in_float32(self):
+        self.check_bits(DENSE | {"evaluate.every": 3, "evaluate.sequences": 7, "probe.steps": "[2]"},
+                        (8, "optimizer"))
+
+    def test_of_a_dense_model_in_bfloat16(self):
+        self.check_bits(DENSE | {"train.precision": "bfloat16"}, (4, "gradients"))
+
+    def test_of_a_mixture_in_float32(self):
+        self.check_bits(MIXTURE, (2, "gradients"))
+
+    def test_of_a_mixture_in_bfloat16(self):
+        self.check_bits(MIXTURE | {"train.precision": "bfloat16", "train.threads": 2}, (2, "optimizer"))
+
+    def test_under_a_hook_without_sharding(self):
+        self.check_bits(DENSE | {"scheme": "qk_clip", "train.steps": 2, "train.gradient_shards": 2},
+                        (2, "none"))
+
+
+class Chains(Ranks):
+    def test_of_2_8_1_and_4_ranks_with_kills(self):
+        values = DENSE | {"train.steps": 10, "checkpoint.every": 1}
+        whole = self.train_on(1, "whole", values)
+        run = self.folder / "chain"
+        for count, ranks in enumerate((2, 8, 1)):
+            process = self.start("train", "--ranks", ranks, "--run", run,
+                                 *settings(program.SMALL | values))
+            self.until(lambda: max(saved_steps(run), default=0) > 2 * count, process)
+            for rank in ranks_of(process):
+                os.kill(rank, signal.SIGKILL)
+            self.finish(process)
+        self.train_on(4, "chain", values)
+        self.check_equal(run, whole, 10)
+
+
+class Behaviour(Ranks):
+    def test_a_signal_saves_on_all_ranks(self):
+        values = DENSE | {"train.steps": 10**6, "checkpoint.every": 0}
+        process = self.start("train", "--ranks", 2, "--run", "run", *settings(program.SMALL | values))
+        run = self.folder / "run"
+        self.wait_for_steps(process, "run", 2)
+        process.send_signal(signal.SIGTERM)
+        code, error = self.finish(process)
+        self.assertEqual(code, 0, error)
+        last = max(line["step"] for line in lines_of(run / "metrics.jsonl"))
+        self.assertEqual(max(saved_steps(run)), last)
+        self.assertEqual(error.count("saved at step"), 1)
+        provenance = json.loads((run / "provenance.json").read_text())
+        self.assertEqual((provenance["ranks"], provenance["gradient_shards"]), (2, 8))
+        line = [line for line in lines_of(run / "metrics.jsonl") if "loss" in line][-1]
+        self.assertLessEqual({"exchange_s", "slowest_rank", "waited_s"}, set(line))
+
+    def test_a_thread_writes_the_same_checkpoints(self):
+        values = DENSE | {"checkpoint.every": 2, "checkpoint.keep": 9}
+        whole = self.train_on(1, "whole", values)
+        for ranks in (1, 2):
+            with self.subTest(ranks=ranks):
+                error = self.succeed("train", "--ranks", ranks, "--run", f"run-{ranks}", *settings(
+                    program.SMALL | {"train.steps": STEPS} | values | {"checkpoint.background": "true"}))[1]
+                run = self.folder / f"run-{ranks}"
+                self.assertEqual([step for step in saved_steps(run) if f"step {step}: saved\n" not in error], [])
+                self.assertEqual(saved_steps(run), saved_steps(whole))
+                for step in (2, 4, 6):
+                    self.check_equal(run, whole, step)
+
+    def test_pieces_are_read_by_every_verb(self):
+        run = self.train_on(2, "run", DENSE | {"train.steps": 1, "train.gradient_shards": "auto"})
+        names = sorted(files_at(run, 1))
+        self.assertEqual(names, ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors",
+                                 "optimizer-00001-of-00002.safetensors",
+                                 "optimizer-00002-of-00002.safetensors", "state.json"])
+        self.succeed("eval", "--run", run)
+        self.succeed("generate", "--run", run, "--tokens", 3)
+        self.succeed("export", "--run", run, "--output", "out")
+        self.succeed("report", run)
+        one = self.train_on(1, "one", DENSE | {"train.steps": 1, "train.gradient_shards": 2})
+        self.succeed("export", "--run", one, "--output", "out-one")
+        self.assertEqual((self.folder / "out/model.safetensors").read_bytes(),
+                         (self.folder / "out-one/model.safetensors").read_bytes())
+
+    def test_what_ranks_cannot_train_is_refused(self):
+        for message, ranks, values in (
+                ("train.gradient_shards = 8 cannot be shared by 3 ranks: gradient_shards / ranks must be a power "
+                 "of two (1, 2, 4 or 8 ranks); or choose train.gradient_shards = 6", 3,
+                 {"train.gradient_shards": 8, "train.batch": 24}),
+                ("batch_norm cannot be trained on several ranks: its running values go from part to part of a "
+                 "batch", 2, {"scheme": "batch_norm"}),
+                ("sigma_reparam cannot be trained on several ranks: its vectors move in every forward pass", 2,
+                 {"scheme": "sigma_reparam"}),
+                ('the hook qk_clip acts on whole matrices: on several ranks it needs distributed.shard = "none"', 2,
+                 {"scheme": "qk_clip"})):
+            with self.subTest(message=message):
+                self.refuse(64, message, "train", "--ranks", ranks, "--run", "run",
+                            *settings(program.SMALL | {"train.steps": 1} | values))
+                self.assertFalse((self.folder / "run").exists())
+
+
+if __name__ == "__main__":
+    program.main()

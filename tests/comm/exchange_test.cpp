@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/comm/exchange.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/zeros.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "comm/rank_threads.h"
+#include "evenkeel/comm/engine_gloo.h"
+
+namespace evenkeel::comm {
+namespace {
+
+using Bounds = std::vector<std::int64_t>;
+
+/// Values of a rank whose sum depends on the order of additions.
+at::Tensor values_of(int rank, std::int64_t count, at::ScalarType dtype) {
+  auto values = at::zeros({count}, at::kDouble);
+  auto* const out = values.mutable_data_ptr<double>();
+  std::uint64_t state = 0x9e3779b97f4a7c15U * static_cast<std::uint64_t>(rank + 1);
+  for (std::int64_t i = 0; i < count; ++i) {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    out[i] =
+        static_cast<double>(static_cast<std::int64_t>(state)) * (state % 8 == 0 ? 1e-15 : 1e-18);
+  }
+  return values.to(dtype);
+}
+
+/// The sum of all ranks in the tree of reduction_order.h.
+at::Tensor tree_over_ranks(int ranks, std::int64_t count, at::ScalarType dtype) {
+  std::vector<at::Tensor> rows;
+  for (int rank = 0; rank < ranks; ++rank) rows.push_back(values_of(rank, count, dtype));
+  for (std::size_t stride = 1; stride < rows.size(); stride *= 2) {
+    for (std::size_t i = 0; i + stride < rows.size(); i += 2 * stride)
+      rows[i] = rows[i] + rows[i + stride];
+  }
+  return rows.front();
+}
+
+/// Calls `body` with an exchange of each rank, all of this process.
+void exchange_over(int ranks, const std::function<void(int, Exchange&)>& body) {
+  const auto store = testing::memory_store();
+  testing::for_each_rank(ranks, [&](int rank) {
+    const at::NoGradGuard no_grad;
+    Exchange exchange(connect_gloo(store, rank, ranks, "127.0.0.1", "", std::chrono::seconds(60)));
+    body(rank, exchange);
+  });
+}
+
+/// reduce_scatter in place, then all_gather: all ranks have the sum.
+void expect_sum_on_all_ranks(int ranks, const Bounds& bounds, at::ScalarType dtype) {
+  const auto expected = tree_over_ranks(ranks, bounds.back(), dtype);
+  exchange_over(ranks, [&](int rank, Exchange& exchange) {
+    const auto whole = values_of(rank, bounds.back(), dtype);
+    const auto begin = bounds[static_cast<std::size_t>(rank)];
+    const auto end = bounds[static_cast<std::size_t>(rank) + 1];
+    const auto part = whole.narrow(0, begin, end - begin);
+    exchange.reduce_scatter(whole, bounds, part);
+    EXPECT_TRUE(at::equal(part, expected.narrow(0, begin, end - begin))) << "rank " << rank;
+    exchange.all_gather(whole, bounds);
+    EXPECT_TRUE(at::equal(whole, expected)) << "rank " << rank << " of " << ranks;
+  });
+}
+
+TEST(Exchange, SumsInTheOrderOfTheTree) {
+  expect_sum_on_all_ranks(2, {0, 3, 7}, at::kFloat);
+  expect_sum_on_all_ranks(4, {0, 1000, 2000, 3000, 4000}, at::kFloat);
+  expect_sum_on_all_ranks(3, {0, 10, 20, 31}, at::kDouble);
+}
+
+TEST(Exchange, TakesPiecesOfAnyLength) {
+  expect_sum_on_all_ranks(4, {0, 0, 5, 5, 6}, at::kFloat);  // ranks 0 and 2 have none
+  expect_sum_on_all_ranks(2, {0, 0, 0}, at::kFloat);
+}
+
+// 4 MB at once: 1,048,576 values of float32 for two ranks.
+TEST(Exchange, CutsLongPiecesIntoChunks) {
+  expect_sum_on_all_ranks(2, {0, 2'200'000, 3'300'001}, at::kFloat);
+}
+
+TEST(Exchange, DoesNotChangeThePiecesOfOthers) {
+  exchange_over(2, [](int rank, Exchange& exchange) {
+    const auto whole = values_of(rank, 100, at::kFloat);
+    const auto part = at::zeros({50}, at::kFloat);
+    exchange.reduce_scatter(whole, {0, 50, 100}, part);
+    EXPECT_TRUE(at::equal(whole, values_of(rank, 100, at::kFloat)));
+    EXPECT_TRUE(at::equal(part, tree_over_ranks(2, 100, at::kFloat).narrow(0, 50 * rank, 50)));
+  });
+}
+
+TEST(Exchange, GathersBytes) {
+  exchange_over(3, [](int rank, Exchange& exchange) {
+    const auto whole = at::zeros({6}, at::kByte);
+    whole.narrow(0, 2 * rank, 2).fill_(rank + 1);
+    exchange.all_gather(whole, {0, 2, 4, 6});
+    for (int i = 0; i < 6; ++i) EXPECT_EQ(whole.const_data_ptr<std::uint8_t>()[i], i / 2 + 1);
+  });
+}
+
+}  // namespace
+}  // namespace evenkeel::comm
