@@ -1,4 +1,5 @@
-# The libraries of the floor `tokenizer`. Debian's PCRE2 and SentencePiece have no CMake packages.
+# The libraries of the floors `tokenizer` and `convert` (yaml). Debian's packages of PCRE2, SentencePiece and
+# libyaml have no CMake files.
 
 # ek_library(pcre2 pcre2.h pcre2-8 libpcre2-dev): the imported target evenkeel::pcre2.
 function(ek_library NAME HEADER FILE PACKAGE)
@@ -14,4 +15,5 @@ endfunction()
 
 ek_library(pcre2 pcre2.h pcre2-8 libpcre2-dev)
 ek_library(sentencepiece sentencepiece_processor.h sentencepiece libsentencepiece-dev)
+ek_library(yaml yaml.h yaml libyaml-dev)
 find_package(ICU REQUIRED COMPONENTS uc)

@@ -35,15 +35,16 @@ FLOORS = {  # from the lowest up; a floor lists every floor that it includes, al
     "store": ["base"],
     "tracking": ["base", "store"],
     "data": ["base", "config", "tokenizer"],
-    "convert": ["base", "config", "data", "norm", "store", "tokenizer"],
     "tasks": ["base", "data", "icu", "tokenizer"],
-    "report": ["base", "config", "store", "toml"],
+    "convert": ["base", "config", "data", "norm", "store", "tasks", "tokenizer", "yaml"],
+    "report": ["base", "config", "norm", "store", "toml"],
     "nn": ["base", "kernels", "memory", "norm", "ops", "config", "torch"],
-    "plan": ["config", "nn", "norm", "torch"],
+    "plan": ["base", "config", "nn", "norm", "toml", "torch"],
     "optim": ["base", "ops", "config", "nn", "torch"],
     "generate": ["base", "data", "norm", "nn", "torch"],
     "evaluate": ["base", "config", "data", "nn", "norm", "ops", "tasks", "torch"],
     "serve": ["base", "data", "norm", "tokenizer", "nn", "generate", "httplib", "torch"],
+    "watch": ["base", "report", "store", "httplib"],
     "probe": ["base", "norm", "ops", "config", "data", "nn", "torch"],
     "train": ["base", "comm", "config", "data", "evaluate", "generate", "nn", "norm", "ops", "optim", "plan",
               "probe", "report", "store", "torch", "tracking"],
@@ -51,7 +52,7 @@ FLOORS = {  # from the lowest up; a floor lists every floor that it includes, al
     "study": ["base", "config", "store", "data", "report", "tasks"],
     "verify": ["base", "norm", "config", "toml", "store", "data", "nn", "optim", "train", "torch"],
     "cli": ["base", "bench", "comm", "config", "convert", "data", "evaluate", "generate", "memory", "nn", "norm", "ops",
-            "plan", "probe", "report", "serve", "store", "study", "tokenizer", "toml", "torch", "train", "verify"],
+            "plan", "probe", "report", "serve", "store", "study", "tokenizer", "toml", "torch", "train", "verify", "watch"],
 }
 
 MAX_LINES = 350
@@ -61,7 +62,8 @@ SOURCES = {".c", ".h", ".cpp", ".cu", ".cuh"}
 SCRIPTS = {".py", ".sh"}
 TOO_LARGE = {"torch/torch.h", "torch/all.h", "torch/extension.h", "torch/script.h"}
 LIBRARIES = {"torch": ("torch/", "ATen/", "c10/"), "toml": ("toml++/",), "pcre2": ("pcre2.h",),
-             "icu": ("unicode/",), "sentencepiece": ("sentencepiece_",), "httplib": ("httplib.h",)}
+             "icu": ("unicode/",), "sentencepiece": ("sentencepiece_",), "httplib": ("httplib.h",),
+             "yaml": ("yaml.h",)}
 DOORS = [  # what a file of src may not call, the files that may, and what to call
     (re.compile(r"\b(?:nlohmann::(?:ordered_)?json|[jJ]son)::(?:parse|accept)\("), {"base/json_parser.cpp"},
      "parse_json() of base/json_parser.h"),

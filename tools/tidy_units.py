@@ -13,7 +13,7 @@ import shlex
 import sys
 
 UNITS = [["ops", "nn", "optim", "memory", "comm"],
-         ["plan", "generate", "evaluate", "serve", "probe", "train", "verify", "bench", "cli"],
+         ["plan", "generate", "evaluate", "serve", "probe", "train", "verify", "bench", "watch", "cli"],
          ["tokenizer", "norm", "config", "store", "tracking", "data", "tasks", "convert", "report", "study"]]
 ALONE = ["kernels", "base"]
 

@@ -21,6 +21,8 @@ import doc_markdown
 # Verbs of ./ek that are no verbs of the program, and why a page's command is not run.
 NOT_RUN = [
     (r"^test\b", "these are the tests"),
+    (r"^wheel\b", "tests/frame/ek_wheel_test.py runs it with stand-ins, tests/ecosystem/wheel_check.py for real"),
+    (r"^watch\b", "it runs until a signal; tests/cli/watch_test.py does it"),
     (r"^python\b", "tests/python runs scripts with torch; here only the script's name is checked"),
     (r" --serve ", "it runs until a signal; tests/cli/serve_test.py does it"),
     (r"^report .*\.jsonl\b", "it reads the output of a bench"),
@@ -99,7 +101,7 @@ def made_small(arguments):
     if verb == "eval":
         fewer = [] if "--task" in arguments else ["--sequences", "2"]
         return arguments + fewer + ["--set", "evaluate.max_context=32"]
-    if verb == "study" and rest and not rest[0].startswith("-") and "--dry-run" not in arguments:
+    if verb == "study" and rest and not rest[0].startswith("-") and not {"--dry-run", "--slurm"} & set(arguments):
         return arguments + ["--dry-run"]
     if verb == "bench":
         return arguments[:2] + ["--help"]
@@ -123,7 +125,7 @@ class Documentation(program.Case):
             elif name == "notes":
                 (self.folder / name).mkdir()
                 self.write("notes/a.md", program.BOOK)
-            elif name.endswith(".toml"):
+            elif name.endswith(".toml") and arguments[0] != "import":
                 usual = 'seed = 2\n' if value_of("--config", arguments) == name else 'extends = "pre_norm"\n'
                 self.write(name, blocks.get(name, STUDY if arguments[0] == "study" else usual))
         goes_on = arguments[0] != "train" or "--override" in arguments or arguments[1:2] == ["--run"] and len(arguments) == 3
@@ -134,7 +136,9 @@ class Documentation(program.Case):
             if run and not (self.folder / run).exists():
                 scheme = ["--scheme", "pre_norm"] if arguments[0] == "export" else []
                 self.train(run, *scheme, train_steps=3, checkpoint_every=1, checkpoint_keep=4)
-        if arguments[0] == "import" and not (self.folder / arguments[1]).exists():
+        if arguments[0] == "import" and arguments[1].endswith(".yaml"):
+            self.write(arguments[1], (ROOT / "tests/golden/olmo/dense.yaml").read_text())
+        elif arguments[0] == "import" and not (self.folder / arguments[1]).exists():
             self.train("imported", "--scheme", "pre_norm", train_steps=1)
             self.succeed("export", "--run", "imported", "--output", arguments[1])
 

@@ -56,6 +56,18 @@ class Export(Trained):
         self.assertEqual((result["class"], result["step"], result["tensors"], result["averaged"]),
                          ("LlamaForCausalLM", 3, 11, []))
 
+    def test_best_is_the_checkpoint_of_the_lowest_validation_loss(self):
+        path = self.folder / "run/metrics.jsonl"
+        last = json.loads(path.read_text().splitlines()[-1])
+        losses = {1: 4.5, 2: 3.5, 3: 3.25, 4: 3.25, 5: 4.0, 9: 1.0}  # step 9 has no checkpoint
+        path.write_text("".join(json.dumps(last | {"step": i, "val_loss": x}) + "\n" for i, x in losses.items()))
+        self.assertEqual(json.loads(self.export("--json", "--checkpoint", "best"))["step"], 4)
+        self.assertIn("| validation loss | 3.2500 nats", (self.folder / "out/README.md").read_text())
+        path.write_text(json.dumps(last | {"val_loss": None}) + "\n")
+        self.refuse(77, "run: no step with a checkpoint (1, 2, 3, 4, 5) has a validation loss in metrics.jsonl; "
+                    "name a step, or set evaluate.every to checkpoint.every", "export", "--run", "run", "--output",
+                    "new", "--checkpoint", "best")
+
     def test_weights_are_those_of_the_checkpoint_without_padding(self):
         self.export()
         own = tensors(folder_of(self.folder / "run", 5) / "model.safetensors")
@@ -163,7 +175,8 @@ class RefusedExport(Trained):
             (77, "none: not a run folder (no run.toml); `evenkeel runs` lists them",
              "export", "--run", "none", "--output", "out"),
             (77, "run: has no checkpoint of step 9, but of: 1, 2, 3, 4, 5", *export, "--checkpoint", "9"),
-            (64, '--checkpoint must be a step, as 400 or step-400, but is "newest"; leave it out for the newest',
+            (64, '--checkpoint must be a step, as 400 or step-400, but is "newest"; best is the one of the lowest '
+             "validation loss; leave it out for the newest",
              *export, "--checkpoint", "newest"),
             (77, "run: --average 9 wants 9 checkpoints up to step 5, but the run has those of: 1, 2, 3, 4, 5; "
              "checkpoint.keep sets how many a run keeps", *export, "--average", "9"),
@@ -272,7 +285,8 @@ class RefusedImport(Trained):
 
     def test_missing_parts(self):
         self.refuse(64, "--output is wanted: the folder of the new run", "import", "out")
-        self.refuse(64, "FOLDER is wanted: a model of Hugging Face, with a config.json", "import")
+        self.refuse(64, "FOLDER is wanted: a model of Hugging Face, with a config.json, or a configuration of OLMo "
+                    "(.yaml)", "import")
         self.refuse(65, "none: must be a folder with a Hugging Face model, but is none",
                     "import", "none", "--output", "new")
         self.refuse(64, "--output run: exists; name another folder, or replace it with --overwrite",

@@ -103,6 +103,7 @@ class Case(unittest.TestCase):
     """
     prepare = None
     prepared = None  # that folder
+    errors = {}  # what processes that run have written to standard error, by number
 
     def setUp(self):
         self.folder = empty_folder()
@@ -195,15 +196,26 @@ class Case(unittest.TestCase):
         end = time.monotonic() + LIMIT
         while not holds():
             ended = process.poll() is not None
+            error = self.read_error(process)
             if ended and not holds():
-                self.fail(f"ended with {process.returncode}: {process.stderr.read().decode()}")
+                self.fail(f"ended with {process.returncode}: {error.decode()}")
             self.assertLess(time.monotonic(), end, "waited in vain")
             time.sleep(0.002)
 
+    def read_error(self, process):
+        """All that the process has written to standard error: a full pipe would stop it."""
+        said = self.errors.get(process.pid, b"")
+        if not process.stderr.closed:
+            os.set_blocking(process.stderr.fileno(), False)
+            said += process.stderr.read() or b""
+            os.set_blocking(process.stderr.fileno(), True)
+        self.errors[process.pid] = said
+        return said
+
     def finish(self, process):
         """Waits for the end; exit code and standard error."""
-        error = process.communicate(timeout=LIMIT)[1]
-        return process.returncode, error.decode()
+        rest = process.communicate(timeout=LIMIT)[1]
+        return process.returncode, (self.errors.pop(process.pid, b"") + rest).decode()
 
     def stop(self, process):
         """Ends a run that start_training() began, in good order."""

@@ -218,7 +218,7 @@ class FullDisk(program.Case):
 
     def until_waiting(self, process):
         """Everything that the process prints until it waits."""
-        said = b""
+        said = self.errors.pop(process.pid, b"")
         while b"for space" not in said:
             line = process.stderr.readline()
             self.assertNotEqual(line, b"", said)

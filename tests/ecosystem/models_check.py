@@ -90,9 +90,9 @@ def load(folder):
 
 
 def train(folder, scheme, keys):
-    values = {"data.train": "book.txt", "data.validation": "val.txt", "train.steps": 12, "train.batch": 4,
+    values = {"data.train": "book.txt", "data.validation": "val.txt", "train.steps": 40, "train.batch": 4,
               "train.precision": "float32", "evaluate.every": 0, "evaluate.sequences": 1, "schedule.warmup": 2,
-              "schedule.peak": 0.02}
+              "schedule.peak": 0.01}
     run("train", "--run", folder, "--quiet", *settings({"scheme": scheme} | values | keys))
 
 

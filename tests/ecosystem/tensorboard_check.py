@@ -15,7 +15,8 @@ import tempfile
 
 import tbparse
 from tensorboard import context as request_context
-from tensorboard.backend.event_processing import data_provider, event_accumulator, event_multiplexer
+from tensorboard.backend.event_processing import data_provider, event_accumulator, plugin_event_multiplexer
+from tensorboard.data import provider
 from tensorboard.plugins import base_plugin
 from tensorboard.plugins.hparams import api_pb2, backend_context, list_session_groups
 from tensorboard.util import tensor_util
@@ -29,13 +30,13 @@ RUN = {"train_steps": 12, "checkpoint_every": 2, "checkpoint_keep": 100, "log_ev
 
 
 def resumed_run(evenkeel, folder, name, **changed):
-    """A run that was resumed twice from earlier checkpoints, each time with a torn last record."""
+    """A run that was resumed three times from earlier checkpoints, each time with a torn last record."""
     def train(*arguments):
         subprocess.run([evenkeel, "train", "--quiet", "--run", name, *arguments], cwd=folder, check=True,
                        stdout=subprocess.DEVNULL)
     run = folder / name
     train(*program.small(**RUN, **changed))
-    for last in (8, 4):
+    for last in (8, 4, 10):
         for step in program.saved_steps(run):
             if step > last:
                 shutil.rmtree(program.folder_of(run, step))
@@ -75,13 +76,14 @@ def check_tbparse(run):
 
 def check_hparams(folder, runs):
     """The HPARAMS tab has one session per run, with the keys of run.toml and the last values."""
-    multiplexer = event_multiplexer.EventMultiplexer()
+    multiplexer = plugin_event_multiplexer.EventMultiplexer()
     multiplexer.AddRunsFromDirectory(str(folder)).Reload()
-    provider = data_provider.MultiplexerDataProvider(multiplexer, str(folder))
-    context = backend_context.Context(base_plugin.TBContext(data_provider=provider))
+    data = data_provider.MultiplexerDataProvider(multiplexer, str(folder))
+    context = backend_context.Context(base_plugin.TBContext(data_provider=data))
     asked = request_context.RequestContext()
     metadata = context.hparams_metadata(asked, "x")
-    experiment = context.experiment_from_metadata(asked, "x", True, metadata)
+    nothing = provider.ListHyperparametersResult(hyperparameters=[], session_groups=[])
+    experiment = context.experiment_from_metadata(asked, "x", True, metadata, nothing)
     names = {info.name for info in experiment.hparam_infos}
     assert {"scheme"} <= names, names  # those that differ, or all
     handler = list_session_groups.Handler(

@@ -7,7 +7,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SECTION = re.compile(r'\$0 == "\[(\w+)\]"')
-NEEDED = ["CMakeLists.txt", "CMakePresets.json", "bench", "cmake", "ek", "presets", "schemes", "src", "studies", "tools"]
+NEEDED = ["CMakeLists.txt", "CMakePresets.json", "bench", "cmake", "ek", "machines", "presets", "schemes", "src", "studies", "tools"]
 
 
 def packages():

@@ -3,6 +3,8 @@
 
 #include <cctype>
 
+#include "evenkeel/base/replace_all.h"
+
 namespace evenkeel::report {
 
 namespace {
@@ -36,14 +38,15 @@ std::string xml_error_of_text(const std::string& text) {
 
 std::string xml_error(const std::string& page) {
   const std::string type = "<!DOCTYPE html>";
-  if (page.rfind(type, 0) != 0) return "no document type";
+  const bool is_page = page.rfind(type, 0) == 0;
+  if (!is_page && page.rfind("<html", 0) == 0) return "no document type";
   std::vector<std::string> open;
-  std::size_t at = type.size();
+  std::size_t at = is_page ? type.size() : 0;
   while (at < page.size()) {
-    const auto start = page.find('<', at);
+    const bool is_raw = !open.empty() && (open.back() == "style" || open.back() == "script");
+    const auto start = page.find(is_raw ? "</" + open.back() + ">" : "<", at);
     const auto text = page.substr(at, start == std::string::npos ? start : start - at);
-    const bool is_style = !open.empty() && open.back() == "style";
-    if (const auto fault = xml_error_of_text(text); !fault.empty() && !is_style) return fault;
+    if (const auto fault = xml_error_of_text(text); !fault.empty() && !is_raw) return fault;
     if (start == std::string::npos) break;
     const auto end = page.find('>', start);
     if (end == std::string::npos) return "a tag without end";
@@ -60,6 +63,10 @@ std::string xml_error(const std::string& page) {
     }
   }
   return open.empty() ? "" : "not closed: " + open.back();
+}
+
+std::string without_namespaces(const std::string& page) {
+  return replace_all(page, "http://www.w3.org/2000/svg", "");
 }
 
 std::vector<std::string> element_contents(const std::string& page, const std::string& start) {

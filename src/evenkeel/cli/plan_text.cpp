@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <string>
 
 #include "evenkeel/base/error.h"
@@ -18,17 +19,6 @@ namespace {
 
 constexpr double kManyEpochs = 1000;
 
-/// "3.2 days"
-std::string run_time_text(double seconds) {
-  constexpr double kMinute = 60, kHour = 3600, kDay = 86400;
-  const auto in = [&](double unit, const char* name) {
-    return text(with_decimals(seconds / unit, 1), " ", name);
-  };
-  if (seconds < kMinute) return in(1, "seconds");
-  if (seconds < kHour) return in(kMinute, "minutes");
-  return seconds < 2 * kDay ? in(kHour, "hours") : in(kDay, "days");
-}
-
 std::string size_text(const data::TextSize& source) {
   auto out = text(source.is_estimate ? "about " : "", with_unit(source.tokens), " tokens");
   if (source.documents > 0) out += text(", ", with_commas(source.documents), " documents");
@@ -39,6 +29,22 @@ std::string size_text(const data::TextSize& source) {
 }
 
 }  // namespace
+
+std::string run_time_text(double seconds) {
+  constexpr double kMinute = 60, kHour = 3600, kDay = 86400;
+  const auto in = [&](double unit, const char* name) {
+    return text(with_decimals(seconds / unit, 1), " ", name);
+  };
+  if (seconds < kMinute) return in(1, "seconds");
+  if (seconds < kHour) return in(kMinute, "minutes");
+  return seconds < 2 * kDay ? in(kHour, "hours") : in(kDay, "days");
+}
+
+nlohmann::ordered_json whole_number(double value) {
+  constexpr double kLimit = 9223372036854775808.0;  // 2^63
+  return value < kLimit ? nlohmann::ordered_json(static_cast<std::int64_t>(value))
+                        : nlohmann::ordered_json(value);
+}
 
 double TextPlan::epochs(const data::TextSize& source) const {
   return source.tokens > 0 ? run_tokens * source.share / source.tokens : 0;

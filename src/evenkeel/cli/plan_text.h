@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "evenkeel/config/config.h"
@@ -25,6 +26,12 @@ struct TextPlan {
 
 /// The last speeds in metrics.jsonl of a run, their median; nullopt without a record.
 std::optional<double> measured_speed(const std::filesystem::path& run);
+
+/// A duration of a run: "3.2 days".
+std::string run_time_text(double seconds);
+
+/// A number of bytes or tokens as a JSON integer; as a double from 2^63 on.
+nlohmann::ordered_json whole_number(double value);
 
 /// Prints one line per source, the time of the run, and a warning about 1,000 epochs and more.
 void print_text_plan(const TextPlan& plan);

@@ -2,8 +2,11 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <filesystem>
+#include <memory>
 #include <utility>
 
+#include "evenkeel/base/file.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/base/print.h"
 #include "evenkeel/cli/schemes.h"
@@ -14,6 +17,7 @@
 #include "evenkeel/norm/scheme_json.h"
 #include "evenkeel/norm/validate.h"
 #include "evenkeel/plan/plan.h"
+#include "evenkeel/report/block_figure.h"
 
 namespace evenkeel::cli {
 
@@ -21,7 +25,8 @@ namespace {
 
 constexpr const char* kSchemesShowExamples = R"(Examples:
   evenkeel schemes show hybrid_norm_star            blocks and number of parameters
-  evenkeel schemes show mine.toml --preset 151m     your own file, for a model of that size)";
+  evenkeel schemes show mine.toml --preset 151m     your own file, for a model of that size
+  evenkeel schemes show mix_ln --svg mix_ln.svg     the same as a figure, for papers and slides)";
 
 /// Prints "scheme         hybrid_norm_star"; nothing if the value is empty.
 void print_row(const char* name, const std::string& value) {
@@ -90,9 +95,11 @@ nlohmann::ordered_json schemes_show_as_json(const BoundScheme& shown) {
 }
 
 /// Prints the scheme as text or as JSON.
-/// \throws SchemeError if the scheme is invalid
-Exit show(const CommonOptions& common) {
+/// \param svg  file of the figure; empty: none
+/// \throws SchemeError if the scheme is invalid; Error (io) if the figure cannot be written
+Exit show(const CommonOptions& common, const std::filesystem::path& svg) {
   const auto shown = bound_scheme(common);
+  if (!svg.empty()) write_file(svg, report::block_svg(shown.scheme));
   if (common.json) {
     print_json(schemes_show_as_json(shown));
   } else {
@@ -122,16 +129,21 @@ void add_model_options(const Command& command, CommonOptions& common) {
 }
 
 /// `schemes show` binds a scheme to a model and prints its blocks as diagrams, the number of norm
-/// parameters, and warnings. Exit code 64: the scheme breaks a rule.
+/// parameters, and warnings; --svg draws the blocks. Exit codes: 64 the scheme breaks a rule; 74
+/// the figure cannot be written.
 Verb add_schemes_show(const Command& schemes, const std::shared_ptr<CommonOptions>& common) {
   const auto command = schemes.add_subcommand("show", "a scheme block by block, with its warnings");
   command.add_option("scheme", common->scheme, "a name or a .toml file")
       .type_name("NAME|FILE")
       .required();
+  const auto svg = std::make_shared<std::filesystem::path>();
+  command.add_option("--svg", *svg, "also draw the blocks as a figure into this file")
+      .type_name("FILE")
+      .not_empty();
   add_model_options(command, *common);
   add_json(command, *common);
   command.footer(kSchemesShowExamples);
-  return {command, [common] { return show(*common); }};
+  return {command, [common, svg] { return show(*common, *svg); }};
 }
 
 }  // namespace evenkeel::cli

@@ -123,7 +123,9 @@ Verb add_export(const Command& program) {
   add_quiet(command, options->common);
   auto& request = options->request;
   command.add_option("--output", options->output, "folder of the new model").type_name("FOLDER");
-  command.add_option("--checkpoint", request.checkpoint, "a step, as 400; default: the newest")
+  command
+      .add_option("--checkpoint", request.checkpoint,
+                  "a step, as 400; best: the lowest validation loss; default: the newest")
       .type_name("STEP");
   command.add_option("--as", request.as, "class of the model; auto: the first that fits")
       .type_name("CLASS")

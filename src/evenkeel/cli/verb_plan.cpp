@@ -9,6 +9,7 @@
 #include "evenkeel/base/number.h"
 #include "evenkeel/base/print.h"
 #include "evenkeel/base/system_memory.h"
+#include "evenkeel/cli/plan_ranks.h"
 #include "evenkeel/cli/plan_text.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/config/config.h"
@@ -26,7 +27,9 @@ constexpr const char* kPlanExamples = R"(Examples:
   evenkeel plan --preset 151m --set train.batch=1       one sequence a step
   evenkeel plan --run runs/x-1 --set train.batch=64     a run, with larger steps
   evenkeel plan --set data.train=book.txt --tokens-per-second 20000
-  evenkeel plan --preset 7b --json)";
+  evenkeel plan --preset 7b --json
+  evenkeel plan --preset 7b --ranks 64                  64 GPUs: memory, time of a step
+  evenkeel plan --preset 7b --ranks 64 --machine h100)";
 
 /// The plan of a configuration on this machine.
 struct PlanReport {
@@ -40,6 +43,7 @@ struct PlanReport {
 struct PlanOptions {
   CommonOptions common;
   std::optional<double> tokens_per_second;  // --tokens-per-second
+  RankOptions ranks;
 };
 
 /// A number with three significant digits: "1.23e+18".
@@ -124,13 +128,6 @@ void plan_print(const PlanReport& report) {
   print("\n%s\n", fit_verdict(report).c_str());
 }
 
-/// A number of bytes or tokens as a JSON integer; as a double from 2^63 on.
-nlohmann::ordered_json whole_number(double value) {
-  constexpr double kLimit = 9223372036854775808.0;  // 2^63
-  return value < kLimit ? nlohmann::ordered_json(static_cast<std::int64_t>(value))
-                        : nlohmann::ordered_json(value);
-}
-
 /// The same as JSON, with memory in bytes.
 nlohmann::ordered_json plan_as_json(const PlanReport& report) {
   const auto& plan = report.plan;
@@ -165,6 +162,14 @@ nlohmann::ordered_json plan_as_json(const PlanReport& report) {
 /// \return Exit::success, also for a run that does not fit
 Exit run_plan(const PlanOptions& options) {
   check_device(options.common);
+  if (options.ranks.ranks > 0) {
+    return print_rank_plan(config::resolve(options.common.sources_with_run()), options.ranks,
+                           options.common.json);
+  }
+  if (options.ranks.hosts > 0 || !options.ranks.machine.empty()) {
+    throw Error(Exit::usage,
+                "--hosts and --machine need --ranks, whose machines they describe; add --ranks");
+  }
   const auto report = plan_report(options);
   if (options.common.json) {
     print_json(plan_as_json(report));
@@ -180,7 +185,9 @@ Exit run_plan(const PlanOptions& options) {
 /// text: tokens, documents, epochs. FLOPs are those of
 /// forward and backward, a multiply-add counts as 2 (nn::flops_per_token()), attention is causal.
 /// Memory is the estimate of plan::footprint_of() in bytes, compared with the memory that is free
-/// now. Exit codes: 0, also where the run does not fit; 65 a text is missing or damaged.
+/// now. With --ranks it prints memory and time of a step on many processes or GPUs instead, for a
+/// machine of a machine file. Exit codes: 0, also where the run does not fit; 65 a text is missing
+/// or damaged.
 Verb add_plan(const Command& program) {
   const auto options = std::make_shared<PlanOptions>();
   const auto command = program.add_subcommand("plan", verb_summary("plan"));
@@ -190,6 +197,19 @@ Verb add_plan(const Command& program) {
   add_json(command, options->common);
   command.add_option("--tokens-per-second", options->tokens_per_second,
                      "speed of the training, for the time of the run");
+  command.add_option("--ranks", options->ranks.ranks, "processes or GPUs that train together")
+      .type_name("R")
+      .between(1, 1048576);
+  command
+      .add_option("--hosts", options->ranks.hosts,
+                  "hosts of the ranks; default: as few as the machine allows")
+      .type_name("H")
+      .between(1, 1048576);
+  command
+      .add_option("--machine", options->ranks.machine,
+                  "machine of the ranks: h100, h200, or a TOML file; default: h200")
+      .type_name("NAME|FILE")
+      .not_empty();
   command.footer(kPlanExamples);
   return {command, [options] { return run_plan(*options); }};
 }

@@ -17,6 +17,7 @@ constexpr const char* kReportExamples = R"(Examples:
   evenkeel report runs/pre_norm-tiny-1                                one run
   evenkeel report runs/pre_norm-tiny-1 runs/hybrid_norm_star-tiny-1   side by side
   evenkeel report runs/*-tiny-* --output comparison.html
+  evenkeel report runs                                                table of all runs, with links
   evenkeel report bench.jsonl                                         results of `bench --out`)";
 
 /// Writes the page and prints its path.
@@ -58,7 +59,9 @@ Verb add_report(const Command& program) {
   };
   const auto options = std::make_shared<Options>();
   const auto command = program.add_subcommand("report", verb_summary("report"));
-  command.add_option("runs", options->runs, "run folders; or a file of `bench --out`")
+  command
+      .add_option("runs", options->runs,
+                  "run folders; a folder of runs; or a file of `bench --out`")
       .type_name("RUN")
       .not_empty();
   command

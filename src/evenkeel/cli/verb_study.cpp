@@ -10,6 +10,8 @@
 #include "evenkeel/base/printable.h"
 #include "evenkeel/base/system_memory.h"
 #include "evenkeel/base/version.h"
+#include "evenkeel/cli/study_results.h"
+#include "evenkeel/cli/study_slurm.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/data/text_encoding.h"
 #include "evenkeel/nn/parameters.h"
@@ -32,6 +34,8 @@ constexpr const char* kStudyExamples = R"(Examples:
   evenkeel study mine.toml --set data.train=book.txt a study and a text of your own
   evenkeel study main --size desk --seeds 12         seeds 1 to 12
   evenkeel study main --size desk --seeds 13-24      new seeds for a new claim
+  evenkeel study main --size desk --workers          on each machine of a shared folder
+  evenkeel study main --size desk --slurm | sbatch   the same as a Slurm job array
 Ctrl-C saves all runs and writes a report of the finished ones. docs/studies.md)";
 
 /// Options of `study`. Without `study` it lists the catalogue.
@@ -40,7 +44,14 @@ struct StudyOptions {
   std::string study, size, seeds;  // "": the first size, the seeds of the TOML file
   int jobs = 0;                    // threads; 0: one per core
   bool dry_run = false, strict = false, allow_changes = false;
+  bool workers = false;       // this process is one of several workers
+  int heartbeat_timeout = 0;  // of a worker, seconds; 0: kHeartbeatTimeout
+  bool slurm = false;         // print a job array of workers
+  int tasks = 0;              // of the array; 0: one per run, at most kMaxAutoTasks
 };
+
+constexpr int kHeartbeatTimeout = 60;  // seconds
+constexpr int kMaxAutoTasks = 16;
 
 /// The cost of a run with this configuration.
 study::RunCost cost_of(const config::Config& config) {
@@ -64,7 +75,8 @@ study::RunCost cost_of(const config::Config& config) {
 Exit list_studies(const StudyOptions& options) {
   const auto& common = options.common;
   if (!options.size.empty() || !options.seeds.empty() || options.jobs > 0 || options.dry_run ||
-      options.strict || options.allow_changes || !common.sets.empty() || common.run) {
+      options.strict || options.allow_changes || options.workers || options.slurm ||
+      options.tasks > 0 || !common.sets.empty() || common.run) {
     throw Error(Exit::usage,
                 "every option but --json needs a study, but none is named; list them with: "
                 "evenkeel study");
@@ -90,6 +102,23 @@ std::string size_of(const StudyOptions& options, const study::StudyFile& file) {
   if (!options.size.empty()) return options.size;
   const auto sizes = study::sizes_of(file.toml, file.path);
   return sizes.empty() ? "" : sizes.front();
+}
+
+/// The arguments of each worker: study, size, seeds, settings, folder, timeout.
+std::vector<std::string> arguments_of(const StudyOptions& options, const std::string& size) {
+  std::vector<std::string> words = {options.study};
+  const auto add = [&](const char* option, const std::string& value) {
+    words.emplace_back(option);
+    words.push_back(value);
+  };
+  if (!size.empty()) add("--size", size);
+  if (!options.seeds.empty()) add("--seeds", options.seeds);
+  for (const auto& set : options.common.sets) add("--set", set);
+  if (options.common.run) add("--run", options.common.run->string());
+  if (options.heartbeat_timeout > 0) {
+    add("--heartbeat-timeout", text(options.heartbeat_timeout));
+  }
+  return words;
 }
 
 /// The command line that repeats the study, for the report.
@@ -121,6 +150,9 @@ study::StudyRequest request_of(const StudyOptions& options) {
                             CpuFeatures::detect().name, ", ", CpuFeatures::detect().isa());
   request.command = command_of(options, size);
   request.allow_changes = options.allow_changes;
+  request.is_worker = options.workers;
+  request.heartbeat_timeout =
+      options.heartbeat_timeout > 0 ? options.heartbeat_timeout : kHeartbeatTimeout;
   return request;
 }
 
@@ -176,73 +208,45 @@ Exit print_dry_run(const study::StudyRequest& request, const study::Resources& r
   return Exit::success;
 }
 
-/// Prints one verdict per claim, or the differences from the baseline if there are no claims.
-void print_results(const study::Results& results, const fs::path& folder) {
-  for (const auto& verdict : results.verdicts) {
-    const auto& claim = *study::claim_of(results, verdict);
-    print("%-13s %s%s\n              %s\n", study::to_string(verdict.outcome).c_str(),
-          printable_line(claim.says).c_str(),
-          verdict.where.empty() ? "" : (" (" + printable_line(verdict.where) + ")").c_str(),
-          printable_line(study::sentence(results, verdict)).c_str());
-  }
-  if (results.verdicts.empty()) {
-    for (const auto& verdict : results.baseline_verdicts)
-      print("%s\n", printable_line(study::sentence(results, verdict)).c_str());
-  }
-  if (!results.is_complete) print("not all runs are finished; the same command resumes them\n");
-  print("report: %s\n", printable_line((folder / "report.html").string()).c_str());
+/// Prints the batch script of a Slurm job array, and starts nothing.
+/// \throws Error (usage) for a study that times its runs
+Exit print_slurm(const StudyOptions& options, const study::StudyRequest& request,
+                 const study::Resources& resources) {
+  study::check_is_for_workers(request.study);
+  const auto plan = study::dry_run(request, resources);
+  const auto runs = std::max<std::size_t>(1, plan.runs + plan.search_runs - plan.cached);
+  const auto most = std::min<std::size_t>(runs, kMaxAutoTasks);
+  const auto& size = request.study.size;
+  std::error_code none;
+  print("%s", slurm_script({.name = request.study.name + (size.empty() ? "" : "-" + size),
+                            .executable = fs::read_symlink("/proc/self/exe", none),
+                            .folder = fs::current_path(),
+                            .study = arguments_of(options, size),
+                            .runs = runs,
+                            .tasks = options.tasks > 0 ? options.tasks : static_cast<int>(most),
+                            .threads = std::max(1, options.jobs),
+                            .run_bytes = plan.max_bytes})
+                  .c_str());
+  return Exit::success;
 }
 
-/// The verdicts as JSON. "difference", "low" and "high" are arm minus reference with its 95 %
-/// interval; "p" is absent for a claim that is not tested.
-nlohmann::ordered_json results_json(const study::Results& results, const fs::path& folder) {
-  auto verdicts = nlohmann::ordered_json::array();
-  for (const auto& verdict : results.verdicts) {
-    const auto& claim = *study::claim_of(results, verdict);
-    nlohmann::ordered_json line = {{"claim", claim.says},
-                                   {"where", verdict.where},
-                                   {"outcome", study::to_string(verdict.outcome)},
-                                   {"sentence", study::sentence(results, verdict)}};
-    if (verdict.difference) {
-      line["difference"] = verdict.difference->mean;
-      line["low"] = verdict.difference->interval.low;
-      line["high"] = verdict.difference->interval.high;
-      if (!verdict.not_tested) line["p"] = verdict.p;
-    }
-    verdicts.push_back(std::move(line));
+/// \throws Error (usage) for an option without effect
+void check_study_options(const StudyOptions& options) {
+  if (options.tasks > 0 && !options.slurm) {
+    throw Error(Exit::usage, "--tasks needs --slurm, whose job array it sizes; add --slurm");
   }
-  return {{"study", results.study.name},
-          {"size", results.study.size},
-          {"whole", results.is_complete},
-          {"verdicts", verdicts},
-          {"report", (folder / "report.html").string()}};
-}
-
-/// The exit code: 70 (internal) if a run crashed twice; 1 (check_failed) if `strict` and a claim is
-/// contradicted; else 0.
-Exit exit_of(const study::Results& results, bool strict) {
-  for (const auto& arm : results.arms) {
-    for (const auto& seed_run : arm.seed_runs) {
-      if (seed_run.state == study::SeedRun::State::crashed) return Exit::internal;
-    }
+  if (options.heartbeat_timeout > 0 && !options.workers && !options.slurm) {
+    throw Error(Exit::usage,
+                "--heartbeat-timeout needs --workers or --slurm: no other process trains runs of "
+                "this study; add --workers");
   }
-  for (const auto& search_result : results.search_results) {
-    for (const auto& each : search_result.trials) {
-      if (each.crashed) return Exit::internal;
-    }
-  }
-  const auto refuted = [](const study::Verdict& verdict) {
-    return verdict.outcome == study::Verdict::Outcome::contradicted;
-  };
-  const auto& verdicts = results.verdicts;
-  return strict && std::any_of(verdicts.begin(), verdicts.end(), refuted) ? Exit::check_failed
-                                                                          : Exit::success;
 }
 
 /// Lists the studies, prints a dry run, or runs the study and prints its results.
 Exit run_study(const StudyOptions& options) {
   check_device(options.common);
   if (options.study.empty()) return list_studies(options);
+  check_study_options(options);
   const auto request = request_of(options);
   study::Resources resources{
       .executable = "/proc/self/exe",  // this very program, were it built anew meanwhile
@@ -251,6 +255,7 @@ Exit run_study(const StudyOptions& options) {
       .memory_bytes = available_bytes(),
       .minutes = request.study.minutes,
       .stop_requested = [] { return train::stop_wanted(); }};
+  if (options.slurm) return print_slurm(options, request, resources);
   if (options.dry_run) return print_dry_run(request, resources, options.common.json);
   train::catch_signals();
   study::ProgressTable progress_table(options.common.quiet);
@@ -263,11 +268,32 @@ Exit run_study(const StudyOptions& options) {
   return exit_of(results, options.strict);
 }
 
+/// --workers, --heartbeat-timeout, --slurm, --tasks
+/// \param dry_run  the option --dry-run
+void add_worker_options(const Command& command, StudyOptions& options, const Option& dry_run) {
+  const auto workers = command.add_flag(
+      "--workers", options.workers, "one of several workers that share the folder of the study");
+  command
+      .add_option("--heartbeat-timeout", options.heartbeat_timeout,
+                  "seconds until a silent worker loses its runs; default: 60")
+      .type_name("SECONDS")
+      .between(1, 86400);
+  command.add_flag("--slurm", options.slurm, "print a Slurm job array of workers, start nothing")
+      .excludes(dry_run)
+      .excludes(workers);
+  command
+      .add_option("--tasks", options.tasks,
+                  "number of tasks of the job array; default: one per run, at most 16")
+      .type_name("N")
+      .between(1, 100000);
+}
+
 }  // namespace
 
 /// `study` runs the missing runs of a study, tests its claims and writes report.html, report.md and
 /// runs.csv. Runs are child processes with at most --jobs threads in total. Studies share runs in
-/// the folder `pool`. Without a study it lists the catalogue.
+/// the folder `pool`. Without a study it lists the catalogue. With --workers several processes,
+/// also of several machines, share the runs; with --slurm it prints a job array of such workers.
 /// Exit codes: 1 with --strict if a claim is contradicted; 70 a run crashed twice; 75 another
 /// process holds the study; 78 the definition differs from the folder's, without --override.
 Verb add_study(const Command& program) {
@@ -288,7 +314,9 @@ Verb add_study(const Command& program) {
       .add_option("--jobs", options->jobs,
                   "number of threads of all runs together; default: one per core")
       .between(1, 4096);
-  command.add_flag("--dry-run", options->dry_run, "print number and cost of the runs, start none");
+  const auto dry_run = command.add_flag("--dry-run", options->dry_run,
+                                        "print number and cost of the runs, start none");
+  add_worker_options(command, *options, dry_run);
   command.add_flag("--strict", options->strict, "exit code 1 if a claim is contradicted");
   command.add_flag("--override", options->allow_changes,
                    "allow a definition that differs from the folder's");

@@ -16,7 +16,7 @@ namespace evenkeel::convert {
 /// The options of `export`.
 struct ExportRequest {
   std::filesystem::path run, output;
-  std::optional<std::string> checkpoint;  // "120" or "step-120"; nullopt: the newest
+  std::optional<std::string> checkpoint;  // "120", "step-120", "best"; nullopt: newest
   std::string as = "auto";                // "auto", a name of model_classes(), "evenkeel", "gguf"
   std::string dtype = "float32";
   std::uint64_t shard_bytes = 0;  // the most tensor bytes of a file; 0: one file

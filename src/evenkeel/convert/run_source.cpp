@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <string_view>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/config/scheme/scheme.h"
 #include "evenkeel/data/token_corpus.h"
 #include "evenkeel/store/checkpoint_pieces.h"
+#include "evenkeel/store/json_lines.h"
 
 namespace evenkeel::convert {
 
@@ -22,8 +24,10 @@ std::int64_t step_of(const std::string& word) {
   const auto* const end = digits.data() + digits.size();
   const auto read = std::from_chars(digits.data(), end, step);
   if (read.ec == std::errc() && read.ptr == end && step >= 0) return step;
-  throw Error(Exit::usage, text("--checkpoint must be a step, as 400 or step-400, but is \"", word,
-                                "\"; leave it out for the newest"));
+  throw Error(
+      Exit::usage,
+      text("--checkpoint must be a step, as 400 or step-400, but is \"", word,
+           "\"; best is the one of the lowest validation loss; leave it out for the newest"));
 }
 
 std::string known_steps(const std::vector<std::int64_t>& steps) {
@@ -37,6 +41,29 @@ std::string known_steps(const std::vector<std::int64_t>& steps) {
                                         reasons, "; train it, or restore the folder from a copy"));
 }
 
+/// The step of the lowest validation loss in metrics.jsonl among those with a checkpoint; of equal
+/// losses the newest.
+std::int64_t best_step(const RunSource& source, const std::vector<std::int64_t>& steps) {
+  const auto lines = store::read_records(store::Directory(source.folder), "metrics.jsonl");
+  std::map<std::int64_t, double> losses;
+  for (const auto& record : lines.records) {
+    const auto loss = record.find("val_loss");
+    if (loss != record.end() && loss->is_number()) {
+      losses[record.at("step").get<std::int64_t>()] = loss->get<double>();
+    }
+  }
+  std::optional<std::int64_t> best;
+  for (const auto step : steps) {
+    const bool is_better = losses.contains(step) && (!best || losses.at(step) <= losses.at(*best));
+    if (is_better) best = step;
+  }
+  if (best) return *best;
+  throw Error(Exit::no_checkpoint,
+              text(source.folder.string(), ": no step with a checkpoint (", known_steps(steps),
+                   ") has a validation loss in metrics.jsonl; name a step, or set evaluate.every "
+                   "to checkpoint.every"));
+}
+
 /// The newest valid checkpoint, or that of --checkpoint.
 store::VerifiedCheckpoint last_checkpoint(RunSource& source, const std::vector<std::int64_t>& steps,
                                           const std::optional<std::string>& wanted) {
@@ -48,7 +75,7 @@ store::VerifiedCheckpoint last_checkpoint(RunSource& source, const std::vector<s
     for (const auto& line : search.skipped) reasons += "; " + line;
     refuse_no_checkpoint(source, reasons);
   }
-  const auto step = step_of(*wanted);
+  const auto step = *wanted == "best" ? best_step(source, steps) : step_of(*wanted);
   if (std::find(steps.begin(), steps.end(), step) == steps.end()) {
     throw Error(Exit::no_checkpoint, text(source.folder.string(), ": has no checkpoint of step ",
                                           step, ", but of: ", known_steps(steps)));

@@ -34,7 +34,8 @@ struct RunSource {
 };
 
 /// Opens a run and verifies its checkpoints. No tensor is read.
-/// \param checkpoint  "120" or "step-120"; nullopt: the newest valid one
+/// \param checkpoint  "120" or "step-120"; "best": the lowest validation loss; nullopt: the newest
+///                    valid one
 /// \param average     number of checkpoints, the last one included
 /// \throws Error (usage, exit code 64) for another word; (no_checkpoint, 77) if the folder is no
 ///         run, or lacks a valid checkpoint; (data, 65) if the tensors differ from the model

@@ -4,20 +4,16 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/nn/block.h"
 #include "evenkeel/nn/build.h"
 #include "evenkeel/nn/embedding.h"
+#include "evenkeel/nn/head.h"
 #include "evenkeel/nn/observer.h"
 #include "evenkeel/nn/parameters.h"
-#include "evenkeel/ops/common/reference.h"
 #include "evenkeel/ops/common/serial_libraries.h"
-#include "evenkeel/ops/linear/deterministic_matmul.h"
-#include "evenkeel/ops/linear/linear_cross_entropy.h"
-#include "evenkeel/ops/norms/affine.h"
 
 namespace evenkeel::nn {
 
@@ -27,7 +23,9 @@ Model::Model(norm::Scheme scheme, const ModelOptions& options, const Parameters&
       options_(options),
       parameters_(&parameters),
       layers_(std::make_unique<Layers>(build_layers(scheme_, options_, parameters, steps))),
-      steps_(steps) {}
+      steps_(steps),
+      rotary_(scheme_.shape.context, scheme_.shape.head_width(), options_.rope_theta,
+              compute_dtype(parameters.precision())) {}
 
 Model::~Model() = default;
 
@@ -39,19 +37,6 @@ void Model::at_step(const norm::Steps& steps) {
 
 const std::vector<Block>& Model::blocks() const {
   return layers_->blocks;
-}
-
-/// The rotary angles of the positions from `first` on. The table has all positions of a window;
-/// that of a longer window than kWholeTable grows with the positions in use.
-Rotary Model::rotary(std::int64_t first, std::int64_t positions) const {
-  constexpr std::int64_t kWholeTable = 65536;
-  const auto needed = first + positions;
-  if (!rotary_.cos_sin.defined() || rotary_.cos_sin.size(0) < needed) {
-    const auto rows = std::min(scheme_.shape.context, std::max(2 * needed, kWholeTable));
-    rotary_ = Rotary::of(0, std::max(needed, rows), scheme_.shape.head_width(), options_.rope_theta,
-                         compute_dtype(parameters_->precision()));
-  }
-  return rotary_.narrow(first, positions);
 }
 
 /// The start of each token's document; undefined where all positions are visible.
@@ -69,13 +54,13 @@ Positions Model::positions_of(const at::Tensor& ids, const Pass& pass) const {
   if (pass.packing != nullptr) {
     EK_ASSERT(pass.cache == nullptr && ids.size(0) == 1);
     const auto at = pass.packing->positions(ids.size(1));
-    return {{rotary(0, at.max().item<std::int64_t>() + 1).cos_sin.index_select(0, at)},
+    return {{rotary_.rows(0, at.max().item<std::int64_t>() + 1).cos_sin.index_select(0, at)},
             options_.document_end ? pass.packing->document_starts(ids, *options_.document_end)
                                   : at::Tensor(),
             pass.packing};
   }
   const auto first = pass.cache != nullptr ? pass.cache->front().length : 0;
-  return {rotary(first, ids.size(1)), document_starts_of(ids, first, pass.cache)};
+  return {rotary_.rows(first, ids.size(1)), document_starts_of(ids, first, pass.cache)};
 }
 
 /// The input of the first block: x = embedding_scale * norm(embedding), y = y_init * x.
@@ -131,38 +116,19 @@ at::Tensor Model::hidden(const at::Tensor& ids, const Pass& pass) const {
   return final_stream(state, pass.mode);
 }
 
-const Parameter& Model::head() const {
-  return parameters_->at(options_.tied ? "embedding.weight" : "head.weight");
+Head Model::head() const {
+  return {parameters_->at(options_.tied ? "embedding.weight" : "head.weight"), *layers_,
+          options_.vocabulary, master_dtype(parameters_->precision()), options_.fused};
 }
 
 at::Tensor Model::logits(const at::Tensor& x) const {
   const ops::SerialLibraries one_thread(uses_library_operators());
-  auto y = ops::deterministic_linear(x, head().value.narrow(0, 0, options_.vocabulary))
-               .to(master_dtype(parameters_->precision()));
-  y = layers_->logits_scale(y);
-  const auto softcap = value_of(layers_->logits_softcap);
-  return softcap ? at::tanh(y / *softcap) * *softcap : y;
+  return head_logits(head(), x);
 }
 
 at::Tensor Model::loss_sum_of(const at::Tensor& x, const at::Tensor& targets) const {
   const ops::SerialLibraries one_thread(uses_library_operators());
-  const auto rows = x.flatten(0, 1);
-  if (!options_.fused) return ops::reference::cross_entropy_sum(logits(rows), targets.flatten());
-  const auto& scale = layers_->logits_scale;
-  ops::LogitsOptions rule{.vocabulary = options_.vocabulary,
-                          .softcap = value_of(layers_->logits_softcap)};
-  if (!scale.is_learned()) {
-    rule.scale = scale.fixed();
-    return ops::linear_cross_entropy(rows, head().value, targets.flatten(), rule,
-                                     head().gradient_buffer);
-  }
-  // A trained scale, [1] or one a token of the vocabulary, multiplies the rows of the head.
-  const auto scored = head().value.narrow(0, 0, options_.vocabulary);
-  const auto value = scale.value();
-  const auto scaled = value.size(0) == 1
-                          ? ops::affine(scored, value)  // its gradient: a fixed order
-                          : (scored * value.unsqueeze(-1)).to(scored.scalar_type());
-  return ops::linear_cross_entropy(rows, scaled, targets.flatten(), rule);
+  return head_loss_sum(head(), x.flatten(0, 1), targets.flatten());
 }
 
 ModelCache Model::empty_cache(std::int64_t batch, std::int64_t capacity) const {

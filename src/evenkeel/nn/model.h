@@ -17,8 +17,8 @@ namespace evenkeel::nn {
 
 struct Block;
 struct BlockState;
+struct Head;
 struct Layers;
-struct Parameter;
 struct Positions;
 class Parameters;
 
@@ -78,8 +78,7 @@ class Model {
   const std::vector<Block>& blocks() const;
 
  private:
-  const Parameter& head() const;  // [V or more, D]
-  Rotary rotary(std::int64_t first, std::int64_t positions) const;
+  Head head() const;
   at::Tensor document_starts_of(const at::Tensor& ids, std::int64_t first, ModelCache* cache) const;
   Positions positions_of(const at::Tensor& ids, const Pass& pass) const;
   bool is_checkpointed(const Pass& pass) const;
@@ -90,8 +89,8 @@ class Model {
   ModelOptions options_;
   const Parameters* parameters_;
   std::unique_ptr<Layers> layers_;
-  norm::Steps steps_;      // step of the values in *layers_
-  mutable Rotary rotary_;  // cache for positions 0 .. context - 1
+  norm::Steps steps_;  // step of the values in *layers_
+  mutable RotaryTable rotary_;
 };
 
 }  // namespace evenkeel::nn

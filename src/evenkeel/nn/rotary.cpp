@@ -3,6 +3,8 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+
 #include "evenkeel/ops/attention/apply_rotary.h"
 
 namespace evenkeel::nn {
@@ -19,6 +21,16 @@ Rotary Rotary::of(std::int64_t first, std::int64_t positions, std::int64_t dk, d
 
 at::Tensor Rotary::operator()(const at::Tensor& x) const {
   return ops::apply_rotary(x, cos_sin);
+}
+
+Rotary RotaryTable::rows(std::int64_t first, std::int64_t count) {
+  constexpr std::int64_t kWholeTable = 65536;
+  const auto needed = first + count;
+  if (!computed_.cos_sin.defined() || computed_.cos_sin.size(0) < needed) {
+    const auto rows = std::min(context_, std::max(2 * needed, kWholeTable));
+    computed_ = Rotary::of(0, std::max(needed, rows), dk_, theta_, dtype_);
+  }
+  return computed_.narrow(first, count);
 }
 
 }  // namespace evenkeel::nn

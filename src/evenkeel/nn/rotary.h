@@ -26,4 +26,24 @@ struct Rotary {
   at::Tensor operator()(const at::Tensor& x) const;
 };
 
+/// Rotary angles of all positions of a window, computed at the first use. The table of a window of
+/// more than 65,536 positions grows with the positions in use.
+class RotaryTable {
+ public:
+  /// \param context  positions of a window
+  /// \param dk       width of a head
+  /// \param theta    base of the angles
+  RotaryTable(std::int64_t context, std::int64_t dk, double theta, at::ScalarType dtype)
+      : context_(context), dk_(dk), theta_(theta), dtype_(dtype) {}
+
+  /// A view of `count` positions from `first` on.
+  Rotary rows(std::int64_t first, std::int64_t count);
+
+ private:
+  std::int64_t context_, dk_;
+  double theta_;
+  at::ScalarType dtype_;
+  Rotary computed_;
+};
+
 }  // namespace evenkeel::nn

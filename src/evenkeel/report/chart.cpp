@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/report/chart_data.h"
 #include "evenkeel/report/chart_frame.h"
 #include "evenkeel/report/chart_marks.h"
 #include "evenkeel/report/html.h"
@@ -13,17 +14,18 @@ namespace evenkeel::report {
 
 namespace {
 
-constexpr double kSmallestFont = 11;  // CSS pixels: a narrower window scrolls instead of shrinking
+constexpr double kSmallestFont = 11;      // CSS pixels of a figure of half width
+constexpr double kNarrowestFigure = 366;  // CSS pixels: a narrower window scrolls the figure
 
 /// The picture without title and legend. Bands are drawn first, then curves, bars and dots, so that
 /// no band covers a curve.
-/// \param lines  of drawable(); downsampled here
-std::string chart_drawing(const Chart& chart, std::vector<Line> lines, const Frame& frame) {
-  auto out = text("<svg viewBox=\"0 0 ", frame.width, ' ', frame.height,
-                  "\" role=\"img\" aria-label=\"", escaped(chart.title),
-                  "\" style=\"min-width:", std::lround(frame.width * kSmallestFont / kFont),
-                  "px\">\n", axes(chart, frame));
-  for (auto& line : lines) line = downsampled(line, frame.buckets);
+/// \param lines  of drawable(), downsampled
+std::string chart_drawing(const Chart& chart, const std::vector<Line>& lines, const Frame& frame) {
+  const auto least = std::lround(std::fmin(frame.width * kSmallestFont / kFont, kNarrowestFigure));
+  auto out =
+      text("<svg viewBox=\"0 0 ", frame.width, ' ', frame.height, "\" role=\"img\" aria-label=\"",
+           escaped(chart.title), "\" style=\"min-width:", least, "px\">\n", axes(chart, frame));
+  out += flags(chart, frame);
   for (const auto& line : lines) out += band(line, frame);
   for (const auto& line : lines) out += curve(line, frame);
   for (const auto& line : lines) out += bars(line, frame);
@@ -54,10 +56,14 @@ std::string figure(const Chart& chart) {
   auto caption = element("strong", escaped(chart.title));
   if (!chart.unit.empty()) caption += text(' ', element("span", escaped(chart.unit), "muted"));
   if (!chart.note.empty()) caption += element("p", escaped(chart.note));
-  const auto lines = drawable(chart);
+  auto lines = drawable(chart);
   const auto frame = frame_of(chart, lines);
-  const auto picture = frame ? element("div", chart_drawing(chart, lines, *frame), "scroll")
-                             : element("p", escaped(chart.when_empty), "missing");
+  auto picture = element("p", escaped(chart.when_empty), "missing");
+  if (frame) {
+    for (auto& line : lines) line = downsampled(line, frame->buckets);
+    picture = element("div", chart_drawing(chart, lines, *frame), "scroll") +
+              chart_data(chart, lines, *frame);
+  }
   return element("figure",
                  element("figcaption", caption) + "\n" +
                      (frame && chart.has_legend ? chart_legend(lines) : "") + picture,

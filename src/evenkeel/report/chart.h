@@ -34,12 +34,19 @@ struct Line {
   Stroke stroke = Stroke::bold;
   ErrorBounds bounds{};  // empty, or one entry per point
   double shift = 0;      // to the right, in CSS pixels, so that bars do not overlap
+  std::size_t run = 0;   // on a page of several runs: the run, as in clocks_data()
 };
 
 /// A labelled horizontal line: the entropy of a text, or a limit.
 struct Reference {
   double at = 0;
   std::string label;
+};
+
+/// A vertical line with a tooltip: an event of a run, such as a loss spike.
+struct Flag {
+  double at = 0;
+  std::string title;
 };
 
 /// A cross at the upper edge: a point without a finite value, such as a run that diverged.
@@ -66,6 +73,7 @@ struct Chart {
   bool logarithmic_x = false;
   std::vector<Tick> x_ticks{};  // empty: chosen by the range
   std::vector<Cross> crosses{};
+  std::vector<Flag> flags{};
 };
 
 /// The chart as `<figure>` with an inline `<svg>`, coloured by the page's style sheet. Curves are

@@ -177,6 +177,19 @@ std::string crosses(const Chart& chart, const Frame& frame) {
   return out;
 }
 
+std::string flags(const Chart& chart, const Frame& frame) {
+  constexpr double kHalf = 4;
+  std::string out;
+  for (const auto& flag : chart.flags) {
+    if (!(flag.at >= frame.x.low && flag.at <= frame.x.high)) continue;
+    const double x = frame.x_position(flag.at);
+    out += text("<path class=\"flag\" d=\"M", point(x, frame.top()), 'V',
+                svg_number(frame.bottom()), 'M', point(x - kHalf, frame.top()), 'h',
+                svg_number(2 * kHalf), "\"><title>", escaped(flag.title), "</title></path>\n");
+  }
+  return out;
+}
+
 std::string reference_line(const Reference& reference, const Frame& frame) {
   constexpr double kAbove = -5, kBelow = 14;
   const double y = frame.y_position(reference.at);

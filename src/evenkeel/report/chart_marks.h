@@ -30,6 +30,9 @@ std::string dots(const Chart& chart, const Line& line, const Frame& frame);
 /// Crosses at the upper edge; crosses at one position are drawn side by side.
 std::string crosses(const Chart& chart, const Frame& frame);
 
+/// Vertical lines at the events of a run, with tooltips.
+std::string flags(const Chart& chart, const Frame& frame);
+
 /// A horizontal line over the whole width, with its label.
 std::string reference_line(const Reference& reference, const Frame& frame);
 

@@ -8,6 +8,8 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/report/chart.h"
+#include "evenkeel/report/chart_data.h"
+#include "evenkeel/report/comparison_tables.h"
 #include "evenkeel/report/html.h"
 #include "evenkeel/report/layer_figures.h"
 #include "evenkeel/report/page_parts.h"
@@ -74,7 +76,9 @@ std::string comparison_page_verdict(const std::vector<Run>& runs, const std::str
     out +=
         text(", ", fixed(next - best, kComparisonPageDecimals), " below ", escaped(runs[1].name));
   }
-  return out + ".";
+  out += ".";
+  const auto caution = caution_text(runs);
+  return caution.empty() ? out : text(out, " ", element("span", caution, "muted"));
 }
 
 /// The row of a run in the table.
@@ -116,12 +120,14 @@ Chart common_chart(const std::vector<Run>& runs, const Quantity& quantity,
                    Stroke stroke = Stroke::dotted) {
   Chart chart{quantity.title, quantity.unit};
   std::vector<const Run*> all;
+  all.reserve(runs.size());
   const auto styles = line_styles(runs);
   for (std::size_t at = 0; at < runs.size(); ++at) {
     const auto& series = runs[at].*quantity.values;
     all.push_back(&runs[at]);
     if (finite_values(series.y).empty()) continue;
     chart.lines.push_back({runs[at].name, series, styles[at].colour, styles[at].dash, stroke});
+    chart.lines.back().run = at;
   }
   chart.has_legend = false;  // the same colours in all: one legend is enough
   chart.when_empty = no_data(all, quantity);
@@ -237,7 +243,7 @@ std::string environment(const std::vector<Run>& runs) {
 
 }  // namespace
 
-std::string comparison_page(std::vector<Run> runs) {
+std::string comparison_page(std::vector<Run> runs, const std::string& events) {
   EK_ASSERT(runs.size() > 1);
   std::stable_sort(runs.begin(), runs.end(), is_better);
   const bool has_floor =
@@ -248,7 +254,13 @@ std::string comparison_page(std::vector<Run> runs) {
       element("header", element("h1", title) + "\n" +
                             element("p", comparison_page_verdict(runs, differing), "verdict")) +
       "\n" + runs_table(runs, differing.empty(), has_floor);
-  out += section("Curves", element("div", figures(runs, has_floor), "figures"));
+  out += sizes_table(runs);
+  std::vector<const Run*> all;
+  for (const auto& run : runs) all.push_back(&run);
+  out += section("Curves", element("div", "", "controls") + clocks_data(all) +
+                               element("div", figures(runs, has_floor), "figures"));
+  const auto seeds = seeds_section(runs);
+  if (!seeds.empty()) out += section("Seeds", seeds);
   const auto tasks = task_comparison(runs);
   if (!tasks.empty()) out += section("Tasks", tasks);
   const auto layers = layer_comparison(runs);
@@ -256,7 +268,7 @@ std::string comparison_page(std::vector<Run> runs) {
   out += section("Configuration that differs", comparison_page_configuration(runs));
   out += section("Environment that differs", environment(runs));
   out += element("footer", "Made by Evenkeel from the files of the run folders.") + "\n";
-  return page(title, out);
+  return page(title, out, events);
 }
 
 }  // namespace evenkeel::report

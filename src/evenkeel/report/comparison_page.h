@@ -11,6 +11,7 @@ namespace evenkeel::report {
 /// The page of several runs: a table sorted by validation loss, common charts, and the differing
 /// keys of the configuration and the environment.
 /// \param runs  two or more
-std::string comparison_page(std::vector<Run> runs);
+/// \param events  as in page()
+std::string comparison_page(std::vector<Run> runs, const std::string& events = "");
 
 }  // namespace evenkeel::report

@@ -6,10 +6,12 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <map>
 #include <vector>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
+#include "evenkeel/report/chart_data.h"
 #include "evenkeel/report/chart_frame.h"
 #include "evenkeel/report/html.h"
 
@@ -19,7 +21,7 @@ namespace {
 
 // Units of the view box, as those of a chart of half width.
 constexpr double kWidth = 400, kLeft = 34, kRight = 8, kTop = 18, kBottom = 58;
-constexpr double kLeastHeight = 96, kMostHeight = 220, kRow = 16;
+constexpr double kLeastHeight = 48, kMostHeight = 220, kRow = 16;
 
 /// Red, green and blue in 0 .. 255, sRGB.
 struct Colour {
@@ -56,11 +58,19 @@ struct ColourRange {
   }
 };
 
-/// The range of all finite values; logarithmic if they are positive and span a factor above kWide.
-ColourRange range_of(const LayerMap& map) {
+/// The range of all finite values of the map and of `like`; logarithmic if they are positive and
+/// span a factor above kWide.
+ColourRange range_of(const LayerMap& map, const LayerMap* like) {
   constexpr double kWide = 20;
   ColourRange range;
-  for (const auto& [step, values] : map.values) {
+  auto all = map.values;
+  if (like != nullptr) {
+    for (const auto& [step, values] : like->values) {
+      auto& joined = all[step];
+      joined.insert(joined.end(), values.begin(), values.end());
+    }
+  }
+  for (const auto& [step, values] : all) {
     for (const auto value : values) {
       if (!std::isfinite(value)) continue;
       range.low = std::min(range.low, value);
@@ -118,19 +128,44 @@ std::string layer_name(std::int64_t layer) {
   return layer == 0 ? "embedding" : text("block ", layer);
 }
 
+/// The edges of the columns, from 0 to `width`: halfway between steps; equally wide columns if one
+/// would be too thin.
+std::vector<double> column_edges(const std::vector<double>& steps, double width) {
+  constexpr double kThinnest = 2;
+  const auto count = steps.size();
+  std::vector<double> edges(count + 1);
+  for (std::size_t i = 0; i <= count; ++i) {
+    edges[i] = width * static_cast<double>(i) / static_cast<double>(count);
+  }
+  if (count < 2) return edges;
+  auto scaled = edges;
+  const double first = steps[0] - (steps[1] - steps[0]) / 2;
+  const double last = steps[count - 1] + (steps[count - 1] - steps[count - 2]) / 2;
+  for (std::size_t i = 1; i < count; ++i) {
+    scaled[i] = width * ((steps[i - 1] + steps[i]) / 2 - first) / (last - first);
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!(scaled[i + 1] - scaled[i] >= kThinnest)) return edges;
+  }
+  return scaled;
+}
+
 /// The layout of the cells: steps to the right, layers upwards.
 struct Grid {
-  std::vector<double> steps;
+  std::vector<double> steps, edges;  // edges: of the columns
   std::size_t layers;
-  double inside, row, column;  // height of all cells, height and width of one
+  double inside, row;  // height of all cells, and of one
 
   explicit Grid(const LayerMap& map) : steps(shown_steps(map)), layers(0) {
     for (const auto& [step, values] : map.values) layers = std::max(layers, values.size());
     inside = std::clamp(kRow * static_cast<double>(layers), kLeastHeight, kMostHeight);
     row = inside / static_cast<double>(layers);
-    column = (kWidth - kLeft - kRight) / static_cast<double>(steps.size());
+    edges = column_edges(steps, kWidth - kLeft - kRight);
+    for (auto& edge : edges) edge += kLeft;
   }
-  double left_of(std::size_t step) const { return kLeft + column * static_cast<double>(step); }
+  double left_of(std::size_t step) const { return edges[step]; }
+  double width_of(std::size_t step) const { return edges[step + 1] - edges[step]; }
+  double middle_of(std::size_t step) const { return (edges[step] + edges[step + 1]) / 2; }
   double top_of(std::size_t layer) const {
     return kTop + inside - row * static_cast<double>(layer + 1);
   }
@@ -149,16 +184,41 @@ std::string cells(const LayerMap& map, const Grid& grid, const ColourRange& rang
                                 " ", with_commas(std::llround(grid.steps[i])), ": ",
                                 is_finite ? with_digits(values[l], 3) : "not finite");
       out +=
-          rectangle(grid.left_of(i), grid.top_of(l), grid.column + 0.5, grid.row + 0.5,
+          rectangle(grid.left_of(i), grid.top_of(l), grid.width_of(i) + 0.5, grid.row + 0.5,
                     is_finite ? heat_map_colour_of(range.place(values[l])) : "var(--bad)", tooltip);
     }
   }
   return out;
 }
 
+/// The cells of a large map as one path per colour, in 64 colours, without tooltips: some tens of
+/// bytes per cell.
+std::string dense_cells(const LayerMap& map, const Grid& grid, const ColourRange& range) {
+  constexpr int kLevels = 64;
+  std::map<int, std::string> paths;  // -1: not finite
+  for (std::size_t i = 0; i < grid.steps.size(); ++i) {
+    const auto& values = map.values.at(grid.steps[i]);
+    for (std::size_t l = 0; l < values.size(); ++l) {
+      const double place = std::clamp(range.place(values[l]), 0.0, 1.0);
+      const int level =
+          std::isfinite(values[l]) ? std::min(kLevels - 1, static_cast<int>(place * kLevels)) : -1;
+      paths[level] += text('M', svg_number(grid.left_of(i)), ' ', svg_number(grid.top_of(l)), 'h',
+                           svg_number(grid.width_of(i) + 0.5), 'v', svg_number(grid.row + 0.5), 'H',
+                           svg_number(grid.left_of(i)), 'z');
+    }
+  }
+  std::string out;
+  for (const auto& [level, path] : paths) {
+    const auto colour = level < 0 ? "var(--bad)" : heat_map_colour_of((level + 0.5) / kLevels);
+    out += text("<path style=\"fill:", colour, "\" d=\"", path, "\"/>\n");
+  }
+  return out;
+}
+
 /// Tick labels, about six per axis, and the titles of both axes.
 std::string heat_map_axes(const LayerMap& map, const Grid& grid, const std::string& x_label) {
-  constexpr double kGap = 6, kDrop = 16, kMiddle = 4;  // middle: of a digit, above its baseline
+  constexpr double kGap = 6, kDrop = 16, kDigit = 7,
+                   kMiddle = 4;  // middle: of a digit, above its baseline
   std::string out = heat_map_label("start", 0, kTop - kGap, "block");
   const auto rows = std::max<std::size_t>(1, grid.layers / 6);
   for (std::size_t l = 0; l < grid.layers; l += rows) {
@@ -168,33 +228,63 @@ std::string heat_map_axes(const LayerMap& map, const Grid& grid, const std::stri
   const double base = kTop + grid.inside + kDrop;
   out += heat_map_label("start", 0, base, x_label);
   const auto columns = std::max<std::size_t>(1, (grid.steps.size() + 5) / 6);
+  double taken = 0;
   for (std::size_t i = 0; i < grid.steps.size(); i += columns) {
-    out += heat_map_label("middle", grid.left_of(i) + grid.column / 2, base,
-                          with_commas(std::llround(grid.steps[i])));
+    const auto label = with_commas(std::llround(grid.steps[i]));
+    const double half = kDigit * static_cast<double>(label.size()) / 2;
+    const double x = std::min(grid.middle_of(i), kWidth - half);
+    if (x - half < taken) continue;
+    out += heat_map_label("middle", x, base, label);
+    taken = x + half + kGap;
   }
   return out;
 }
 
 /// The heat map as `<svg>`: cells, labels of layers and steps, and the colour scale.
 std::string heat_map_drawing(const LayerMap& map, const std::string& title,
-                             const std::string& x_label) {
+                             const std::string& x_label, const ColourRange& range,
+                             const Grid& grid) {
   constexpr double kBarDrop = 34;
-  const auto range = range_of(map);
-  const Grid grid(map);
+  constexpr std::size_t kMostTooltips = 400;
+  const bool is_dense = grid.steps.size() * grid.layers > kMostTooltips;
   return text("<svg viewBox=\"0 0 ", kWidth, ' ', svg_number(kTop + grid.inside + kBottom),
               "\" role=\"img\" aria-label=\"", escaped(title), "\">\n",
-              cells(map, grid, range, x_label), heat_map_axes(map, grid, x_label),
-              colour_bar(range, kTop + grid.inside + kBarDrop), "</svg>\n");
+              is_dense ? dense_cells(map, grid, range) : cells(map, grid, range, x_label),
+              heat_map_axes(map, grid, x_label), colour_bar(range, kTop + grid.inside + kBarDrop),
+              "</svg>\n");
+}
+
+/// The values of the cells as JSON, for the script of the page.
+std::string heat_map_data(const LayerMap& map, const std::string& title, const std::string& unit,
+                          const std::string& x_label, const Grid& grid) {
+  std::string values;
+  for (const auto step : grid.steps) {
+    values += text(values.empty() ? "" : ",", json_numbers(map.values.at(step)));
+  }
+  return json_script(text("{\"title\":", json_string(title), ",\"unit\":", json_string(unit),
+                          ",\"x\":", json_string(x_label), ",\"first\":", map.first, ",\"steps\":",
+                          json_numbers(grid.steps), ",\"edges\":", json_numbers(grid.edges),
+                          ",\"bottom\":", svg_number(kTop + grid.inside),
+                          ",\"row\":", svg_number(grid.row), ",\"cells\":[", values, "]}"));
 }
 
 }  // namespace
 
 std::string heat_map(const LayerMap& map, const std::string& title, const std::string& unit,
-                     const std::string& x_label) {
+                     const std::string& x_label, const LayerMap* like) {
   auto caption = element("strong", escaped(title));
   if (!unit.empty()) caption += text(' ', element("span", escaped(unit), "muted"));
-  return element("figure", element("figcaption", caption) + "\n" +
-                               element("div", heat_map_drawing(map, title, x_label), "scroll")) +
+  const auto range = range_of(map, like);
+  const Grid grid(map);
+  if (range.low == range.high) {
+    const auto all = text(with_digits(range.low, 3), " in all blocks, at every ", x_label, ".");
+    return element("figure", element("figcaption", caption) + element("p", escaped(all), "below")) +
+           "\n";
+  }
+  return element("figure",
+                 element("figcaption", caption) + "\n" +
+                     element("div", heat_map_drawing(map, title, x_label, range, grid), "scroll") +
+                     heat_map_data(map, title, unit, x_label, grid)) +
          "\n";
 }
 

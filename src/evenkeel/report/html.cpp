@@ -7,6 +7,8 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/base/utf8.h"
+#include "evenkeel/report/block_figure.h"
+#include "evenkeel/report/scripts.h"
 #include "evenkeel/report/style_sheet.h"
 
 namespace evenkeel::report {
@@ -78,13 +80,23 @@ std::string fixed(double value, int decimals) {
   return with_decimals(value, decimals);
 }
 
-std::string page(std::string_view title, std::string_view body) {
+std::string page(std::string_view title, std::string_view body, std::string_view events) {
+  const bool is_live = !events.empty();
+  const auto allowed = text(
+      "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'unsafe-inline'; "
+      "img-src data: blob:; script-src ",
+      script_hash("page_script"), is_live ? " " + script_hash("watch_script") : "",
+      is_live ? "; connect-src 'self'" : "");
   return text(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"",
+      allowed,
+      "\"/>\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
       "<meta name=\"color-scheme\" content=\"light dark\"/>\n<title>",
-      escaped(title), "</title>\n<style>\n", style_sheet(), "</style>\n</head>\n<body>\n", body,
-      "</body>\n</html>\n");
+      escaped(title), "</title>\n<style>\n", style_sheet(), block_style(),
+      "</style>\n</head>\n<body", is_live ? text(" data-live=\"", escaped(events), '"') : "",
+      ">\n<main>\n", body, "</main>\n", element("script", script_text("page_script")), "\n",
+      is_live ? element("script", script_text("watch_script")) : "", "\n</body>\n</html>\n");
 }
 
 }  // namespace evenkeel::report

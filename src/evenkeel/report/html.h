@@ -21,6 +21,7 @@ std::string fixed(double value, int decimals);
 /// The whole page: document type, head with the style sheet, body.
 /// \param title  plain text
 /// \param body   HTML
-std::string page(std::string_view title, std::string_view body);
+/// \param events  address of the events of `evenkeel watch`, at which the page is renewed; "": none
+std::string page(std::string_view title, std::string_view body, std::string_view events = "");
 
 }  // namespace evenkeel::report

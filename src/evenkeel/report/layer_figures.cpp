@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <string_view>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
@@ -71,8 +72,9 @@ Chart profile_chart(const ShownMeasure& measure, const std::string& note) {
 }
 
 /// A heat map, or a chart over the layers if a single step was probed.
-std::string figure_of(const LayerMap& map, const ShownMeasure& measure) {
-  if (map.values.size() > 1) return heat_map(map, measure.title, measure.unit);
+/// \param like  a map whose colours must mean the same values; nullptr: none
+std::string figure_of(const LayerMap& map, const ShownMeasure& measure, const LayerMap* like) {
+  if (map.values.size() > 1) return heat_map(map, measure.title, measure.unit, "step", like);
   const double step = map.values.begin()->first;
   auto chart = profile_chart(measure, text("On ", map.on, " text at ", step_text(step), "."));
   chart.lines.push_back({"", map.at(step), 0, 0, Stroke::dotted});
@@ -198,7 +200,14 @@ std::string layer_figures(const Run& run) {
   for (const auto* const on : {"training", "validation"}) {
     for (const auto& measure : kShownMeasures) {
       const auto* const map = find(run.layer_maps, measure.name, measure.part, on);
-      if (map != nullptr) out += figure_of(*map, measure);
+      if (map == nullptr) continue;
+      // Both branches of a block have the same colours.
+      const auto* const like =
+          std::string_view(measure.name) == "branch_ratio"
+              ? find(run.layer_maps, measure.name,
+                     map->part == "attention" ? "feed_forward" : "attention", on)
+              : nullptr;
+      out += figure_of(*map, measure, like);
     }
   }
   return out;

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/report/report.h"
 
+#include <map>
+
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/file.h"
 #include "evenkeel/report/bench_page.h"
 #include "evenkeel/report/comparison_page.h"
+#include "evenkeel/report/index_page.h"
 #include "evenkeel/report/run.h"
 #include "evenkeel/report/run_page.h"
 #include "evenkeel/store/json_lines.h"
+#include "evenkeel/store/run_folder.h"
 
 namespace evenkeel::report {
 
@@ -15,7 +19,41 @@ namespace {
 
 constexpr const char* kPageName = "report.html";
 
+/// Writes the page of a folder of runs.
+std::vector<std::string> write_index(const std::filesystem::path& folder,
+                                     const std::optional<std::filesystem::path>& page) {
+  const auto target = page.value_or(folder / kPageName);
+  const auto base = std::filesystem::absolute(target).lexically_normal().parent_path();
+  std::vector<Run> runs;
+  std::map<std::string, std::string> links;
+  for (const auto& summary : store::list_runs(folder)) {
+    try {
+      runs.push_back(read_run(summary.folder));
+    } catch (const Error&) {
+      continue;  // a folder that has only a status
+    }
+    const auto own = std::filesystem::absolute(summary.folder).lexically_relative(base) / kPageName;
+    std::string address;
+    for (const auto& part : own) {
+      address += (address.empty() ? "" : "/") + url_part(part.string());
+    }
+    links[runs.back().name] = address;
+  }
+  write_file(target, index_page("Runs in " + folder.string(), runs,
+                                [&](const Run& run) { return links[run.name]; }));
+  return {};
+}
+
 }  // namespace
+
+bool is_folder_of_runs(const std::filesystem::path& folder) {
+  std::error_code none;
+  if (!std::filesystem::is_directory(folder, none)) return false;
+  for (const auto* const name : {"run.toml", "metrics.jsonl", "status.json"}) {
+    if (std::filesystem::exists(folder / name, none)) return false;
+  }
+  return !store::list_runs(folder).empty();
+}
 
 bool is_bench_file(const std::filesystem::path& path) {
   std::error_code none;
@@ -36,6 +74,7 @@ std::vector<std::string> write_report(const std::vector<std::filesystem::path>& 
     write_file(*page, bench_page(runs.front().string(), lines.records));
     return {};
   }
+  if (runs.size() == 1 && is_folder_of_runs(runs.front())) return write_index(runs.front(), page);
   std::vector<Run> read;
   std::vector<std::string> losses;
   read.reserve(runs.size());

@@ -14,10 +14,15 @@ namespace evenkeel::report {
 /// True for a file of `bench --out`: a regular file with the extension .jsonl.
 bool is_bench_file(const std::filesystem::path& path);
 
+/// True for a folder that is no run, but contains runs.
+/// \throws Error (io) if it cannot be read
+bool is_folder_of_runs(const std::filesystem::path& folder);
+
 /// Writes `page` from the files of the run folders: metrics.jsonl, probes.jsonl, status.json,
 /// run.toml, provenance.json, health.jsonl, sample.txt, scheme.txt. The page names missing and
 /// damaged files.
-/// \param runs  one run folder, several run folders to compare, or one file (is_bench_file)
+/// \param runs  one run folder, several run folders to compare, a folder of runs
+///              (is_folder_of_runs) for a table of all with links, or one file (is_bench_file)
 /// \param page  output file, whose symbolic links are followed; nullopt: report.html in the only
 ///              run folder, where a link of this name is replaced
 /// \return what the records of the runs have lost: "runs/x: metrics.jsonl: 2 lines are damaged"

@@ -159,6 +159,11 @@ void add_step(Run& run, const json& record, double& timed_until) {
     timed_until = step;
     run.step_seconds.add(step, seconds);
   }
+  run_add(run.memory, record, "memory_bytes", step);
+  if (const double tokens = number(record, "tokens"); std::isfinite(tokens)) {
+    run.tokens_over_steps.add(step, tokens);
+    run.seconds_over_steps.add(step, run.seconds);
+  }
   if (const auto floor = floor_of(record)) run.floor = floor;
   run.step = std::fmax(run.step, step);
 }
@@ -196,6 +201,9 @@ void read_status(Run& run, const std::string& content) {
   run.state = word(status, "state");
   run.scheme = word(status, "scheme");
   run.preset = word(status, "preset");
+  run.started = word(status, "started");
+  run.updated = word(status, "updated");
+  if (status.contains("host")) run.host = flattened_json(status["host"].dump());
   run.step = std::fmax(run.step, step_of(status));
   run.steps = step_of(status, "steps");
   if (const double share = number(status, "others"); std::isfinite(share))

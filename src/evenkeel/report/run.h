@@ -34,13 +34,17 @@ struct Run {
   std::string name;                   // name of the folder
   std::string scheme, preset, state;  // "": unknown
   double step = 0, steps = 0;         // completed and planned steps; NaN: unknown
+  std::string started, updated;       // ISO 8601, UTC; "": unknown
+  KeyValues host;                     // of status.json: cores, memory, load
 
   // Over steps: losses in nats per token, gaps in nats per byte, step time in seconds; clipped is 1
   // for a step whose gradient was clipped, else 0.
   Series loss, learning_rate, gradient_norm, clipped, tokens_per_second, step_seconds;
   Series validation_loss, bits_per_byte, gap;
-  Series exact_match;                         // share of correct answers in the validation text
-  Series ood_loss, ood_gap, ood_exact_match;  // of data.ood
+  Series exact_match;                            // share of correct answers in the validation text
+  Series ood_loss, ood_gap, ood_exact_match;     // of data.ood
+  Series tokens_over_steps, seconds_over_steps;  // cumulative, of training
+  Series memory;                                 // peak resident memory, bytes
   // Totals and extremes of the run.
   double tokens = std::numeric_limits<double>::quiet_NaN();
   double seconds = 0;  // time of training steps, without evaluations and checkpoints

@@ -4,15 +4,19 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <ctime>
 #include <numbers>
+#include <optional>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
-#include "evenkeel/report/chart.h"
+#include "evenkeel/report/chart_data.h"
 #include "evenkeel/report/html.h"
 #include "evenkeel/report/layer_figures.h"
 #include "evenkeel/report/mixture_figures.h"
 #include "evenkeel/report/page_parts.h"
+#include "evenkeel/report/run_figures.h"
+#include "evenkeel/report/run_scheme.h"
 #include "evenkeel/report/source_figures.h"
 #include "evenkeel/report/task_figures.h"
 
@@ -25,11 +29,31 @@ std::string bits(double nats) {
   return loss_text(nats / std::numbers::ln2);
 }
 
+/// Seconds since 1970 of a time as in status.json; nullopt for another text.
+std::optional<double> seconds_of(const std::string& time) {
+  std::tm parts{};
+  const char* const end = ::strptime(time.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  if (end == nullptr || *end != '\0') return std::nullopt;
+  return static_cast<double>(::timegm(&parts));
+}
+
+/// The start of a run, and the time until its last status; "" if unknown.
+std::string wall_time_text(const Run& run) {
+  const auto from = seconds_of(run.started), to = seconds_of(run.updated);
+  if (!from) return "";
+  auto out = "began " + run.started;
+  if (to && run.state != "training" && *to >= *from) {
+    out += text(", took ", duration_text(*to - *from), " with evaluation and pauses");
+  }
+  return out;
+}
+
 /// The title, the state and the scheme.
 std::string header(const Run& run) {
   auto about = run.scheme.empty() ? std::string("scheme unknown") : escaped(run.scheme);
   if (!run.preset.empty()) about += " · preset " + escaped(run.preset);
   about += " · " + state_text(run);
+  if (const auto time = wall_time_text(run); !time.empty()) about += " · " + escaped(time);
   return element("h1", escaped(run.name)) + "\n" + element("p", about, "about") + "\n";
 }
 
@@ -101,93 +125,11 @@ std::string tiles(const Run& run) {
   out +=
       tile("Steps", with_commas(std::llround(run.step)), planned + known(run.tokens) + " tokens");
   out += tile("Training time", run.seconds > 0 ? duration_text(run.seconds) : "–",
-              "summed over the logged steps, without evaluation");
+              "estimated from the logged steps");
   out += tile("Throughput", known(median(run.tokens_per_second.y)), "tokens/s, median");
   out += tile("Peak memory", std::isfinite(run.peak_memory) ? bytes_text(run.peak_memory) : "–",
               "highest of the logged steps");
   return element("dl", out, "tiles") + "\n";
-}
-
-/// The lines of a quantity: logged values (faint) and their moving mean.
-std::vector<Line> logged_and_mean(const Series& series, const std::string& name, int colour) {
-  const auto half = half_window(series.size());
-  Line logged{name, series, colour, 0, Stroke::faint};
-  Line mean{text("mean of ", 2 * half + 1, " logged"), smoothed(series, half), colour};
-  return {logged, mean};
-}
-
-/// Training and validation loss over the steps, with the entropy floor where it is known.
-std::string loss_figure(const Run& run) {
-  Chart chart{"Loss", "nats per token", "", logged_and_mean(run.loss, "training, as logged", 0)};
-  const auto* const scored =
-      run.exact_match.size() > 0 ? "validation, answers alone" : "validation";
-  chart.lines.push_back({scored, run.validation_loss, 1, 0, Stroke::dotted});
-  if (run.ood_loss.size() > 0) {
-    chart.lines.push_back({"out of distribution", run.ood_loss, 5, 0, Stroke::dotted});
-  }
-  if (run.floor) {
-    chart.reference = {run.floor->nats_per_token,
-                       "entropy floor " + loss_text(run.floor->nats_per_token)};
-  }
-  chart.wide = true;
-  chart.when_empty = no_data({&run}, kLoss);
-  return figure(chart);
-}
-
-/// Gap to the entropy floor, or bits per byte where the floor is unknown.
-std::string evaluation_figure(const Run& run) {
-  const auto& quantity = run.floor ? kGap : kBits;
-  Chart chart{quantity.title,
-              quantity.unit,
-              "",
-              {{"validation", run.*quantity.values, 1, 0, Stroke::dotted}}};
-  if (run.floor) chart.scale = Scale::logarithmic;
-  chart.when_empty = no_data({&run}, quantity);
-  return figure(chart);
-}
-
-/// The share of correct answers over steps; "" for a text without answers.
-std::string answers_figure(const Run& run) {
-  if (run.exact_match.size() + run.ood_exact_match.size() == 0) return "";
-  Chart chart{
-      kExactMatch.title, "share", "", {{"validation", run.exact_match, 1, 0, Stroke::dotted}}};
-  if (run.ood_exact_match.size() > 0) {
-    chart.lines.push_back({"out of distribution", run.ood_exact_match, 5, 0, Stroke::dotted});
-  }
-  chart.scale = Scale::from_zero;
-  return figure(chart);
-}
-
-/// Learning rate over the steps.
-std::string rate_figure(const Run& run) {
-  Chart chart{kLearningRate.title, kLearningRate.unit, "", {{"", run.learning_rate, 2}}};
-  chart.scale = Scale::from_zero;
-  chart.when_empty = no_data({&run}, kLearningRate);
-  return figure(chart);
-}
-
-/// Gradient norm over the steps, with the share of clipped steps and the clipping limit.
-std::string gradient_figure(const Run& run) {
-  Chart chart{kGradientNorm.title, kGradientNorm.unit, "",
-              logged_and_mean(run.gradient_norm, "as logged", 3)};
-  if (run.clipped.size() > 0) {
-    chart.note = text("Clipped in ", percent(mean_of_last(run.clipped.y, run.clipped.size())),
-                      " of the logged steps.");
-  }
-  const double clip = std::strtod(value_of(run.settings, "optimizer.clip").c_str(), nullptr);
-  if (clip > 0) chart.reference = {clip, "clipped above " + shortest(clip)};
-  chart.scale = Scale::logarithmic;
-  chart.when_empty = no_data({&run}, kGradientNorm);
-  return figure(chart);
-}
-
-/// Tokens per second over the steps.
-std::string throughput_figure(const Run& run) {
-  Chart chart{kThroughput.title, kThroughput.unit, "",
-              logged_and_mean(run.tokens_per_second, "as logged", 4)};
-  chart.scale = Scale::from_zero;
-  chart.when_empty = no_data({&run}, kThroughput);
-  return figure(chart);
 }
 
 /// The content of a file as `<pre>`, or the reason why it is missing.
@@ -227,10 +169,43 @@ std::string event_table(const Run& run) {
 }
 
 /// The events of health.jsonl as a table, after what the records have lost.
-std::string events(const Run& run) {
+std::string health_events(const Run& run) {
   std::string losses;
   for (const auto& each : record_losses(run)) losses += element("p", escaped(each), "notice");
   return losses + event_table(run);
+}
+
+/// The commands that repeat the run, and an entry for a bibliography.
+std::string repeat_section(const Run& run) {
+  const auto commit = value_of(run.environment, "commit");
+  const auto version = value_of(run.environment, "evenkeel");
+  const auto command = text("evenkeel train --config ", run.name, "/run.toml");
+  const auto entry = text("@software{evenkeel,\n  title = {Evenkeel},\n  version = {", version,
+                          "},\n  note = {commit ", commit.empty() ? "unknown" : commit, ", run ",
+                          run.name, "}\n}");
+  return section("Repeat and cite", element("pre", escaped(command)) +
+                                        element("p", "BibTeX:", "below") +
+                                        element("pre", escaped(entry)));
+}
+
+/// Machine, versions and texts of the run.
+std::string run_page_environment(const Run& run) {
+  KeyValues all;
+  if (!run.started.empty()) all.emplace_back("started", run.started);
+  if (!run.updated.empty()) all.emplace_back("last status", run.updated);
+  for (const auto& [key, value] : run.host) {
+    const bool is_bytes = key == "memory_bytes";
+    const double bytes = std::strtod(value.c_str(), nullptr);
+    all.emplace_back(is_bytes ? "memory and swap space" : key,
+                     is_bytes ? bytes_text(bytes) : value);
+  }
+  if (run.cpu_contention) all.emplace_back("CPU contention", percent(*run.cpu_contention));
+  all.insert(all.end(), run.environment.begin(), run.environment.end());
+  auto out = all.empty() ? "" : key_value_table(all);
+  if (run.environment.empty()) {
+    out += missing_text(run, "provenance.json", "provenance.json is empty");
+  }
+  return out;
 }
 
 /// The content of run.toml, folded; or why it is missing.
@@ -242,14 +217,25 @@ std::string run_page_configuration(const Run& run) {
                                        preformatted(run, run.config, "run.toml", ""));
 }
 
+/// The blocks as a figure, and as the text of scheme.txt, folded; "" without both.
+std::string scheme_section(const Run& run) {
+  const auto figure = run_scheme_figure(run);
+  auto diagram = run.diagram ? preformatted(run, run.diagram, "scheme.txt", "diagram") : "";
+  if (figure.empty() && diagram.empty()) return "";
+  if (figure.empty()) return section("Scheme", diagram);
+  if (!diagram.empty()) {
+    diagram = element("details", element("summary", "As text, with every field") + diagram);
+  }
+  return section("Scheme", figure + diagram);
+}
+
 }  // namespace
 
-std::string run_page(const Run& run) {
+std::string run_page(const Run& run, const std::string& events) {
   auto out = element("header", header(run) + element("p", run_page_verdict(run), "verdict")) +
              "\n" + tiles(run);
-  const auto figures = loss_figure(run) + evaluation_figure(run) + answers_figure(run) +
-                       gradient_figure(run) + rate_figure(run) + throughput_figure(run);
-  out += section("Curves", element("div", figures, "figures"));
+  out += section("Curves", element("div", "", "controls") + clocks_data({&run}) +
+                               element("div", curve_figures(run), "figures"));
   const auto sources = source_figures(run);
   if (!sources.empty()) out += section("Sources", sources);
   const auto texts = text_figures(run);
@@ -258,18 +244,16 @@ std::string run_page(const Run& run) {
   if (!tasks.empty()) out += section("Tasks", tasks);
   const auto experts = mixture_figures(run);
   if (!experts.empty()) out += section("Experts", element("div", experts, "figures"));
-  const auto layers = layer_figures(run);
+  const auto layers = layer_figures(run) + update_figures(run);
   if (!layers.empty()) out += section("Layer by layer", element("div", layers, "figures"));
-  if (run.diagram)
-    out += section("Scheme", preformatted(run, run.diagram, "scheme.txt", "diagram"));
+  out += scheme_section(run);
   out += section("Sample", preformatted(run, run.sample, "sample.txt", "wrap"));
-  out += section("Health", events(run));
+  out += section("Health", health_events(run));
   out += section("Configuration", run_page_configuration(run));
-  out += section("Environment", run.environment.empty() ? missing_text(run, "provenance.json",
-                                                                       "provenance.json is empty")
-                                                        : key_value_table(run.environment));
+  if (run.config) out += repeat_section(run);
+  out += section("Environment", run_page_environment(run));
   out += element("footer", "Made by Evenkeel from the files of the run folder.") + "\n";
-  return page(run.name, out);
+  return page(run.name, out, events);
 }
 
 }  // namespace evenkeel::report

@@ -8,6 +8,7 @@
 namespace evenkeel::report {
 
 /// The page of one run: state, curves, scheme, sample, health events, configuration, environment.
-std::string run_page(const Run& run);
+/// \param events  as in page()
+std::string run_page(const Run& run, const std::string& events = "");
 
 }  // namespace evenkeel::report

@@ -11,6 +11,8 @@ std::string_view style_sheet() {
   --c0: #0072b2; --c1: #d55e00; --c2: #009e73; --c3: #b8569a; --c4: #c98500; --c5: #3d9bd1;
   --c6: #4a4f57;
   --good: #17794f; --busy: #0b62a8; --warn: #8f5a00; --bad: #b3261e;
+  --n-input: #cfe3f5; --n-heads: #cdeadd; --n-context: #e6d9f0; --n-output: #fde6b8;
+  --n-residual: #f9d3c4; --n-other: #e3e6ea;
   --mono: ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace;
 }
 @media screen and (prefers-color-scheme: dark) {
@@ -19,6 +21,8 @@ std::string_view style_sheet() {
     --grid: #262b32; --axis: #6d7682; --reference: #e6e9ed;
     --c0: #56b4e9; --c1: #f08a45; --c2: #2fc498; --c3: #dd8fc0; --c4: #e8b339; --c5: #9ad0f2;
     --c6: #b4bac2;
+    --n-input: #1d4468; --n-heads: #1d4f3b; --n-context: #46305c; --n-output: #5a450f;
+    --n-residual: #662f1d; --n-other: #3a414b;
     --good: #56c896; --busy: #6db8f2; --warn: #e2ab4c; --bad: #ff8a80;
   }
 }
@@ -62,7 +66,24 @@ p { margin: 0 0 12px; }
 .figures { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 36px 28px; }
 figure { margin: 0; min-width: 0; display: flex; flex-direction: column; }
 figure.wide { grid-column: 1 / -1; }
+.controls { display: flex; flex-wrap: wrap; gap: 6px 22px; margin: 0 0 14px; font-size: 13px; color: var(--muted); }
+.controls label { display: flex; align-items: center; gap: 6px; }
+.tools { display: flex; gap: 4px; margin-top: 4px; }
+button, select { font: inherit; font-size: 12px; color: var(--muted); background: var(--paper); cursor: pointer;
+  border: 1px solid var(--rule); border-radius: 4px; padding: 1px 7px; }
+button:hover, button[aria-pressed="true"] { color: var(--ink); border-color: var(--axis); }
+.legend [role="button"] { cursor: pointer; } .legend .off { opacity: 0.4; text-decoration: line-through; }
+.tip { position: fixed; z-index: 2; pointer-events: none; background: var(--paper); color: var(--ink);
+  border: 1px solid var(--axis); border-radius: 4px; padding: 4px 9px; font-size: 12px; max-width: 360px;
+  font-variant-numeric: tabular-nums; }
+.tip[hidden] { display: none; }
+.live { position: fixed; right: 12px; bottom: 12px; background: var(--raised); border: 1px solid var(--axis);
+  border-radius: 12px; padding: 2px 12px; font-size: 12px; }
+svg .cross-hair { pointer-events: none; }
+svg .flag { stroke: var(--bad); stroke-width: 1; opacity: 0.7; }
 figcaption { margin: 0 0 6px; }
+.spark { width: 110px; height: 24px; } a { color: var(--c0); }
+.scheme-figure { margin: 0 0 14px; }
 figcaption p { color: var(--muted); font-size: 13px; margin: 0; }
 .scroll { overflow-x: auto; }
 figure .scroll { margin-top: auto; }
@@ -129,8 +150,10 @@ footer { margin-top: 48px; color: var(--muted); font-size: 13px; }
   .figures { grid-template-columns: minmax(0, 1fr); }
   .tiles { grid-template-columns: repeat(2, minmax(0, 1fr)); }
   .outcome { grid-template-columns: minmax(0, 1fr); margin-top: 8px; }
+  svg[viewBox^="0 0 820 "] text { font-size: 18px; }
 }
 @media print {
+  .tools, .controls, .tip, .live { display: none; }
   @page { size: A4; margin: 14mm; }
   body { max-width: none; padding: 0; font-size: 10pt; }
   h1 { font-size: 18pt; } h2 { font-size: 13pt; margin-top: 20pt; padding-top: 8pt; }

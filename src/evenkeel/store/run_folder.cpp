@@ -7,15 +7,21 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
+#include <cstdlib>
+#include <ctime>
 #include <string_view>
 #include <system_error>
+#include <thread>
 #include <tuple>
 #include <utility>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/json_parser.h"
+#include "evenkeel/base/system_memory.h"
 #include "evenkeel/store/json_lines.h"
 #include "evenkeel/store/json_text.h"
 #include "evenkeel/store/lock.h"
@@ -48,6 +54,42 @@ pid_t owner_of_temporary(const std::string& name) {
   return error == std::errc() && stop == end && process > 0 ? process : 0;
 }
 
+/// "2025-03-01T12:00:00Z"
+std::string time_now() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  std::array<char, 32> out{};
+  const auto length = std::strftime(out.data(), out.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return {out.data(), length};
+}
+
+/// The string value of a key; "" if the key is missing.
+std::string string_in(const nlohmann::json& object, const char* key) {
+  const auto at = object.find(key);
+  return at != object.end() && at->is_string() ? at->get<std::string>() : "";
+}
+
+/// `started` of the run's status.json; nullopt if the file has none or cannot be read.
+std::optional<std::string> started_before(const Directory& run) {
+  try {
+    if (!run.has_file(kStatusName)) return std::nullopt;
+    const auto before = parse_json(run.read(kStatusName));
+    const auto started = before.is_object() ? string_in(before, "started") : std::string();
+    return started.empty() ? std::nullopt : std::optional(started);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+nlohmann::ordered_json host_facts() {
+  nlohmann::ordered_json out = {{"cores", std::thread::hardware_concurrency()},
+                                {"memory_bytes", total_bytes()}};
+  double load = 0;
+  if (::getloadavg(&load, 1) == 1) out["load"] = load;
+  return out;
+}
+
 /// The sort key of a run: "x/a-10" becomes ("x", "a", 10), so that a-2 precedes a-10.
 std::tuple<path, std::string, std::int64_t> order_of(const RunSummary& run) {
   const auto name = run.folder.filename().string();
@@ -57,12 +99,6 @@ std::tuple<path, std::string, std::int64_t> order_of(const RunSummary& run) {
     std::from_chars(name.data() + dash + 1, name.data() + name.size(), number);
   }
   return {run.folder.parent_path(), number < 0 ? name : name.substr(0, dash), number};
-}
-
-/// The string value of a key; "" if the key is missing.
-std::string string_in(const nlohmann::json& object, const char* key) {
-  const auto at = object.find(key);
-  return at != object.end() && at->is_string() ? at->get<std::string>() : "";
 }
 
 /// The integer value of a key; 0 if the key is missing.
@@ -204,6 +240,10 @@ void write_status(const Directory& run, const Status& status) {
                                 {"scheme", status.scheme},
                                 {"preset", status.preset}};
   if (status.cpu_contention) out["others"] = *status.cpu_contention;
+  const auto now = time_now();
+  out["started"] = started_before(run).value_or(now);
+  out["updated"] = now;
+  out["host"] = host_facts();
   run.write(kStatusName, json_text(out));
 }
 

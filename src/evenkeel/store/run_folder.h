@@ -41,7 +41,9 @@ struct Status {
   std::optional<double> cpu_contention = std::nullopt;
 };
 
-/// Replaces RUN/status.json atomically.
+/// Replaces RUN/status.json atomically. Adds `started`, the time of the first call for this run,
+/// `updated`, the time of this call (ISO 8601, UTC), and `host`: cores, memory in bytes with swap
+/// space, and the load average over a minute.
 /// \throws Error (io, exit code 74)
 void write_status(const Directory& run, const Status& status);
 

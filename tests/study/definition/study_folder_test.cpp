@@ -31,10 +31,10 @@ class ForeignStudy : public ::testing::Test {
 };
 
 TEST_F(ForeignStudy, LosesTheLinksOfFilesThatAreReplaced) {
-  const StudyFolder study(folder_, {}, false);
+  StudyFolder study(folder_, {}, {});
   for (const auto* name : {"report.html", "report.md", "runs.csv", "searches.csv"}) {
     fs::create_symlink(mine_, folder_ / name);
-    study.write(name, "new");
+    study.write({{name, "new"}});
     EXPECT_EQ(read_file(folder_ / name), "new");
   }
   EXPECT_EQ(read_file(mine_), "precious");
@@ -42,11 +42,11 @@ TEST_F(ForeignStudy, LosesTheLinksOfFilesThatAreReplaced) {
 
 TEST_F(ForeignStudy, IsRefusedIfItsIdentityOrItsLogsAreALink) {
   fs::create_symlink(mine_, folder_ / "study.json");
-  EXPECT_THROW(StudyFolder(folder_, {}, false), Error);
+  EXPECT_THROW(StudyFolder(folder_, {}, {}), Error);
   fs::remove(folder_ / "study.json");
   fs::remove_all(folder_ / "logs");
   fs::create_directory_symlink(root_ / "home", folder_ / "logs");
-  EXPECT_THROW(StudyFolder(folder_, {}, false), Error);
+  EXPECT_THROW(StudyFolder(folder_, {}, {}), Error);
   EXPECT_EQ(read_file(mine_), "precious");
 }
 
@@ -58,11 +58,55 @@ TEST_F(ForeignStudy, GetsNoOutputOfARunThroughALink) {
 }
 
 TEST_F(ForeignStudy, IsNotWrittenAfterItWasMoved) {
-  const StudyFolder study(folder_, {}, false);
+  StudyFolder study(folder_, {}, {});
   fs::rename(folder_, root_ / "old");
   fs::create_directories(folder_);
-  EXPECT_THROW(study.write("report.md", "new"), Error);
+  EXPECT_THROW(study.write({{"report.md", "new"}}), Error);
   EXPECT_TRUE(fs::is_empty(folder_));
+}
+
+std::string refusal(const fs::path& folder, const StudyFolder::Options& options) {
+  try {
+    const StudyFolder study(folder, {}, options);
+  } catch (const Error& error) {
+    return text(static_cast<int>(error.exit()), " ", error.what());
+  }
+  return "";
+}
+
+TEST(SharedStudyFolder, IsLockedOnlyWhileAWorkerWrites) {
+  const auto folder = fs::path(testing::TempDir()) / "shared_study";
+  fs::remove_all(folder);
+  const StudyFolder::Options worker = {.worker_arithmetic = "float32 avx2", .lock_seconds = 0.1};
+  StudyFolder one(folder, {}, worker), two(folder, {}, worker);
+  one.write({{"report.md", "one"}, {"runs.csv", "one"}});
+  two.write({{"report.md", "two"}});
+  EXPECT_EQ(read_file(folder / "report.md"), "two");
+  EXPECT_EQ(read_file(folder / "runs.csv"), "one");
+  const StudyFolder alone(folder, {}, {});
+  EXPECT_THROW(one.write({{"report.md", "one"}}), Error);
+  EXPECT_EQ(refusal(folder, worker), text("75 ", folder.string(), ": locked by process ",
+                                          ::getpid(), "; wait for it, or stop it"));
+}
+
+TEST(SharedStudyFolder, RefusesAWorkerThatComputesDifferently) {
+  const auto folder = fs::path(testing::TempDir()) / "unlike_workers";
+  fs::remove_all(folder);
+  EXPECT_EQ(refusal(folder, {.worker_arithmetic = "float32 avx2"}), "");
+  EXPECT_EQ(refusal(folder, {.worker_arithmetic = "float32 avx2"}), "");
+  EXPECT_EQ(refusal(folder, {.worker_arithmetic = "float32 avx512"}).substr(0, 3), "78 ");
+  EXPECT_EQ(refusal(folder, {}), "");
+}
+
+// A worker may find the folder while another one makes it; a folder of something else is refused.
+TEST(SharedStudyFolder, RefusesAForeignFolder) {
+  const auto folder = fs::path(testing::TempDir()) / "foreign_folder";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  write_file(folder / "lock", "");
+  EXPECT_EQ(refusal(folder, {.worker_arithmetic = "float32 avx2"}), "");
+  fs::remove(folder / "study.json");
+  EXPECT_EQ(refusal(folder, {.worker_arithmetic = "float32 avx2"}).substr(0, 3), "64 ");
 }
 
 }  // namespace

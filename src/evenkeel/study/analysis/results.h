@@ -131,6 +131,7 @@ struct Results {
   double seconds = 0;                           // training time of all runs, with searches
   double search_share = 0;                      // fraction of `seconds` in searches
   bool is_complete = false;                     // all runs have finished or failed
+  bool is_reported = false;                     // the report is written
 };
 
 /// The claim of a verdict; nullptr for a comparison with the baseline.

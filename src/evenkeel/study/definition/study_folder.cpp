@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "evenkeel/base/error.h"
@@ -22,6 +24,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kIdentity = "study.json";
 constexpr const char* kLogs = "logs";
+constexpr const char* kWorkers = "workers.json";
 constexpr const char* kChanges = "changed with --override";
 
 /// The claim as text, in one line.
@@ -123,38 +126,71 @@ bool is_unused(const store::Directory& folder) {
 }
 
 /// Creates the folder of the logs. A symbolic link of its name is an error.
-void make_logs(const store::Directory& study) {
+/// \param is_shared  temporary files may belong to processes of other machines
+void make_logs(const store::Directory& study, bool is_shared) {
   study.make_folder(kLogs);
+  if (is_shared) return;
   store::remove_dead_temporaries(study);
   store::remove_dead_temporaries(study.folder(kLogs));
 }
 
+/// \throws Error (usage) if the folder exists and has something else than a study
+void check_is_study(const fs::path& folder) {
+  const auto opened = store::Directory::find(folder);
+  if (!opened || opened->has(kIdentity) || is_unused(*opened)) return;
+  throw Error(Exit::usage, text(folder.string(),
+                                " holds something else than a study; name another "
+                                "folder with --run"));
+}
+
 }  // namespace
 
-StudyFolder::StudyFolder(const fs::path& folder, const Study& study, bool allow_changes) {
+StudyFolder::StudyFolder(const fs::path& folder, const Study& study, const Options& options)
+    : path_(folder), options_(options) {
   std::error_code none;
   if (exists(folder, none) && !is_directory(folder, none)) {
     throw Error(Exit::usage, text("--run must name a folder, but ", folder.string(), " is a file"));
   }
-  const auto before_lock = store::Directory::find(folder);
-  if (before_lock && !before_lock->has(kIdentity) && !is_unused(*before_lock)) {
-    throw Error(Exit::usage, text(folder.string(),
-                                  " holds something else than a study; name another "
-                                  "folder with --run"));
-  }
+  // A worker may find the folder while another one makes it, and checks it again with the lock.
+  if (!is_shared() || !exists(folder / "lock", none)) check_is_study(folder);
   store::make_run_folder(folder);
-  lock_ = std::make_unique<store::Lock>(folder);
+  lock();
+  check_is_study(folder);
   const auto& opened = lock_->directory();
-  make_logs(opened);
+  make_logs(opened, is_shared());
+  take_changes(opened, study);
+  if (is_shared()) {
+    check_arithmetic(opened);
+    lock_.reset();
+  }
+}
+
+/// Locks the folder. A worker waits for other workers.
+void StudyFolder::lock() {
+  constexpr auto kPoll = std::chrono::milliseconds(50);
+  const auto end = std::chrono::steady_clock::now() +
+                   std::chrono::duration<double>(is_shared() ? options_.lock_seconds : 0);
+  while (!lock_) {
+    try {
+      lock_ = std::make_unique<store::Lock>(path_);
+    } catch (const Error& error) {
+      if (error.exit() != Exit::busy || std::chrono::steady_clock::now() >= end) throw;
+      std::this_thread::sleep_for(kPoll);
+    }
+  }
+}
+
+/// Compares the study with study.json, and writes both.
+void StudyFolder::take_changes(const store::Directory& opened, const Study& study) {
   auto now = study_identity(study);
   if (opened.has(kIdentity)) {
     const auto before = parse_ordered_json(opened.read(kIdentity));
     const auto differences = before.is_object() ? differences_between(before, now)
                                                 : std::vector<std::string>{"its study.json"};
-    if (!differences.empty() && !allow_changes) {
+    if (!differences.empty() && !options_.allow_changes) {
       const auto more = differences.size() - 1;
       throw Error(Exit::differs,
-                  text(folder.string(), ": the study was begun with something else: ",
+                  text(path_.string(), ": the study was begun with something else: ",
                        differences.front(), more > 0 ? text(" (and ", more, " more)") : "",
                        "; name another folder with --run (finished runs are shared), or allow it "
                        "with --override"));
@@ -163,13 +199,31 @@ StudyFolder::StudyFolder(const fs::path& folder, const Study& study, bool allow_
     changes_.insert(changes_.end(), differences.begin(), differences.end());
   }
   if (!changes_.empty()) now[kChanges] = changes_;
-  write(kIdentity, now.dump(2) + "\n");
-  write("study.toml", study.text);
+  lock_->check_path();
+  opened.write(kIdentity, now.dump(2) + "\n");
+  opened.write("study.toml", study.text);
 }
 
-void StudyFolder::write(const std::string& name, const std::string& content) const {
+/// Compares how this worker computes with workers.json, or writes that file.
+void StudyFolder::check_arithmetic(const store::Directory& opened) const {
+  const Json mine = {{"arithmetic", options_.worker_arithmetic}};
+  if (!opened.has(kWorkers)) return opened.write(kWorkers, mine.dump(2) + "\n");
+  const auto others = parse_ordered_json(opened.read(kWorkers));
+  const auto theirs = others.is_object() ? others.value("arithmetic", "") : "";
+  if (theirs == options_.worker_arithmetic) return;
+  throw Error(Exit::differs, text((path_ / kWorkers).string(),
+                                  ": the workers of a study must compute alike, but "
+                                  "they compute with \"",
+                                  theirs, "\" and this machine with \"", options_.worker_arithmetic,
+                                  "\"; use machines of one kind, or name another "
+                                  "folder with --run"));
+}
+
+void StudyFolder::write(const std::vector<std::pair<std::string, std::string>>& files) {
+  if (is_shared()) lock();
   lock_->check_path();
-  lock_->directory().write(name, content);
+  for (const auto& [name, content] : files) lock_->directory().write(name, content);
+  if (is_shared()) lock_.reset();
 }
 
 }  // namespace evenkeel::study

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "evenkeel/store/lock.h"
@@ -11,30 +12,47 @@
 
 namespace evenkeel::study {
 
-/// The folder of one study at one size, owned by this process:
-///   study.toml   the study file
-///   study.json   the parts of file and command line that determine runs and claims
-///   logs/        configuration and output of each process
+/// The folder of one study at one size:
+///   study.toml    the study file
+///   study.json    the parts of file and command line that determine runs and claims
+///   workers.json  how the workers compute; absent without workers
+///   logs/         configuration and output of each process
 ///   report.html  report.md  runs.csv
+/// This process owns the folder as long as the object exists. Workers share it: each has the lock
+/// only while it writes.
 class StudyFolder {
  public:
+  struct Options {
+    bool allow_changes = false;  // the study may differ from study.json
+    /// For a worker: what determines the bits of its runs, RunCost::arithmetic. "": no worker.
+    std::string worker_arithmetic;
+    double lock_seconds = 30;  // how long a worker waits for the lock
+  };
+
   /// Creates the folder, or resumes the study in it.
-  /// \param allow_changes  true: the study may differ from study.json
-  /// \throws Error (differs) with the difference; (usage) if the folder is no study folder; (busy)
-  /// if
-  ///         another process has locked it; (io)
-  StudyFolder(const std::filesystem::path& folder, const Study& study, bool allow_changes);
+  /// \throws Error (differs) with the difference, also if the other workers compute differently;
+  ///         (usage) if the folder is no study folder; (busy) if another process has locked it;
+  ///         (io)
+  StudyFolder(const std::filesystem::path& folder, const Study& study, const Options& options);
 
-  std::filesystem::path logs() const { return lock_->directory().path() / "logs"; }
+  std::filesystem::path logs() const { return path_ / "logs"; }
 
-  /// Replaces a file of the folder. A symbolic link of this name is replaced.
-  /// \throws Error (io), also if the folder was moved or replaced
-  void write(const std::string& name, const std::string& content) const;
+  /// Replaces files of the folder: {name, content}. A symbolic link of this name is replaced. A
+  /// worker waits for the lock.
+  /// \throws Error (io), also if the folder was moved or replaced; (busy)
+  void write(const std::vector<std::pair<std::string, std::string>>& files);
 
   /// Changes with --override since the study was created: "[[claims]] had ..., but has ..."
   const std::vector<std::string>& changes() const { return changes_; }
 
  private:
+  bool is_shared() const { return !options_.worker_arithmetic.empty(); }
+  void lock();
+  void take_changes(const store::Directory& opened, const Study& study);
+  void check_arithmetic(const store::Directory& opened) const;
+
+  std::filesystem::path path_;
+  Options options_;
   std::vector<std::string> changes_;
   std::unique_ptr<store::Lock> lock_;
 };

@@ -12,6 +12,8 @@
 
 namespace evenkeel::study {
 
+class RunLeases;
+
 /// One training run to execute.
 struct Job {
   std::string key;   // folder in the run cache
@@ -38,11 +40,13 @@ struct Resources {
   double memory_bytes = 0;  // free memory, bytes; 0: unknown
   double minutes = 0;       // no run starts after this time; 0: no limit
   std::function<bool()> stop_requested;
+  RunLeases* leases = nullptr;  // of a worker; nullptr: no other process trains runs of the study
 };
 
 /// Runs jobs in parallel processes, within the limits of cores and memory, until all have ended or
 /// a stop is requested. It skips finished runs of the cache, resumes interrupted runs, waits for
-/// runs that another process has locked, and retries crashed runs once.
+/// runs that another process has locked, and retries crashed runs once. A worker starts only runs
+/// whose lease it has.
 class JobScheduler {
  public:
   JobScheduler(Resources resources, ProgressTable& progress_table);

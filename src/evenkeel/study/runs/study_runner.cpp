@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -20,6 +21,7 @@
 #include "evenkeel/study/report/csv.h"
 #include "evenkeel/study/report/html_report.h"
 #include "evenkeel/study/report/markdown_report.h"
+#include "evenkeel/study/runs/run_leases.h"
 #include "evenkeel/study/runs/successive_halving.h"
 
 namespace evenkeel::study {
@@ -223,21 +225,76 @@ void check_runs(const Study& study, const std::vector<GridPoint>& arms) {
   }
 }
 
+/// True if a run of the study has not ended.
+bool is_stopped(const Results& results) {
+  const auto is_missing = [](const SeedRun& run) { return run.state == SeedRun::State::missing; };
+  return results.arms.empty() ||
+         std::any_of(results.arms.begin(), results.arms.end(), [&](const Arm& arm) {
+           return std::any_of(arm.seed_runs.begin(), arm.seed_runs.end(), is_missing);
+         });
+}
+
+/// What determines the bits of the runs on this machine.
+std::string arithmetic_of(const StudyRequest& request, const std::vector<GridPoint>& arms) {
+  const auto& study = request.study;
+  std::vector<std::string> overrides;
+  if (study.tune) overrides.push_back(text(study.tune->key, '=', study.tune->values.front()));
+  return request.cost(config_of(study, arms.front(), study.seeds.front(), overrides)).arithmetic;
+}
+
+/// Removes the leases of runs with a result. Those of crashed runs stay.
+void remove_leases(const RunLeases& leases, const Results& results) {
+  for (const auto& arm : results.arms) {
+    for (const auto& run : arm.seed_runs) {
+      if (run.state != SeedRun::State::crashed) leases.remove(run.key);
+    }
+  }
+  for (const auto& search_result : results.search_results) {
+    for (const auto& trial : search_result.trials) {
+      if (!trial.crashed) leases.remove(trial.key);
+    }
+  }
+}
+
+void write_report(StudyFolder& folder, const Results& results) {
+  std::vector<std::pair<std::string, std::string>> files = {{"report.html", html_report(results)},
+                                                            {"report.md", markdown_report(results)},
+                                                            {"runs.csv", runs_csv(results)}};
+  if (results.study.tune) files.emplace_back("searches.csv", searches_csv(results));
+  folder.write(files);
+}
+
 }  // namespace
 
+void check_is_for_workers(const Study& study) {
+  if (!study.exclusive) return;
+  throw Error(Exit::usage,
+              text("--workers: the runs of study ", study.name, " must be timed on one machine ",
+                   "(alone = true), but workers share them; leave --workers out"));
+}
+
 Results run_study(const StudyRequest& request, Resources resources, ProgressTable& progress_table) {
-  check_runs(request.study, grid_points(request.study));
-  const StudyFolder folder(request.folder, request.study, request.allow_changes);
+  const auto arms = grid_points(request.study);
+  check_runs(request.study, arms);
+  if (request.is_worker) check_is_for_workers(request.study);
+  StudyFolder folder(request.folder, request.study,
+                     {.allow_changes = request.allow_changes,
+                      .worker_arithmetic = request.is_worker ? arithmetic_of(request, arms) : ""});
   resources.logs = folder.logs();
   resources.exclusive = request.study.exclusive;
+  std::optional<RunLeases> leases;
+  if (request.is_worker) {
+    leases.emplace(resources.run_cache, worker_name(), request.heartbeat_timeout);
+    resources.leases = &*leases;
+  }
   auto results = StudyRunner(request, std::move(resources), progress_table).run();
   analyze_claims(results);
   results.confounders = confounders(results);
   results.definition_changes = folder.changes();
-  folder.write("report.html", html_report(results));
-  folder.write("report.md", markdown_report(results));
-  folder.write("runs.csv", runs_csv(results));
-  if (request.study.tune) folder.write("searches.csv", searches_csv(results));
+  if (leases && is_stopped(results)) return results;
+  write_report(folder, results);
+  results.is_reported = true;
+  if (leases) remove_leases(*leases, results);
   return results;
 }
 

@@ -29,17 +29,24 @@ struct StudyRequest {
   Study study;
   std::filesystem::path folder;  // folder of the study
   std::function<RunCost(const config::Config&)> cost;
-  std::string provenance;      // version, commit, processor: the context of step times
-  std::string command;         // command line of the user
-  bool allow_changes = false;  // the study may differ from study.json of the folder
+  std::string provenance;        // version, commit, processor: the context of step times
+  std::string command;           // command line of the user
+  bool allow_changes = false;    // the study may differ from study.json of the folder
+  bool is_worker = false;        // other workers train runs of the study at the same time
+  double heartbeat_timeout = 0;  // of a worker: seconds without a heartbeat, RunLeases
 };
 
 /// Executes the missing runs of a study, tests its claims, and writes report.html, report.md and
 /// runs.csv into its folder. Runs are stored in Resources::run_cache. After a stop the report
-/// contains the finished runs.
-/// \throws Error (differs) if the folder has another study, or the file has changed; (busy) if
-///         another process has locked the folder; (io)
+/// contains the finished runs. A worker trains the runs that no other worker has, waits for the
+/// rest, and writes the report; after a stop it writes none.
+/// \throws Error (differs) if the folder has another study, the file has changed, or other workers
+///         compute differently; (busy) if another process has locked the folder; (usage) for a
+///         worker of a study that times its runs; (io)
 Results run_study(const StudyRequest& request, Resources resources, ProgressTable& progress_table);
+
+/// \throws Error (usage) for a study that times its runs, which need one machine for themselves
+void check_is_for_workers(const Study& study);
 
 /// The runs that run_study() would execute, and their cost.
 struct DryRun {

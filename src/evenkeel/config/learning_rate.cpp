@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/optim/schedule.h"
+#include "evenkeel/config/learning_rate.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,18 +7,18 @@
 
 #include "evenkeel/base/error.h"
 
-namespace evenkeel::optim {
+namespace evenkeel::config {
 
 namespace {
 
-double in_steps(const config::Length& length, std::int64_t steps, std::int64_t tokens_per_step) {
+double in_steps(const Length& length, std::int64_t steps, std::int64_t tokens_per_step) {
   constexpr double kPercent = 100;
   switch (length.unit) {
-    case config::Length::Unit::tokens:
+    case Length::Unit::tokens:
       return std::round(length.amount / static_cast<double>(tokens_per_step));
-    case config::Length::Unit::percent:
+    case Length::Unit::percent:
       return std::round(length.amount / kPercent * static_cast<double>(steps));
-    case config::Length::Unit::steps:
+    case Length::Unit::steps:
       break;
   }
   return length.amount;
@@ -26,14 +26,14 @@ double in_steps(const config::Length& length, std::int64_t steps, std::int64_t t
 
 }  // namespace
 
-Schedule::Schedule(const config::Schedule& schedule, std::int64_t steps,
-                   std::int64_t tokens_per_step)
+LearningRate::LearningRate(const Schedule& schedule, std::int64_t steps,
+                           std::int64_t tokens_per_step)
     : schedule_(schedule),
       steps_(static_cast<double>(steps)),
       warmup_(in_steps(schedule.warmup, steps, tokens_per_step)),
       decay_(in_steps(schedule.decay, steps, tokens_per_step)) {}
 
-double Schedule::rate(std::int64_t step) const {
+double LearningRate::rate(std::int64_t step) const {
   const auto s = static_cast<double>(step);
   const double peak = schedule_.peak;
   const double low = schedule_.floor * peak;
@@ -51,4 +51,4 @@ double Schedule::rate(std::int64_t step) const {
   return low + (peak - low) * std::min(1.0, (steps_ - s) / length);
 }
 
-}  // namespace evenkeel::optim
+}  // namespace evenkeel::config

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/convert/olmo_scheme.h"
+
+#include <cmath>
+#include <map>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/number.h"
+#include "evenkeel/config/quote.h"
+#include "evenkeel/norm/scheme_relation.h"
+
+namespace evenkeel::convert {
+
+namespace {
+
+constexpr const char* kImportedName = "imported";
+constexpr const char* kLastMatrices = R"(["attention.output", "feed_forward.down"])";
+
+/// A norm as TOML. \param has_gain  false: without gain and bias
+std::string norm_toml(const OlmoNorms& norms, bool has_gain, bool per_head) {
+  const bool has_bias = norms.has_bias && has_gain;
+  std::string out = text("{ kind = \"", norms.kind, "\", epsilon = ", shortest(norms.epsilon));
+  const char* const affine = !has_gain ? "none" : has_bias ? "vector+bias" : "vector";
+  out += text(", affine = \"", affine, "\"");
+  return out + (per_head ? ", scope = \"head\" }" : " }");
+}
+
+using Slots = std::map<std::string, std::string>;  // key -> TOML
+
+/// The keys of a sublayer that are equal in all layers.
+Slots common_slots(const OlmoNorms& norms, bool is_attention) {
+  Slots out;
+  if (norms.after) out["output"] = norm_toml(norms, norms.has_gain, false);
+  if (!is_attention) return out;
+  const auto inner = norm_toml(norms, norms.has_inner_gain, true);
+  if (norms.query) out["q"] = inner;
+  if (norms.key) out["k"] = inner;
+  if (norms.value) out["v"] = inner;
+  if (norms.context) out["context"] = inner;
+  if (norms.full_qk) out["q"] = out["k"] = norm_toml(norms, norms.has_inner_gain, false);
+  return out;
+}
+
+/// The input norm and the skip path of a sublayer, "none" and "stream" included.
+Slots switched_slots(const OlmoNorms& norms, bool has_norm, bool is_skip_normed) {
+  has_norm = has_norm && !norms.after;
+  return {{"input", has_norm ? norm_toml(norms, norms.has_gain, false) : "\"none\""},
+          {"skip", has_norm && is_skip_normed ? "\"normed\"" : "\"stream\""}};
+}
+
+std::string slots_toml(const Slots& slots, const char* separator) {
+  std::string out;
+  for (const auto& [key, value] : slots) {
+    out += text(out.empty() ? "" : separator, key, " = ", value);
+  }
+  return out;
+}
+
+/// The norms as TOML. The first layer with other switches than the last begins the patches.
+std::string placement_toml(const OlmoNorms& norms) {
+  const auto& common = norms.layers.back();
+  auto attention = common_slots(norms, true);
+  attention.merge(switched_slots(norms, common.attn_norm, common.attn_residual));
+  auto feed_forward = common_slots(norms, false);
+  feed_forward.merge(switched_slots(norms, common.ffn_norm, common.ffn_residual));
+  const auto norm = norm_toml(norms, norms.has_gain, false);
+  std::string out = text("final = ", norm, "\n");
+  if (norms.embedding) out += text("embedding = { norm = ", norm, " }\n");
+  out += text("attention = { ", slots_toml(attention, ", "), " }\n", "feed_forward = { ",
+              slots_toml(feed_forward, ", "), " }\n");
+  for (std::size_t i = 0; i < norms.layers.size(); ++i) {
+    const auto& own = norms.layers[i];
+    if (own == common) continue;
+    out += text("[[layers]]\nwhere = [", i + 1, "]\nattention = { ",
+                slots_toml(switched_slots(norms, own.attn_norm, own.attn_residual), ", "),
+                " }\nfeed_forward = { ",
+                slots_toml(switched_slots(norms, own.ffn_norm, own.ffn_residual), ", "), " }\n");
+  }
+  return out;
+}
+
+/// The standard deviation of the paper, 1/sqrt(2.5 d), with its cut at 3.
+bool is_paper_deviation(const OlmoInit& init, const norm::Shape& shape) {
+  constexpr double kPaper = 2.5, kCut = 3, kRounding = 1e-6;
+  const double paper = 1 / std::sqrt(kPaper * static_cast<double>(shape.width));
+  return init.cutoff == kCut && std::fabs(init.deviation / paper - 1) < kRounding;
+}
+
+/// "trunc_normal(0.02,3)"
+std::string distribution_toml(const OlmoInit& init) {
+  if (!init.cutoff) return text("normal(", shortest(init.deviation), ")");
+  return text("trunc_normal(", shortest(init.deviation), ", ", shortest(*init.cutoff), ")");
+}
+
+/// Initial weights as the keys of a scheme, and as a word of model.init.
+struct InitText {
+  std::string toml;                 // base_init = ..., init = ...
+  std::optional<std::string> word;  // nullopt: model.init has no such word
+  bool has_other_head = false;
+};
+
+InitText init_text(const OlmoInit& init, const norm::Shape& shape, bool tied) {
+  const bool is_paper = is_paper_deviation(init, shape);
+  const auto base =
+      is_paper ? std::string("trunc_normal(1/sqrt(2.5*d), 3)") : distribution_toml(init);
+  if (init.function == "normal") {
+    return {text("base_init = \"", base, "\"\n"), is_paper ? "normal" : base, false};
+  }
+  if (init.function == "mitchell") {
+    return {text("base_init = \"trunc_normal(1/sqrt(d), 3)\"\n",
+                 "init = [{ weights = [\"attention.output\"], factor = \"1/sqrt(2*l)\" }, ",
+                 "{ weights = [\"feed_forward.down\"], factor = \"sqrt(d/f)/sqrt(2*l)\" }]\n"),
+            std::nullopt, false};
+  }
+  EK_ASSERT(init.function == "full_megatron");
+  // The untied head has 1/sqrt(d), which our mixtures have with base_init "default".
+  const bool is_default = !tied && shape.is_mixture() && is_paper;
+  InitText out;
+  out.toml = text("base_init = \"", is_default ? "default" : base,
+                  "\"\ninit = [{ weights = ", kLastMatrices, ", factor = \"1/sqrt(2*N)\" }]\n");
+  if (is_paper && !is_default) out.word = "megatron";
+  out.has_other_head = !tied && !is_default;
+  return out;
+}
+
+/// The first catalogue scheme of the same function, if possible with the same initial weights.
+struct CatalogueMatch {
+  std::string name;
+  bool has_same_start = false;
+};
+
+std::optional<CatalogueMatch> match_in_catalogue(const norm::Scheme& scheme) {
+  const auto own = norm::fingerprint(scheme);
+  std::optional<CatalogueMatch> match;
+  for (const auto& name : config::catalogue()) {
+    try {
+      const auto other = config::bind(config::find_scheme(name), scheme.shape);
+      const auto print = norm::fingerprint(other);
+      if (print.function != own.function) continue;
+      if (print.start == own.start) return CatalogueMatch{name, true};
+      if (!match) match = CatalogueMatch{name, false};
+    } catch (const Error&) {
+      continue;  // a scheme that this shape does not permit
+    }
+  }
+  return match;
+}
+
+}  // namespace
+
+OlmoScheme olmo_scheme(const OlmoNorms& norms, const OlmoInit& init, const norm::Shape& shape,
+                       bool tied) {
+  const auto start = init_text(init, shape, tied);
+  OlmoScheme out;
+  out.has_other_head = start.has_other_head;
+  out.source = config::inline_scheme(start.toml + placement_toml(norms), "");
+  out.source.name = kImportedName;
+  const auto match = match_in_catalogue(config::bind(out.source, shape));
+  if (match && match->has_same_start) {
+    out.source = config::find_scheme(match->name);
+  } else if (match && start.word) {
+    out.source = config::find_scheme(match->name);
+    out.init = *start.word;
+  } else if (match) {
+    out.source = config::inline_scheme(
+        text("extends = ", config::in_quotes(match->name), "\n", start.toml), "");
+  }
+  return out;
+}
+
+}  // namespace evenkeel::convert

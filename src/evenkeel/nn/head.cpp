@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/nn/head.h"
+
+#include <ATen/ATen.h>
+
+#include "evenkeel/ops/common/reference.h"
+#include "evenkeel/ops/linear/deterministic_matmul.h"
+#include "evenkeel/ops/linear/linear_cross_entropy.h"
+#include "evenkeel/ops/norms/affine.h"
+
+namespace evenkeel::nn {
+
+at::Tensor head_logits(const Head& head, const at::Tensor& x) {
+  auto y = ops::deterministic_linear(x, head.weight.value.narrow(0, 0, head.vocabulary))
+               .to(head.logits_dtype);
+  y = head.layers.logits_scale(y);
+  const auto softcap = value_of(head.layers.logits_softcap);
+  return softcap ? at::tanh(y / *softcap) * *softcap : y;
+}
+
+at::Tensor head_loss_sum(const Head& head, const at::Tensor& x, const at::Tensor& targets) {
+  if (!head.fused) return ops::reference::cross_entropy_sum(head_logits(head, x), targets);
+  const auto& scale = head.layers.logits_scale;
+  ops::LogitsOptions rule{.vocabulary = head.vocabulary,
+                          .softcap = value_of(head.layers.logits_softcap)};
+  if (!scale.is_learned()) {
+    rule.scale = scale.fixed();
+    return ops::linear_cross_entropy(x, head.weight.value, targets, rule,
+                                     head.weight.gradient_buffer);
+  }
+  // A trained scale, [1] or one a token of the vocabulary, multiplies the rows of the weight.
+  const auto scored = head.weight.value.narrow(0, 0, head.vocabulary);
+  const auto value = scale.value();
+  const auto scaled = value.size(0) == 1
+                          ? ops::affine(scored, value)  // its gradient: a fixed order
+                          : (scored * value.unsqueeze(-1)).to(scored.scalar_type());
+  return ops::linear_cross_entropy(x, scaled, targets, rule);
+}
+
+}  // namespace evenkeel::nn

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// Interaction of a report page. The page is complete without it: each figure has its picture, and its numbers as JSON.
+"use strict";
+(() => {
+  const NS = "http://www.w3.org/2000/svg";
+  const state = { x: "step", smooth: 0, log: {}, off: {} };  // by title of the figure
+  let charts = [], clocks = [], tip = null;
+  const make = (tag, attributes, text) => {
+    const out = document.createElement(tag);
+    for (const key in attributes) out.setAttribute(key, attributes[key]);
+    if (text !== undefined) out.textContent = text;
+    return out;
+  };
+  const mark = (parent, tag, attributes, text) => {
+    const out = document.createElementNS(NS, tag);
+    for (const key in attributes) out.setAttribute(key, attributes[key]);
+    if (text !== undefined) out.textContent = text;
+    parent.appendChild(out);
+    return out;
+  };
+  const short = (v) => {
+    const a = Math.abs(v);
+    if (a >= 1e4) for (const [u, s] of [["T", 1e12], ["G", 1e9], ["M", 1e6], ["k", 1e3]])
+      if (a >= s) return +(v / s).toPrecision(4) + u;
+    return a > 0 && a < 1e-3 ? v.toExponential(2) : String(+v.toPrecision(5));
+  };
+  const read = (node) => JSON.parse(node.textContent);
+
+  // x of a point on the chosen axis: tokens, seconds or FLOPs by linear interpolation over the steps.
+  const clockOf = (line) => clocks[line.run || 0];
+  const toAxis = (line, step) => {
+    const clock = clockOf(line), values = clock && clock[state.x], steps = clock && clock.step;
+    if (state.x === "step" || !values) return step;
+    let at = steps.findIndex((s) => s >= step);
+    if (at < 0) at = steps.length - 1;
+    if (at === 0) return steps[0] > 0 ? values[0] * step / steps[0] : values[0];
+    const part = (step - steps[at - 1]) / (steps[at] - steps[at - 1]);
+    return values[at - 1] + part * (values[at] - values[at - 1]);
+  };
+  const canChange = (c) => c.data.x === "step" && !c.data.logx;
+  // Exponential moving average, debiased as in TensorBoard.
+  const ema = (ys, a) => {
+    if (!(a > 0)) return ys;
+    let sum = 0, weight = 0;
+    return ys.map((y) => {
+      if (y === null) return null;
+      sum = a * sum + (1 - a) * y;
+      weight = a * weight + (1 - a);
+      return sum / weight;
+    });
+  };
+  const linesOf = (c) => c.data.lines.filter((l, i) => !(state.off[c.key] || {})[i]).map((l) => ({
+    ...l, xs: canChange(c) ? l.x.map((x) => toAxis(l, x)) : l.x,
+    ys: canChange(c) ? ema(l.y, state.smooth) : l.y }));
+  const place = (axis, v) => axis.log ? Math.log(v / axis.low) / Math.log(axis.high / axis.low)
+    : (v - axis.low) / (axis.high - axis.low);
+  const atX = (c, v) => c.data.frame[0] + place(c.ax, v) * (c.data.frame[2] - c.data.frame[0]);
+  const atY = (c, v) => c.data.frame[3] - place(c.ay, v) * (c.data.frame[3] - c.data.frame[1]);
+  const ticks = (axis, wanted) => {
+    const out = [];
+    if (axis.log && axis.high / axis.low > 8) {
+      const many = Math.log10(axis.high / axis.low) * 3 <= wanted ? [1, 2, 5] : [1];
+      for (let p = Math.floor(Math.log10(axis.low)); p <= Math.log10(axis.high); p++)
+        for (const m of many) out.push(m * 10 ** p);
+    } else {
+      const least = (axis.high - axis.low) / wanted, decade = 10 ** Math.floor(Math.log10(least));
+      const step = decade * [1, 2, 5, 10].find((m) => m * decade >= least * 0.999);
+      for (let v = Math.ceil(axis.low / step) * step; v <= axis.high; v += step) out.push(Math.abs(v) < step / 1e6 ? 0 : v);
+    }
+    return out.filter((v) => v >= axis.low * (axis.log ? 0.999 : 1) && v <= axis.high * 1.000001);
+  };
+  const isLog = (c) => c.key in state.log ? state.log[c.key] : c.data.ay[2];
+  const isDefault = (c) => isLog(c) === c.data.ay[2] && !Object.values(state.off[c.key] || {}).some(Boolean)
+    && (!canChange(c) || (state.x === "step" && state.smooth === 0));
+  const defaultAxes = (c) => {
+    const axis = (a) => ({ low: a[0], high: a[1], log: a[2] });
+    c.ax = axis(c.data.ax); c.ay = axis(c.data.ay);
+  };
+  const draw = (c) => {
+    c.svg.innerHTML = c.original;
+    defaultAxes(c);
+    if (isDefault(c)) return;
+    const log = isLog(c), lines = linesOf(c), xs = [], ys = [];
+    for (const l of lines) l.ys.forEach((y, i) => { if (y !== null && (!log || y > 0)) { xs.push(l.xs[i]); ys.push(y); } });
+    if (!ys.length) return;
+    const range = (v) => v.reduce((r, x) => [Math.min(r[0], x), Math.max(r[1], x)], [Infinity, -Infinity]);
+    const [x0, x1] = range(xs);
+    let [y0, y1] = range(ys);
+    if (c.data.zero && !log) y0 = Math.min(0, y0);
+    const pad = log ? (y1 / y0) ** 0.05 : (y1 - y0 || Math.abs(y1) || 1) * 0.05;
+    c.ay = log ? { low: y0 / (pad > 1 ? pad : 2), high: y1 * (pad > 1 ? pad : 2), log } : { low: c.data.zero ? y0 : y0 - pad, high: y1 + pad, log };
+    c.ax = c.data.ax[2] || !canChange(c) ? c.ax : { low: x0 < 0.1 * x1 ? 0 : x0, high: x1 > x0 ? x1 : x0 + 1, log: false };
+    c.svg.innerHTML = "";
+    const [left, top, right, bottom] = c.data.frame;
+    for (const v of ticks(c.ay, 6)) {
+      mark(c.svg, "path", { class: "grid", d: `M${left} ${atY(c, v)}H${right}` });
+      mark(c.svg, "text", { class: "end", x: left - 8, y: atY(c, v) + 4 }, short(v));
+    }
+    mark(c.svg, "path", { class: "axis", d: `M${left} ${bottom}H${right}` });
+    for (const v of ticks(c.ax, right - left > 500 ? 10 : 5))
+      mark(c.svg, "text", { class: "middle", x: Math.min(atX(c, v), right - 8), y: bottom + 19 }, short(v));
+    mark(c.svg, "text", { x: 0, y: bottom + 19 }, canChange(c) ? state.x : c.data.x);
+    for (const l of lines) {
+      let d = "", down = false;
+      l.ys.forEach((y, i) => {
+        const ok = y !== null && (!log || y > 0);
+        if (ok) d += `${down ? "L" : "M"}${atX(c, l.xs[i]).toFixed(1)} ${atY(c, y).toFixed(1)}`;
+        down = ok;
+      });
+      mark(c.svg, "path", { class: `line ${l.style}`, d });
+    }
+  };
+  const hideTip = () => {
+    if (tip) tip.hidden = true;
+    for (const c of charts) if (c.cross) { c.cross.remove(); c.cross = null; }
+  };
+  const nearest = (xs, ys, v) => {
+    let best = -1;
+    xs.forEach((x, i) => { if (ys[i] !== null && (best < 0 || Math.abs(x - v) < Math.abs(xs[best] - v))) best = i; });
+    return best;
+  };
+  const showTip = (event, rows) => {
+    tip.replaceChildren(...rows.map((r) => make("div", {}, r)));
+    tip.hidden = false;
+    const width = document.documentElement.clientWidth, x = event.clientX + 14;
+    tip.style.left = Math.max(4, Math.min(x, width - tip.offsetWidth - 4)) + "px";
+    tip.style.top = event.clientY + 14 + "px";
+  };
+  const hover = (c, event) => {
+    const box = c.svg.getBoundingClientRect(), view = c.svg.viewBox.baseVal;
+    const px = (event.clientX - box.left) * view.width / box.width, py = (event.clientY - box.top) * view.height / box.height;
+    hideTip();
+    if (c.data.cells) return hoverCell(c, event, px, py);
+    const [left, top, right, bottom] = c.data.frame;
+    if (px < left || px > right || py < top || py > bottom) return;
+    const part = (px - left) / (right - left);
+    const v = c.ax.log ? c.ax.low * (c.ax.high / c.ax.low) ** part : c.ax.low + part * (c.ax.high - c.ax.low);
+    const unit = canChange(c) ? state.x : c.data.x, rows = [];
+    for (const l of linesOf(c)) {
+      const i = nearest(l.xs, l.ys, v);
+      if (i < 0) continue;
+      if (!rows.length) rows.push(`${unit} ${short(l.xs[i])}`);
+      rows.push(`${l.name || c.data.title}: ${short(l.ys[i])}`);
+    }
+    for (const o of charts) {
+      if (o.data.cells || (canChange(o) ? state.x : o.data.x) !== unit || v < o.ax.low || v > o.ax.high) continue;
+      o.cross = mark(o.svg, "path", { class: "axis cross-hair", d: `M${atX(o, v)} ${o.data.frame[1]}V${o.data.frame[3]}` });
+    }
+    if (rows.length) showTip(event, rows);
+  };
+  const hoverCell = (c, event, px, py) => {
+    const at = c.data.edges.findIndex((e, i) => px >= e && px < c.data.edges[i + 1]);
+    const row = Math.floor((c.data.bottom - py) / c.data.row), values = c.data.cells[at];
+    if (at < 0 || row < 0 || !values || row >= values.length) return;
+    const layer = c.data.first + row, v = values[row];
+    showTip(event, [`${layer ? "block " + layer : "embedding"}, ${c.data.x} ${short(c.data.steps[at])}: ${v === null ? "not finite" : short(v)}`]);
+  };
+  const save = (blob, name) => {
+    const link = make("a", { href: URL.createObjectURL(blob), download: name });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  };
+  const csv = (c) => {
+    const quote = (s) => /[",\n]/.test(s) ? `"${s.replaceAll('"', '""')}"` : s, out = [];
+    if (c.data.cells) {
+      out.push(`${c.data.x},layer,value`);
+      c.data.cells.forEach((v, i) => v.forEach((y, l) => out.push(`${c.data.steps[i]},${c.data.first + l},${y === null ? "" : y}`)));
+    } else {
+      out.push(`series,${quote(c.data.x)},value`);
+      for (const l of c.data.lines) l.x.forEach((x, i) => out.push(`${quote(l.name || c.data.title)},${x},${l.y[i] === null ? "" : l.y[i]}`));
+    }
+    return out.join("\n") + "\n";
+  };
+  const svgText = (c) => {
+    const copy = c.svg.cloneNode(true), view = c.svg.viewBox.baseVal;
+    copy.setAttribute("xmlns", NS);
+    copy.setAttribute("width", view.width); copy.setAttribute("height", view.height);
+    const style = mark(copy, "style", {}, document.querySelector("style").textContent + "svg text{font-family:sans-serif}");
+    copy.prepend(style);
+    return new XMLSerializer().serializeToString(copy);
+  };
+  const png = (c, name) => {
+    const image = new Image(), view = c.svg.viewBox.baseVal, scale = 3;
+    image.onload = () => {
+      const canvas = make("canvas", { width: view.width * scale, height: view.height * scale }), pen = canvas.getContext("2d");
+      pen.fillStyle = getComputedStyle(document.documentElement).backgroundColor;
+      pen.fillRect(0, 0, canvas.width, canvas.height);
+      pen.drawImage(image, 0, 0, canvas.width, canvas.height);
+      canvas.toBlob((blob) => save(blob, name));
+    };
+    image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(svgText(c));
+  };
+  const button = (parent, label, title, action) => {
+    const out = make("button", { type: "button", title }, label);
+    out.addEventListener("click", () => action(out));
+    parent.appendChild(out);
+    return out;
+  };
+  const addButtons = (c) => {
+    const bar = make("div", { class: "tools" }), name = c.data.title.toLowerCase().replace(/[^a-z0-9]+/g, "_");
+    if (!c.data.cells) button(bar, "log y", "Logarithmic y axis", (b) => {
+      state.log[c.key] = !isLog(c); b.setAttribute("aria-pressed", isLog(c)); draw(c);
+    }).setAttribute("aria-pressed", isLog(c));
+    button(bar, "CSV", "Download the values as CSV", () => save(new Blob([csv(c)], { type: "text/csv" }), name + ".csv"));
+    button(bar, "SVG", "Download the figure as SVG", () => save(new Blob([svgText(c)], { type: "image/svg+xml" }), name + ".svg"));
+    button(bar, "PNG", "Download the figure as PNG", () => png(c, name + ".png"));
+    c.figure.appendChild(bar);
+    const off = state.off[c.key] = state.off[c.key] || {};
+    (c.figure.querySelectorAll(".legend li") || []).forEach((item, i) => {
+      const at = c.data.legend[i], set = () => { item.classList.toggle("off", !!off[at]); item.setAttribute("aria-pressed", !off[at]); };
+      const toggle = () => { off[at] = !off[at]; set(); draw(c); };
+      item.setAttribute("role", "button"); item.tabIndex = 0; set();
+      item.addEventListener("click", toggle);
+      item.addEventListener("keydown", (e) => { if (e.key === "Enter" || e.key === " ") { e.preventDefault(); toggle(); } });
+    });
+  };
+  const addControls = () => {
+    const place = document.querySelector(".controls");
+    if (!place || !charts.some(canChange)) return;
+    const axes = ["step", "tokens", "seconds", "FLOPs"].filter((a) => clocks.length && clocks.every((k) => k[a]));
+    const select = make("select", { "aria-label": "x axis" });
+    for (const a of axes) select.appendChild(make("option", { value: a }, a));
+    select.value = state.x;
+    select.addEventListener("change", () => { state.x = select.value; charts.forEach(draw); });
+    const slider = make("input", { type: "range", min: 0, max: 0.99, step: 0.01, "aria-label": "smoothing" });
+    slider.value = state.smooth;
+    slider.addEventListener("input", () => { state.smooth = +slider.value; charts.forEach(draw); });
+    const label = (text, node) => { const out = make("label", {}, text + " "); out.appendChild(node); return out; };
+    place.replaceChildren(label("x axis", select), label("smoothing", slider));
+  };
+  const start = () => {
+    const node = document.getElementById("clocks");
+    clocks = node ? read(node) : [];
+    if (tip) tip.remove();
+    tip = document.body.appendChild(make("div", { class: "tip", role: "status", hidden: "" }));
+    charts = [...document.querySelectorAll("figure script")].map((script) => {
+      const figure = script.closest("figure"), svg = figure.querySelector(".scroll > svg"), data = read(script);
+      return { figure, svg, data, original: svg.innerHTML, key: data.title + "|" + data.unit };
+    });
+    for (const c of charts) {
+      addButtons(c);
+      if (!c.data.cells) draw(c);
+      c.svg.addEventListener("pointermove", (event) => hover(c, event));
+      c.svg.addEventListener("pointerleave", hideTip);
+    }
+    addControls();
+  };
+  document.addEventListener("replaced", start);  // by watch_script.js
+  start();
+})();
