@@ -117,7 +117,8 @@ def names(line, lost):
 
 def naming_complaints(training, victim, others):
     """One of the other ranks names the lost one; what the rest says names it, too."""
-    lines = [line for rank in others for line in training.said(rank).strip().splitlines() if line.startswith("evenkeel: ")]
+    said = "".join(training.said(rank) for rank in others)
+    lines = [line for line in said.splitlines() if line.startswith("evenkeel: ")]
     if not lines or not names(lines[-1], victim):
         yield f"the other ranks say {lines[-1] if lines else 'nothing'!r}"
     for rank in others[1:]:
