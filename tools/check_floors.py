@@ -48,7 +48,7 @@ FLOORS = {  # from the lowest up; a floor lists every floor that it includes, al
     "probe": ["base", "norm", "ops", "config", "data", "nn", "torch"],
     "train": ["base", "comm", "config", "data", "evaluate", "generate", "nn", "norm", "ops", "optim", "plan",
               "probe", "report", "store", "torch", "tracking"],
-    "bench": ["base", "config", "data", "kernels", "nn", "norm", "ops", "plan", "store", "torch", "train"],
+    "bench": ["base", "comm", "config", "data", "kernels", "nn", "norm", "ops", "plan", "store", "torch", "train"],
     "study": ["base", "config", "store", "data", "report", "tasks"],
     "verify": ["base", "norm", "config", "toml", "store", "data", "nn", "optim", "train", "torch"],
     "cli": ["base", "bench", "comm", "config", "convert", "data", "evaluate", "generate", "memory", "nn", "norm", "ops",

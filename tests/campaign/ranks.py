@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """One of four ranks is killed, stopped, or ends by SIGSEGV or exit(), in eight phases of a training.
 
-All other ranks end with 75 within the heartbeat timeout and three seconds. The lowest of them names the lost rank
-on standard error, the rest in log-rank-RANK.txt. Every checkpoint of final name is whole.
+All other ranks end with 75 within the heartbeat timeout and three seconds. One of them names the lost rank on
+standard error, the rest in log-rank-RANK.txt. A rank that is lost before it came is missing: the other ranks wait
+for it until the connect timeout. Every checkpoint of final name is whole.
 """
 import re
 import socket
@@ -13,6 +14,7 @@ import reader
 
 RANKS = 4
 HEARTBEAT = 4  # seconds of distributed.heartbeat_timeout
+CONNECT = 8    # seconds of distributed.connect_timeout
 MORE = 3       # seconds that the other ranks may take
 LONG = 30      # seconds until the fault must have come
 FAULTS = ["kill", "stop", "segv", "exit"]
@@ -21,7 +23,7 @@ BUSY = 75
 STEPS = 60
 SETTINGS = {"train_steps": STEPS, "train_batch": 8, "train_gradient_shards": 4, "checkpoint_every": 10,
             "evaluate_every": 5, "evaluate_sequences": 64, "log_every": 1, "log_tensorboard": "false",
-            "distributed_heartbeat_timeout": HEARTBEAT}
+            "distributed_heartbeat_timeout": HEARTBEAT, "distributed_connect_timeout": CONNECT}
 JOBS = 1  # a case has four processes already
 
 
@@ -108,14 +110,17 @@ def fault_of(context, phase, chance):
 
 
 def names(line, lost):
-    return re.match(rf"evenkeel: rank {lost}\b.* is lost: ", line) is not None
+    """Whether a message names this rank as lost, or as one that never came."""
+    return re.match(rf"evenkeel: (rank {lost}\b.* is lost: |waited {CONNECT} s for .* missing: rank {lost}$)",
+                    line) is not None or (lost == 0 and "MASTER_ADDR: nobody answers" in line)
 
 
 def naming_complaints(training, victim, others):
-    """The lowest of the other ranks names the lost one; what the rest says names it, too."""
-    lines = training.said(others[0]).strip().splitlines()
+    """One of the other ranks names the lost one; what the rest says names it, too."""
+    said = "".join(training.said(rank) for rank in others)
+    lines = [line for line in said.splitlines() if line.startswith("evenkeel: ")]
     if not lines or not names(lines[-1], victim):
-        yield f"rank {others[0]} says {lines[-1] if lines else 'nothing'!r}"
+        yield f"the other ranks say {lines[-1] if lines else 'nothing'!r}"
     for rank in others[1:]:
         log = training.run / f"log-rank-{rank}.txt"
         if log.exists() and not names(log.read_text().splitlines()[-1], victim):
@@ -138,7 +143,7 @@ def trial_of(context, victim, kind, phase):
             codes = [training.processes[rank].poll() for rank in others]
             if codes != [BUSY] * len(others):
                 yield f"the other ranks end with {codes}, wanted 75: {training.said(others[0])[-300:]!r}"
-            elif seconds > HEARTBEAT + MORE:
+            elif seconds > (CONNECT if phase == "roll call" else HEARTBEAT) + MORE:
                 yield f"took {seconds:.1f} s"
             if codes == [BUSY] * len(others):
                 yield from naming_complaints(training, victim, others)

@@ -68,7 +68,10 @@ class RankProcess {
     if (rank != 0) close(socket.fd);
     try {
       const at::NoGradGuard no_grad;
-      auto group = join(place, {.heartbeat_timeout = std::chrono::seconds(2)}, {});
+      auto group = join(place,
+                        {.heartbeat_timeout = std::chrono::seconds(2),
+                         .collective_timeout = std::chrono::seconds(3)},
+                        {});
       body(group);
       group.leave();
     } catch (const Error& error) {
@@ -148,6 +151,18 @@ TEST(Watch, NamesARankThatIsStopped) {
         kill(processes[1], SIGKILL);
       });
   expect_named(ended, 1);
+}
+
+TEST(Watch, NamesARankThatSendsHeartbeatsButDoesNotCome) {
+  const auto ended = three_ranks([](Group& group) {
+    group.report({.step = 152});
+    if (group.rank() == 2) std::this_thread::sleep_for(std::chrono::seconds(20));
+    group.all_gather_scalars(at::full({1}, 1.0, at::kDouble));
+  });
+  for (const auto& each : ended) EXPECT_EQ(each.code, 75) << each.says;
+  const auto& says = ended[0].says;
+  EXPECT_TRUE(says.starts_with(text("evenkeel: rank 2 (", host_name(), ", process "))) << says;
+  EXPECT_TRUE(says.ends_with(") sends heartbeats, but has not come to step 152 for 3 s\n")) << says;
 }
 
 TEST(Watch, EndsAllRanksWithTheErrorOfOne) {

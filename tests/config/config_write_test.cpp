@@ -122,7 +122,7 @@ std::vector<std::string> known_words(const std::string& message) {
 /// A configuration in which this key is away from its default, if there is one.
 std::optional<Config> away_from_default(const std::string& name, const Key& key) {
   std::vector<std::string> values = {
-      "3",    "4",          "600",    "8",   "true",   "false",     "0.25",
+      "3",    "4",          "700",    "8",   "true",   "false",     "0.25",
       "7.5%", "[0.5, 0.6]", "[3, 5]", "5kt", "normal", "other.txt", "{ wiki = \"a.txt\" }"};
   for (const auto& word : known_words(set_error({name + "=zzz"}))) values.push_back(word);
   for (const auto* const needed :

@@ -24,6 +24,7 @@ constexpr const char* kBenchExamples = R"(Examples:
   evenkeel bench step                          whole training steps of three schemes, in turn
   evenkeel bench step --preset 151m --set train.batch=1 --schemes pre_norm hybrid_norm
   evenkeel bench peers                         the same training in PyTorch
+  evenkeel bench ranks --ranks 2               exchange and steps of several processes
 All arms run in turn; a ratio compares times of one round. On a busy machine the figures
 are shown but not judged (exit code 75).)";
 
@@ -104,7 +105,7 @@ Verb add_bench(const Command& program) {
   command.footer(kBenchExamples);
   command.require_subcommand();
   const std::vector<Verb> subcommands = {add_bench_kernels(command), add_bench_step(command),
-                                         add_bench_peers(command)};
+                                         add_bench_peers(command), add_bench_ranks(command)};
   return {command,
           [subcommands] {
             for (const auto& subcommand : subcommands) {

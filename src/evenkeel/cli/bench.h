@@ -64,6 +64,7 @@ void write_records(const BenchOptions& options, const nlohmann::ordered_json& re
 
 Verb add_bench_kernels(const Command& bench);
 Verb add_bench_peers(const Command& bench);
+Verb add_bench_ranks(const Command& bench);
 Verb add_bench_step(const Command& bench);
 
 }  // namespace evenkeel::cli

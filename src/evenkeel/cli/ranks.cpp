@@ -82,6 +82,9 @@ void add_ranks(const Command& command, RankOptions& options) {
                   "processes of this machine that train together (docs/distributed.md)")
       .type_name("N")
       .between(1, kMostLocalRanks);
+}
+
+void add_restarts(const Command& command, RankOptions& options) {
   command
       .add_option("--restarts", options.restarts,
                   "with --ranks: times that all start again from the last checkpoint after a loss")

@@ -15,8 +15,10 @@ struct RankOptions {
   int restarts = 0;
 };
 
-/// Adds --ranks and --restarts.
+/// Adds --ranks.
 void add_ranks(const Command& command, RankOptions& options);
+/// Adds --restarts.
+void add_restarts(const Command& command, RankOptions& options);
 
 /// Starts the ranks of --ranks, and waits for them. Checks the configuration before, so that an
 /// error is printed once.

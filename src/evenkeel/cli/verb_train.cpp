@@ -105,6 +105,7 @@ Verb add_train(const Command& program) {
                   "on resume: a key that may differ from the start of the run")
       .type_name("KEY");
   add_ranks(command, options->ranks);
+  add_restarts(command, options->ranks);
   command.footer(kTrainExamples);
   return {command,
           [options] { return run_train(options->common, options->overrides, options->ranks); },

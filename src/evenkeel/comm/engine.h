@@ -21,6 +21,8 @@ class Engine {
   virtual void reduce_scatter(const at::Tensor& whole, const std::vector<std::int64_t>& bounds,
                               const at::Tensor& part) = 0;
   virtual void all_gather(const at::Tensor& whole, const std::vector<std::int64_t>& bounds) = 0;
+  virtual void engine_all_reduce(const at::Tensor& /*tensor*/) {}
+  virtual void engine_reduce_scatter(const at::Tensor& /*whole*/, const at::Tensor& /*part*/) {}
   virtual void broadcast(const at::Tensor& tensor, int from) = 0;
   virtual void barrier(const char* where) = 0;
   // Of an engine without a watch they do nothing.

@@ -79,6 +79,14 @@ void Group::all_gather(const at::Tensor& whole, const std::vector<std::int64_t>&
   if (engine_) engine_->all_gather(whole, bounds);
 }
 
+void Group::engine_all_reduce(const at::Tensor& whole) {
+  if (engine_) engine_->engine_all_reduce(whole);
+}
+
+void Group::engine_reduce_scatter(const at::Tensor& whole, const at::Tensor& part) {
+  if (engine_) engine_->engine_reduce_scatter(whole, part);
+}
+
 at::Tensor Group::all_gather_scalars(const at::Tensor& mine) {
   EK_ASSERT(mine.dim() == 1 && mine.scalar_type() == at::kDouble);
   at::Tensor all = at::zeros({ranks_, mine.numel()}, mine.options());

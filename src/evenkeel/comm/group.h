@@ -67,6 +67,11 @@ class Group {
   /// \param bounds  [ranks + 1], as in reduce_scatter()
   void all_gather(const at::Tensor& whole, const std::vector<std::int64_t>& bounds);
 
+  /// The engine's own collectives, to which `bench ranks` compares these. Their bits depend on the
+  /// number of ranks. \param whole  [n]; \param part  [n / ranks], all pieces are equally long
+  void engine_all_reduce(const at::Tensor& whole);
+  void engine_reduce_scatter(const at::Tensor& whole, const at::Tensor& part);
+
   /// What all ranks say, by rank: losses, squares, counts.
   /// \param mine  [n] float64; n is the same on all ranks
   /// \return      [ranks, n] float64

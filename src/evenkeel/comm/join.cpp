@@ -37,6 +37,8 @@ class JoinedRanks : public Engine {
   void all_gather(const at::Tensor& whole, const std::vector<std::int64_t>& bounds) override {
     call("", [&] { exchange_->all_gather(whole, bounds); });
   }
+  void engine_all_reduce(const at::Tensor& tensor) override;
+  void engine_reduce_scatter(const at::Tensor& whole, const at::Tensor& part) override;
   void broadcast(const at::Tensor& tensor, int from) override;
   void barrier(const char* where) override {
     call(where, [&] { backend_->barrier()->wait(); });
@@ -118,11 +120,12 @@ JoinedRanks::JoinedRanks(const Place& place, const JoinOptions& options, const F
 }
 
 void JoinedRanks::form(const JoinOptions& options, const Facts& facts) {
-  check_interface(options.interface);
   const auto members = roll_call(store_, place_, this_member(place_, facts),
                                  options.connect_timeout, [this](int rank, const Member& member) {
                                    watch_->set_name(rank, member_name(rank, member));
                                  });
+  // Not earlier: without the store of a rank 0 that ended, a late rank would wait for its timeout.
+  check_interface(options.interface);
   placement_.launcher = launcher_name(place_.launcher);
   placement_.local_ranks =
       place_.local_ranks > 0 ? place_.local_ranks : ranks_on_host(members, place_.rank);
@@ -136,6 +139,20 @@ void JoinedRanks::form(const JoinOptions& options, const Facts& facts) {
   backend_ = connect_gloo(store_, place_.rank, place_.ranks, address,
                           is_auto ? "" : options.interface, timeout);
   exchange_ = std::make_unique<Exchange>(backend_);
+}
+
+void JoinedRanks::engine_all_reduce(const at::Tensor& tensor) {
+  call("", [&] {
+    std::vector<at::Tensor> one{tensor};
+    backend_->allreduce(one)->wait();
+  });
+}
+
+void JoinedRanks::engine_reduce_scatter(const at::Tensor& whole, const at::Tensor& part) {
+  call("", [&] {
+    at::Tensor in = whole, out = part;
+    backend_->_reduce_scatter_base(out, in)->wait();
+  });
 }
 
 void JoinedRanks::broadcast(const at::Tensor& tensor, int from) {

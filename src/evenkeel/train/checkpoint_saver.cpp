@@ -50,6 +50,11 @@ nlohmann::json report_at(const store::CheckpointFiles& files, const std::string&
   }
 }
 
+/// A path in a message may have any bytes; those that are no UTF-8 are replaced.
+std::string text_of(const nlohmann::json& report) {
+  return report.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+}
+
 /// Merges the reports of all ranks.
 /// \throws FullDisk or Error (io), the first error of a rank, with its number
 nlohmann::json merged_files(const comm::Group& group, const std::vector<std::string>& reports) {
@@ -165,7 +170,7 @@ void CheckpointSaver::finish() {
   EK_ASSERT(pending_);
   const auto pending = std::exchange(pending_, nullptr);
   if (pending->thread.joinable()) pending->thread.join();
-  const auto reports = group_.all_gather_texts(pending->report.dump());
+  const auto reports = group_.all_gather_texts(text_of(pending->report));
   if (!pending->checkpoint) return;  // rank 0 completes it, and reports failures
   pending->checkpoint->complete(merged_files(group_, reports), pending->manifest, pending->keep);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/train/follower.h"
 
-#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/base/json_parser.h"
 #include "evenkeel/store/checkpoint.h"
 #include "evenkeel/train/rank_checks.h"
 
@@ -36,13 +36,17 @@ RunStart start_of(const OpenRun& open) {
 }
 
 RunStart broadcast_start(comm::Group& group, const RunStart& start) {
-  const nlohmann::json mine = {
-      {"folder", start.folder.string()}, {"config", start.config}, {"step", start.step}};
-  const auto all = parse_json(group.broadcast_text(mine.dump(), 0));
-  EK_ASSERT(all.is_object());
-  return {.folder = all.at("folder").get<std::string>(),
-          .config = all.at("config").get<std::string>(),
-          .step = all.at("step").get<std::int64_t>()};
+  if (group.ranks() == 1) return start;
+  // A path may have any bytes but 0.
+  constexpr char kEnd = '\0';
+  const auto all =
+      group.broadcast_text(text(start.step, kEnd, start.folder.string(), kEnd, start.config), 0);
+  const auto folder = all.find(kEnd) + 1;
+  const auto config = all.find(kEnd, folder) + 1;
+  EK_ASSERT(folder > 0 && config > folder);
+  return {.folder = all.substr(folder, config - folder - 1),
+          .config = all.substr(config),
+          .step = std::stoll(all)};
 }
 
 Follower::Follower(const RunStart& start, comm::Group& group)
