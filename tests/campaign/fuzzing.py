@@ -12,7 +12,7 @@ import subprocess
 import harness
 
 TARGETS = re.compile(r'^ +\{"(\w+)", Grammar::', re.MULTILINE)
-EXTRA = {"config": "presets", "scheme": "schemes", "study": "studies"}
+EXTRA = {"config": "presets", "scheme": "schemes", "study": "studies", "yaml": "tests/golden/olmo"}
 MOST_BYTES = 65536
 STACK = 1024  # KiB: inputs of this size show a recursion without a limit
 EXECUTIONS = 10**9  # of all targets together, at the level "release"

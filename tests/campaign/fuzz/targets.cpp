@@ -7,11 +7,9 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "config_targets.h"
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/utf8.h"
-#include "evenkeel/config/config.h"
-#include "evenkeel/config/scheme/scheme.h"
-#include "evenkeel/config/scheme/scheme_check.h"
 #include "evenkeel/data/document_bounds.h"
 #include "evenkeel/data/encode_files.h"
 #include "evenkeel/data/json_array.h"
@@ -32,7 +30,6 @@
 #include "evenkeel/store/json_lines.h"
 #include "evenkeel/store/run_folder.h"
 #include "evenkeel/store/safetensors.h"
-#include "evenkeel/study/definition/definition.h"
 #include "evenkeel/tasks/arrow_stream.h"
 #include "evenkeel/tasks/prompts.h"
 #include "evenkeel/tasks/request_file.h"
@@ -46,11 +43,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path put(const fs::path& path, const std::string& content) {
-  std::ofstream(path, std::ios::binary | std::ios::trunc) << content;
-  return path;
-}
-
 /// The first byte of an input as a choice below `limit`; 0 for an empty input.
 std::size_t choice_of(const std::string& input, std::size_t limit) {
   return input.empty() ? 0 : static_cast<unsigned char>(input[0]) % limit;
@@ -63,30 +55,6 @@ std::string rest_of(const std::string& input) {
 /// A document must be UTF-8.
 void check_document(std::string_view document) {
   if (first_invalid_utf8(document)) throw std::logic_error("a document is not UTF-8");
-}
-
-void fuzz_config(const std::string& input, const fs::path& folder) {
-  const auto file = put(folder / "config.toml", input);
-  const auto config = config::resolve({.preset = {}, .files = {file}, .scheme = {}, .sets = {}});
-  const auto written = config::to_toml(config);
-  if (config::to_toml(config::read_back(written, "written")) != written) {
-    throw std::logic_error("a configuration differs after it was written and read");
-  }
-}
-
-void fuzz_setting(const std::string& input, const fs::path&) {
-  config::to_toml(config::resolve({.preset = {}, .files = {}, .scheme = {}, .sets = {input}}));
-}
-
-void fuzz_scheme(const std::string& input, const fs::path& folder) {
-  const auto source = config::find_scheme(put(folder / "scheme.toml", input).string());
-  for (const auto layers : {1, 12}) config::bind(source, config::default_shape(layers));
-}
-
-void fuzz_study(const std::string& input, const fs::path&) {
-  auto sizes = study::sizes_of(input, "study.toml");
-  if (sizes.empty()) sizes.emplace_back();
-  for (const auto& size : sizes) study::parse_study(input, "study.toml", size);
 }
 
 constexpr std::uint64_t kMaxWindow = std::uint64_t{1} << 24;
@@ -337,6 +305,7 @@ const std::vector<FuzzTarget>& fuzz_targets() {
       {"tiktoken", Grammar::text, fuzz_tiktoken},
       {"tokenizer", Grammar::json, fuzz_tokenizer},
       {"tokens", Grammar::binary, fuzz_tokens},
+      {"yaml", Grammar::text, fuzz_yaml},
       {"zstd", Grammar::binary, fuzz_unpack},
   };
   return targets;
