@@ -22,10 +22,13 @@ bool finds_word(const std::filesystem::path& file, const std::string& word) {
   constexpr int kAttempts = 20;
   constexpr std::chrono::milliseconds kPause{100};
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    std::string found;
     try {
-      if (read_file(file) == word) return true;
-    } catch (const Error&) {  // not there
+      found = read_file(file);
+    } catch (const Error&) {
+      found.clear();  // not there
     }
+    if (found == word) return true;
     std::this_thread::sleep_for(kPause);
   }
   return false;

@@ -40,6 +40,7 @@ void sum_chunk(const at::Tensor& received, int rank, const at::Tensor& own, cons
   T* const out = sum.mutable_data_ptr<T>();
   at::parallel_for(0, sum.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
     std::vector<const T*> pointers;
+    pointers.reserve(static_cast<std::size_t>(received.size(0)));
     for (std::int64_t each = 0; each < received.size(0); ++each)
       pointers.push_back((each == rank ? own.const_data_ptr<T>() : rows + each * width) + begin);
     kernels::cpu::sum_of_rows(pointers, end - begin, out + begin);

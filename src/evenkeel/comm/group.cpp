@@ -111,6 +111,7 @@ std::vector<std::string> Group::all_gather_texts(const std::string& mine) {
   std::memcpy(at(rank_), mine.data(), mine.size());
   all_gather(bytes, bounds);
   std::vector<std::string> texts;
+  texts.reserve(static_cast<std::size_t>(ranks_));
   for (int rank = 0; rank < ranks_; ++rank) texts.emplace_back(at(rank), at(rank + 1));
   return texts;
 }

@@ -61,6 +61,7 @@ void Watch::State::beat() {
   store.set(heartbeat_key(place.rank), heartbeat_text(now_published));
   std::copy_if(unknown.begin(), unknown.end(), std::back_inserter(ranks),
                [&](int rank) { return store.has(heartbeat_key(rank)); });
+  keys.reserve(ranks.size());
   for (const int rank : ranks) keys.push_back(heartbeat_key(rank));
   const auto values = store.get(keys);
   const std::lock_guard lock(mutex);
