@@ -91,6 +91,8 @@ def made_small(arguments):
     verb, rest = arguments[0], arguments[1:]
     if verb == "train":
         small = SIZES | SHORT | {"train.steps": 2}
+        if "--ranks" in arguments:
+            small["train.batch"] = int(value_of("--ranks", arguments))
         if "train.tokens" in settings_in(arguments):
             small["train.tokens"] = small.pop("train.steps") * 64
         return arguments + program.settings(small)

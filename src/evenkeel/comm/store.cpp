@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/comm/connect_deadline.h"
 #include "evenkeel/comm/store_handle.h"
 
 namespace evenkeel::comm {
@@ -74,6 +75,11 @@ Store open_store(const Place& place, bool serves, std::chrono::seconds timeout) 
   options.waitWorkers = false;  // the roll call waits, and says for whom
   options.timeout = timeout;
   if (serves) options.masterListenFd = place.listen_fd;
+  constexpr std::chrono::seconds kForTheEngine{2};  // its own timeout has a better message
+  const ConnectDeadline deadline(
+      text("MASTER_ADDR: ", place.address, ":", place.port, " accepts connections, but has not ",
+           "answered for ", timeout.count(), " s; is rank 0 stopped?"),
+      timeout + kForTheEngine);
   try {
     auto server = c10::make_intrusive<c10d::TCPStore>(place.address, options);
     auto store = c10::make_intrusive<c10d::PrefixStore>("evenkeel/" + place.attempt, server);
