@@ -26,18 +26,26 @@ struct Ended {
   std::string says;  // standard error
 };
 
+constexpr std::chrono::seconds kNever{60};
+
+/// \param collective  limit of a call in which ranks do not come
+JoinOptions quick(std::chrono::seconds collective = kNever) {
+  return {.connect_timeout = kNever,
+          .heartbeat_timeout = std::chrono::seconds(2),
+          .collective_timeout = collective};
+}
+
 /// A process that runs `body` with its group.
 class RankProcess {
  public:
   RankProcess(int rank, int ranks, const ListeningSocket& socket,
-              const std::function<void(Group&)>& body,
-              std::chrono::seconds connect_timeout = std::chrono::seconds(60)) {
+              const std::function<void(Group&)>& body, const JoinOptions& options) {
     int ends[2];
     EXPECT_EQ(pipe(ends), 0);
     process_ = fork();
     if (process_ == 0) {
       dup2(ends[1], STDERR_FILENO);
-      run(rank, ranks, socket, body, connect_timeout);
+      run(rank, ranks, socket, body, options);
     }
     close(ends[1]);
     from_ = ends[0];
@@ -61,7 +69,7 @@ class RankProcess {
  private:
   [[noreturn]] static void run(int rank, int ranks, const ListeningSocket& socket,
                                const std::function<void(Group&)>& body,
-                               std::chrono::seconds connect_timeout) {
+                               const JoinOptions& options) {
     Place place = {.launcher = Launcher::own,
                    .rank = rank,
                    .ranks = ranks,
@@ -71,11 +79,7 @@ class RankProcess {
     if (rank != 0) close(socket.fd);
     try {
       const at::NoGradGuard no_grad;
-      auto group = join(place,
-                        {.connect_timeout = connect_timeout,
-                         .heartbeat_timeout = std::chrono::seconds(2),
-                         .collective_timeout = std::chrono::seconds(3)},
-                        {});
+      auto group = join(place, options, {});
       body(group);
       group.leave();
     } catch (const Error& error) {
@@ -91,7 +95,7 @@ class RankProcess {
 
 TEST(Join, EndsWhereTheServerAcceptsAndDoesNotAnswer) {
   const auto socket = listen_on_loopback();  // connections wait in its queue
-  RankProcess rank(1, 2, socket, [](Group&) {}, std::chrono::seconds(1));
+  RankProcess rank(1, 2, socket, [](Group&) {}, {.connect_timeout = std::chrono::seconds(1)});
   const auto ended = rank.wait();
   close(socket.fd);
   EXPECT_EQ(ended.code, 75);
@@ -102,12 +106,13 @@ TEST(Join, EndsWhereTheServerAcceptsAndDoesNotAnswer) {
 
 /// Three ranks that run `body`, by rank.
 std::vector<Ended> three_ranks(const std::function<void(Group&)>& body,
-                               const std::function<void(const std::vector<pid_t>&)>& act = {}) {
+                               const std::function<void(const std::vector<pid_t>&)>& act = {},
+                               const JoinOptions& options = quick()) {
   const auto socket = listen_on_loopback();
   std::vector<RankProcess> ranks;
   std::vector<pid_t> processes;
   for (int rank = 0; rank < 3; ++rank) {
-    ranks.emplace_back(rank, 3, socket, body);
+    ranks.emplace_back(rank, 3, socket, body, options);
     processes.push_back(ranks.back().process());
   }
   close(socket.fd);
@@ -169,11 +174,13 @@ TEST(Watch, NamesARankThatIsStopped) {
 }
 
 TEST(Watch, NamesARankThatSendsHeartbeatsButDoesNotCome) {
-  const auto ended = three_ranks([](Group& group) {
-    group.report({.step = 152});
-    if (group.rank() == 2) std::this_thread::sleep_for(std::chrono::seconds(20));
-    group.all_gather_scalars(at::full({1}, 1.0, at::kDouble));
-  });
+  const auto ended = three_ranks(
+      [](Group& group) {
+        group.report({.step = 152});
+        if (group.rank() == 2) std::this_thread::sleep_for(std::chrono::seconds(20));
+        group.all_gather_scalars(at::full({1}, 1.0, at::kDouble));
+      },
+      {}, quick(std::chrono::seconds(3)));
   for (const auto& each : ended) EXPECT_EQ(each.code, 75) << each.says;
   const auto& says = ended[0].says;
   EXPECT_TRUE(says.starts_with(text("evenkeel: rank 2 (", host_name(), ", process "))) << says;

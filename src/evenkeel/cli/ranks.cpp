@@ -87,7 +87,7 @@ void add_ranks(const Command& command, RankOptions& options) {
 void add_restarts(const Command& command, RankOptions& options) {
   command
       .add_option("--restarts", options.restarts,
-                  "with --ranks: times that all start again from the last checkpoint after a loss")
+                  "with --ranks: restarts of all ranks after a loss")
       .type_name("K")
       .between(0, kMostRestarts);
 }

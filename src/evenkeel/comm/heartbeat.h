@@ -9,7 +9,7 @@
 
 namespace evenkeel::comm {
 
-/// What a rank publishes once a second.
+/// What a rank publishes at least once a second.
 struct Heartbeat {
   std::int64_t count = 0;        // rises by one each time
   std::int64_t step = 0;         // the step that the rank works on; 0: before the first

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <thread>
 #include <utility>
 
@@ -72,12 +73,15 @@ void Watch::State::beat() {
 }
 
 void Watch::State::beat_loop() {
-  constexpr milliseconds kPeriod{1000}, kUrgentPeriod{100};
+  constexpr milliseconds kUrgentPeriod{100};
+  constexpr double kPerLimit = 0.2;  // a heartbeat may be late, and read late, without an alarm
+  const auto usual = milliseconds(
+      std::min<std::int64_t>(1000, static_cast<std::int64_t>(1000 * kPerLimit * limits.heartbeat)));
   try {
     while (!is_over) {
       const bool was_urgent = is_urgent;
       beat();
-      sleep_while(was_urgent ? kUrgentPeriod : kPeriod,
+      sleep_while(was_urgent ? kUrgentPeriod : usual,
                   [&] { return !is_over && was_urgent == is_urgent; });
     }
   } catch (const std::exception& error) {
