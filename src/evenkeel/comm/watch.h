@@ -18,10 +18,10 @@ struct WatchLimits {
   double collective = 600;  // a rank that waits so long in one call names the rank that is missing
 };
 
-/// Two threads next to the training: one publishes the heartbeat of this rank at least once a second and
-/// reads those of all, the other judges them every 50 ms. When a rank is lost, the process says
-/// which one, and ends with exit code 75 without a further step: an engine may wait for the lost
-/// rank forever.
+/// Two threads next to the training: one publishes the heartbeat of this rank at least once a
+/// second and reads those of all, the other judges them every 50 ms. When a rank is lost, the
+/// process says which one, and ends with exit code 75 without a further step: an engine may wait
+/// for the lost rank forever.
 class Watch {
  public:
   /// \param store  a connection of its own: its calls must not wait for those of the training
