@@ -39,6 +39,7 @@ double least_of(comm::Group& group, double mine) {
 /// Times the arms in turn on all ranks. Every second round has the reverse order.
 std::vector<Timing> timings_of_ranks(comm::Group& group, const std::vector<Arm>& arms, int rounds) {
   std::vector<Timing> timings;
+  timings.reserve(arms.size());
   for (const auto& arm : arms) timings.push_back({arm.name, {}});
   for (int round = -kWarmUps; round < rounds; ++round) {
     for (std::size_t i = 0; i < arms.size(); ++i) {
@@ -88,6 +89,14 @@ ExchangeTimes time_exchange(comm::Group& group, std::int64_t bytes, int rounds) 
           .exact_over_engine = ratio(timings[2], timings[3])};
 }
 
+config::Config config_of_ranks(comm::Group& group, const config::Sources& sources) {
+  auto config = config::resolve(sources);
+  train::resolve_shards(config, group.ranks());
+  train::check_ranks(config, group.ranks());
+  train::check_scheme_on_ranks(config, group);
+  return config;
+}
+
 /// Bytes per second of copies of a buffer that no cache holds, while all ranks copy.
 double copy_rate(comm::Group& group) {
   constexpr std::int64_t kBytes = std::int64_t{256} << 20;
@@ -107,15 +116,13 @@ std::vector<ExchangeTimes> time_exchanges(comm::Group& group,
                                           const std::vector<std::int64_t>& sizes, int rounds) {
   const at::NoGradGuard no_grad;
   std::vector<ExchangeTimes> all;
+  all.reserve(sizes.size());
   for (const auto bytes : sizes) all.push_back(time_exchange(group, bytes, rounds));
   return all;
 }
 
 RankSteps time_rank_steps(comm::Group& group, const config::Sources& sources, int rounds) {
-  auto config = config::resolve(sources);
-  train::resolve_shards(config, group.ranks());
-  train::check_ranks(config, group.ranks());
-  train::check_scheme_on_ranks(config, group);
+  const auto config = config_of_ranks(group, sources);
   RankSteps result;
   const int local_ranks = group.placement().local_ranks;
   result.machine = train::configure_machine(config.train, local_ranks);
@@ -136,21 +143,18 @@ RankSteps time_rank_steps(comm::Group& group, const config::Sources& sources, in
     alone = std::make_unique<train::Trainer>(config, shape, precision, corpora,
                                              train::data_parallel_of(config, nobody));
   }
-  const int threads = result.machine.threads;
   const auto gemms = gemm_arms(shape, result.tokens / group.ranks(), nn::compute_dtype(precision));
   group.barrier("the matrix products");
   result.gemm_rate = least_of(group, best_gemm_rate(gemms));
   result.memory_rate = copy_rate(group);
-  const auto timings = timings_of_ranks(group,
-                                        {{"alone",
-                                          [&] {
-                                            if (!alone) return;
-                                            at::set_num_threads(threads * local_ranks);
-                                            alone->step();
-                                            at::set_num_threads(threads);
-                                          }},
-                                         {"together", [&] { together.step(); }}},
-                                        rounds);
+  const auto step_alone = [&] {
+    if (!alone) return;
+    at::set_num_threads(result.machine.threads * local_ranks);
+    alone->step();
+    at::set_num_threads(result.machine.threads);
+  };
+  const auto timings = timings_of_ranks(
+      group, {{"alone", step_alone}, {"together", [&] { together.step(); }}}, rounds);
   result.alone = timings[0];
   result.together = timings[1];
   result.together_over_alone = ratio(timings[1], timings[0]);

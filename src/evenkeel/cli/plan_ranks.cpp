@@ -38,7 +38,7 @@ plan::Hardware find_hardware(const std::string& machine) {
                  : plan::built_in_hardware(machine);
 }
 
-RankReport rank_report(const config::Config& config, const RankOptions& options) {
+RankReport rank_report(const config::Config& config, const RankPlanOptions& options) {
   RankReport report{.config = config, .hardware = find_hardware(options.machine)};
   const auto vocabulary = data::vocabulary_of(config.data);
   report.plan = plan::rank_plan(config, report.hardware, vocabulary, options.ranks, options.hosts);
@@ -214,7 +214,7 @@ nlohmann::ordered_json rank_json(const RankReport& report) {
 
 }  // namespace
 
-Exit print_rank_plan(const config::Config& config, const RankOptions& options, bool json) {
+Exit print_rank_plan(const config::Config& config, const RankPlanOptions& options, bool json) {
   const auto report = rank_report(config, options);
   if (json) {
     print_json(rank_json(report));

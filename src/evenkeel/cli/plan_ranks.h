@@ -10,7 +10,7 @@
 namespace evenkeel::cli {
 
 /// Options of `plan --ranks`.
-struct RankOptions {
+struct RankPlanOptions {
   int ranks = 0;        // --ranks; 0: not given
   int hosts = 0;        // --hosts; 0: as many as the ranks fill
   std::string machine;  // --machine: a built-in name, or a TOML file; "": kDefaultMachine
@@ -23,6 +23,6 @@ inline constexpr const char* kDefaultMachine = "h200";
 /// \param json  as one JSON object
 /// \throws Error (usage) for a machine that does not exist, or ranks that do not fit; (io) for a
 ///         file that cannot be read
-Exit print_rank_plan(const config::Config& config, const RankOptions& options, bool json);
+Exit print_rank_plan(const config::Config& config, const RankPlanOptions& options, bool json);
 
 }  // namespace evenkeel::cli

@@ -43,7 +43,7 @@ struct PlanReport {
 struct PlanOptions {
   CommonOptions common;
   std::optional<double> tokens_per_second;  // --tokens-per-second
-  RankOptions ranks;
+  RankPlanOptions ranks;
 };
 
 /// A number with three significant digits: "1.23e+18".

@@ -81,6 +81,7 @@ FlatRange ShardLayout::owned(std::size_t group, std::int64_t rank, std::int64_t 
 std::vector<std::int64_t> ShardLayout::bounds(std::size_t group, std::int64_t ranks) const {
   EK_ASSERT(ranks >= 1 && can_share(shards_, ranks));
   std::vector<std::int64_t> all;
+  all.reserve(static_cast<std::size_t>(ranks) + 1);
   for (std::int64_t rank = 0; rank < ranks; ++rank) {
     all.push_back(start_of(group, rank * shards_ / ranks));
   }

@@ -255,8 +255,8 @@ std::string comparison_page(std::vector<Run> runs, const std::string& events) {
                             element("p", comparison_page_verdict(runs, differing), "verdict")) +
       "\n" + runs_table(runs, differing.empty(), has_floor);
   out += sizes_table(runs);
-  std::vector<const Run*> all;
-  for (const auto& run : runs) all.push_back(&run);
+  std::vector<const Run*> all(runs.size());
+  std::transform(runs.begin(), runs.end(), all.begin(), [](const Run& run) { return &run; });
   out += section("Curves", element("div", "", "controls") + clocks_data(all) +
                                element("div", figures(runs, has_floor), "figures"));
   const auto seeds = seeds_section(runs);

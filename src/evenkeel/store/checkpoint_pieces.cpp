@@ -47,9 +47,9 @@ std::optional<TensorRange> parse_range(const std::string& content) {
 }
 
 std::string piece_name(std::string_view stem, std::int64_t shard, std::int64_t shards) {
+  const auto number = static_cast<long long>(shard) + 1, all = static_cast<long long>(shards);
   std::array<char, 64> part{};
-  std::snprintf(part.data(), part.size(), "-%05lld-of-%05lld", static_cast<long long>(shard + 1),
-                static_cast<long long>(shards));
+  std::snprintf(part.data(), part.size(), "-%05lld-of-%05lld", number, all);
   return text(stem, part.data(), kExtension);
 }
 

@@ -160,7 +160,12 @@ PendingCheckpoint::PendingCheckpoint(const SystemCalls& system, const Lock& lock
 }
 
 PendingCheckpoint::~PendingCheckpoint() {
-  if (!is_complete_) checkpoints_.remove(temporary_);  // the next save removes the rest
+  if (is_complete_) return;
+  try {
+    checkpoints_.remove(temporary_);
+  } catch (...) {
+    static_cast<void>(0);  // the next save removes the rest
+  }
 }
 
 void PendingCheckpoint::complete(nlohmann::json files, const nlohmann::json& manifest,

@@ -22,7 +22,7 @@ namespace {
 
 constexpr const char* kError = "error";
 constexpr const char* kFull = "full";  // the disk is full
-constexpr const char* kFiles = "files";
+constexpr const char* kSavedFiles = "files";
 constexpr const char* kNoFolder = "";  // rank 0 could not begin
 
 std::uint64_t size_on_all_ranks(comm::Group& group, const store::CheckpointFiles& files) {
@@ -33,7 +33,7 @@ std::uint64_t size_on_all_ranks(comm::Group& group, const store::CheckpointFiles
 /// What a rank reports of its files: the entries of the manifest, or an error.
 nlohmann::json report_of(const store::CheckpointFiles& files, const store::Directory& folder) {
   try {
-    return {{kFiles, files.write(folder)}};
+    return {{kSavedFiles, files.write(folder)}};
   } catch (const store::FullDisk& error) {
     return {{kError, error.what()}, {kFull, true}};
   } catch (const Error& error) {
@@ -69,7 +69,7 @@ nlohmann::json merged_files(const comm::Group& group, const std::vector<std::str
       if (report.at(kFull).get<bool>()) throw store::FullDisk(message);
       throw Error(Exit::io, message);
     }
-    files.update(report.at(kFiles));
+    files.update(report.at(kSavedFiles));
   }
   return files;
 }

@@ -76,7 +76,8 @@ RunLeases::RunLeases(const std::filesystem::path& run_cache, std::string worker,
 RunLeases::~RunLeases() {
   try {
     release_all();
-  } catch (...) {  // out of memory: other workers steal the leases
+  } catch (...) {
+    static_cast<void>(0);  // out of memory: other workers steal the leases
   }
 }
 
