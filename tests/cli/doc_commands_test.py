@@ -92,7 +92,7 @@ def made_small(arguments):
     if verb == "train":
         small = SIZES | SHORT | {"train.steps": 2}
         if "--ranks" in arguments:
-            small["train.batch"] = int(value_of("--ranks", arguments))
+            small["train.batch"] = 4
         if "train.tokens" in settings_in(arguments):
             small["train.tokens"] = small.pop("train.steps") * 64
         return arguments + program.settings(small)

@@ -22,7 +22,7 @@ constexpr const char* kTrainExamples = R"(Examples:
   evenkeel train --set data.train=book.txt                 your own text
   evenkeel train --scheme pre_norm --set seed=2            another scheme, another seed
   evenkeel train --run runs/hybrid_norm_star-tiny-1        go on with a run
-  evenkeel train --ranks 2                                 two processes, equal results
+  evenkeel train --ranks 2                                 two processes, docs/distributed.md
 Ctrl-C finishes the step, saves, and says how to go on. Keys: docs/configuration.md)";
 
 /// The progress of a run and its last finite values: losses in nats per token, "val_gap" in nats
