@@ -102,7 +102,7 @@ class Ends(program.Case):
         process.send_signal(signal.SIGTERM)
         code, said = self.finish(process)
         self.assertEqual(code, 0, said)
-        self.assertRegex(said, r"saved at step \d+; go on with: evenkeel train --run run\n$")
+        self.assertRegex(said, r"saved at step \d+; go on with: evenkeel train --ranks [24] --run run\n$")
         self.gone(pids)
 
     def test_a_killed_rank_ends_all(self):

@@ -176,6 +176,10 @@ class Settings(Ranks):
         message = "train.gradient_shards must divide train.batch, but 8 does not divide 12"
         self.refuse(64, message, "train", "--ranks", 2, *small(train_gradient_shards=8, train_batch=12))
 
+    def test_names_ranks_that_do_not_divide_the_batch(self):
+        message = "3 ranks need 3 gradient shards, which do not divide train.batch = 8; use 2 ranks, or another train.batch"
+        self.refuse(64, message, "train", "--ranks", 3, *small(train_batch=8))
+
     def test_names_schemes_that_need_one_rank(self):
         self.refuse_ranks(64, "batch_norm cannot be trained on several ranks: its running values go from part to part "
                               "of a batch", self.pair("--scheme", "batch_norm"))

@@ -17,6 +17,7 @@ namespace evenkeel::train {
 DataParallel data_parallel_of(const config::Config& config, comm::Group& group);
 
 /// Resolves train.gradient_shards = "auto" at the start of a run: one shard per rank.
+/// \throws Error (usage, exit code 64) if they do not divide the batch
 void resolve_shards(config::Config& config, std::int64_t ranks);
 
 /// Checks that ranks can share the gradient shards of a batch.

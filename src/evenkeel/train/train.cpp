@@ -67,6 +67,12 @@ Result follow(comm::Group& group) {
   return {Exit::success, start.folder};
 }
 
+/// "--ranks 2 " if the program itself has started the ranks, for a command that resumes the run.
+std::string ranks_option(const comm::Group& group) {
+  const bool is_own = group.placement().launcher == "--ranks";
+  return is_own ? text("--ranks ", group.ranks(), " ") : "";
+}
+
 }  // namespace
 
 Result train(const Request& request, comm::Group& group) {
@@ -88,8 +94,8 @@ Result train(const Request& request, comm::Group& group) {
   run.save_last();
   if (!run.finished()) {
     run.finish("stopped");
-    console.info(text("saved at step ", run.progress().step, "; go on with: evenkeel train --run ",
-                      run.folder().string()));
+    console.info(text("saved at step ", run.progress().step, "; go on with: evenkeel train ",
+                      ranks_option(group), "--run ", run.folder().string()));
     return {Exit::success, run.folder()};
   }
   run.finish("finished");
