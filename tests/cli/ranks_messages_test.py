@@ -104,8 +104,8 @@ class Connection(Ranks):
 
     def test_names_an_address_where_nobody_answers(self):
         port = free_port()
-        self.refuse_alone(75, f"MASTER_ADDR: nobody answers at 127.0.0.1:{port} after 1 s; is rank 0 running, and "
-                              "is the name right?", variables(1, 2, port), distributed_connect_timeout=1)
+        self.refuse_alone(75, f"MASTER_ADDR: nobody answers at 127.0.0.1:{port} after 8 s; is rank 0 running, and "
+                              "is the name right?", variables(1, 2, port), distributed_connect_timeout=8)
 
     def test_names_missing_ranks(self):
         port = free_port()

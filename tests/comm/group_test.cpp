@@ -12,6 +12,7 @@
 
 #include "comm/rank_threads.h"
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/host_name.h"
 #include "evenkeel/comm/agreement.h"
 #include "evenkeel/comm/join.h"
 #include "evenkeel/comm/network.h"

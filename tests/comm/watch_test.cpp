@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "evenkeel/base/host_name.h"
 #include "evenkeel/base/print.h"
 #include "evenkeel/comm/join.h"
 #include "evenkeel/comm/network.h"

@@ -5,13 +5,13 @@
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
-#include <ctime>
 #include <fstream>
 #include <string_view>
 #include <system_error>
 
 #include "evenkeel/base/number.h"
 #include "evenkeel/base/print.h"
+#include "evenkeel/base/utc_time.h"
 #include "evenkeel/store/json_lines.h"
 
 namespace evenkeel::cli {
@@ -29,14 +29,6 @@ All arms run in turn; a ratio compares times of one round. On a busy machine the
 are shown but not judged (exit code 75).)";
 
 constexpr double kSampleSeconds = 0.5, kSmallSampleSeconds = 0.05;
-
-/// The time now in UTC, "2026-11-23T21:00:00Z".
-std::string today() {
-  const auto now = std::time(nullptr);
-  char out[32];
-  std::strftime(out, sizeof out, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
-  return out;
-}
 
 }  // namespace
 
@@ -86,7 +78,7 @@ Exit exit_of_verdict(const std::string& verdict) {
 }
 
 nlohmann::ordered_json bench_header(const std::string& bench, const train::Machine& machine) {
-  return {{"bench", bench}, {"date", today()}, {"machine", train::provenance_of(machine)}};
+  return {{"bench", bench}, {"date", utc_now()}, {"machine", train::provenance_of(machine)}};
 }
 
 void write_records(const BenchOptions& options, const nlohmann::ordered_json& records) {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include "evenkeel/base/json_dump.h"
 #include "evenkeel/base/print.h"
 #include "evenkeel/base/printable.h"
 
@@ -68,8 +69,7 @@ std::string terminal_safe(const std::string& text) {
 }
 
 void print_json(const nlohmann::ordered_json& result, int indent) {
-  constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
-  print("%s\n", result.dump(indent, ' ', /*ensure_ascii=*/false, kReplace).c_str());
+  print("%s\n", json_dump(result, indent).c_str());
 }
 
 }  // namespace evenkeel::cli

@@ -13,14 +13,14 @@
 
 namespace evenkeel::comm {
 
-ConnectDeadline::ConnectDeadline(std::string message, std::chrono::seconds limit)
+ConnectDeadline::ConnectDeadline(std::function<std::string()> message, std::chrono::seconds limit)
     : waiter_([message = std::move(message), limit](const std::stop_token& stop) {
         std::mutex mutex;
         std::unique_lock lock(mutex);
         std::condition_variable_any is_over;
         const auto is_connected = [&stop] { return stop.stop_requested(); };
         if (is_over.wait_for(lock, stop, limit, is_connected)) return;
-        print_message("evenkeel: " + message);
+        print_message("evenkeel: " + message());
         ::_exit(static_cast<int>(Exit::busy));
       }) {}
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/host_name.h"
 #include "evenkeel/comm/engine.h"
 #include "evenkeel/comm/network.h"
 

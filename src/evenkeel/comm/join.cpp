@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/host_name.h"
 #include "evenkeel/comm/engine.h"
 #include "evenkeel/comm/engine_gloo.h"
 #include "evenkeel/comm/exchange.h"

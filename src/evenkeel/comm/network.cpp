@@ -46,6 +46,28 @@ bool has_address(const ifaddrs& interface) {
   return family == AF_INET || family == AF_INET6;
 }
 
+using AddressList = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
+
+/// The addresses of a name; null if it has none.
+AddressList addresses_of(const std::string& host, std::uint16_t port, int socket_type) {
+  addrinfo hints{};
+  hints.ai_socktype = socket_type;
+  addrinfo* found = nullptr;
+  if (getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) found = nullptr;
+  return {found, &freeaddrinfo};
+}
+
+/// Connects and closes again.
+bool accepts(const addrinfo& to) {
+  const int fd = socket(to.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return false;
+  const timeval limit{.tv_sec = 1, .tv_usec = 0};
+  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);  // also the limit of connect
+  const bool is_accepted = connect(fd, to.ai_addr, to.ai_addrlen) == 0;
+  close(fd);
+  return is_accepted;
+}
+
 /// The address of this machine on the path to `to`: that of a connected datagram socket.
 std::string local_address(const addrinfo& to) {
   const int fd = socket(to.ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -61,22 +83,21 @@ std::string local_address(const addrinfo& to) {
 
 }  // namespace
 
-std::string host_name() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
-}
-
 Route route_to(const std::string& host, std::uint16_t port) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_DGRAM;
-  addrinfo* found = nullptr;
-  if (getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) return {};
-  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> list(found, &freeaddrinfo);
+  const auto list = addresses_of(host, port, SOCK_DGRAM);
   for (const auto* each = list.get(); each != nullptr; each = each->ai_next) {
     auto local = local_address(*each);
     if (!local.empty()) return {std::move(local), address_text(each->ai_addr, each->ai_addrlen)};
   }
   return {};
+}
+
+bool accepts_connections(const std::string& host, std::uint16_t port) {
+  const auto list = addresses_of(host, port, SOCK_STREAM);
+  for (const auto* each = list.get(); each != nullptr; each = each->ai_next) {
+    if (accepts(*each)) return true;
+  }
+  return false;
 }
 
 bool is_loopback(const std::string& address) {

@@ -7,9 +7,6 @@
 
 namespace evenkeel::comm {
 
-/// The name of this machine.
-std::string host_name();
-
 /// Both ends of a path through the network, as IP addresses in text form.
 struct Route {
   std::string local;   // the address of this machine on the path
@@ -20,6 +17,10 @@ struct Route {
 /// \param host  a name or an address
 /// \return empty addresses if there is none
 Route route_to(const std::string& host, std::uint16_t port);
+
+/// Whether a server listens there. Waits up to 1 s.
+/// \param host  a name or an address
+bool accepts_connections(const std::string& host, std::uint16_t port);
 
 /// True for 127.0.0.0/8 and ::1, which other machines cannot reach.
 bool is_loopback(const std::string& address);

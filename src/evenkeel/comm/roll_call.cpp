@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/json_dump.h"
 #include "evenkeel/base/json_parser.h"
 #include "evenkeel/comm/network.h"
 
@@ -38,7 +39,7 @@ std::string text_of(const Member& member) {
   const nlohmann::json json = {{"ranks", member.ranks},     {"host", member.host},
                                {"process", member.process}, {"address", member.address},
                                {"master", member.master},   {"facts", json_of(member.facts)}};
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json_dump(json);
 }
 
 Member member_of(const std::string& value) {
@@ -86,7 +87,7 @@ std::string member_name(int rank, const Member& member) {
 }
 
 std::string facts_text(const Facts& facts) {
-  return json_of(facts).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json_dump(json_of(facts));
 }
 
 Facts parse_facts(const std::string& value) {

@@ -10,6 +10,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/comm/connect_deadline.h"
+#include "evenkeel/comm/network.h"
 #include "evenkeel/comm/store_handle.h"
 
 namespace evenkeel::comm {
@@ -22,6 +23,18 @@ void silence_engine() {
   c10::initLogging();
 }
 
+std::string nobody_answers(const Place& place, std::chrono::seconds timeout) {
+  return text("MASTER_ADDR: nobody answers at ", place.address, ":", place.port, " after ",
+              timeout.count(), " s; is rank 0 running, and is the name right?");
+}
+
+/// Why there is no connection to the store, after the timeout.
+std::string no_connection(const Place& place, std::chrono::seconds timeout) {
+  if (!accepts_connections(place.address, place.port)) return nobody_answers(place, timeout);
+  return text("MASTER_ADDR: ", place.address, ":", place.port, " accepts connections, but has not ",
+              "answered for ", timeout.count(), " s; is rank 0 stopped?");
+}
+
 [[noreturn]] void refuse_store(const Place& place, std::chrono::seconds timeout,
                                const std::string& reason) {
   if (reason.find("EADDRINUSE") != std::string::npos) {
@@ -29,9 +42,7 @@ void silence_engine() {
                 text("MASTER_PORT: port ", place.port, " of this machine is in use, by ",
                      "another training perhaps; name another one"));
   }
-  throw Error(Exit::busy,
-              text("MASTER_ADDR: nobody answers at ", place.address, ":", place.port, " after ",
-                   timeout.count(), " s; is rank 0 running, and is the name right?"));
+  throw Error(Exit::busy, nobody_answers(place, timeout));
 }
 
 std::vector<std::uint8_t> store_bytes(const std::string& value) {
@@ -76,10 +87,8 @@ Store open_store(const Place& place, bool serves, std::chrono::seconds timeout) 
   options.timeout = timeout;
   if (serves) options.masterListenFd = place.listen_fd;
   constexpr std::chrono::seconds kForTheEngine{2};  // its own timeout has a better message
-  const ConnectDeadline deadline(
-      text("MASTER_ADDR: ", place.address, ":", place.port, " accepts connections, but has not ",
-           "answered for ", timeout.count(), " s; is rank 0 stopped?"),
-      timeout + kForTheEngine);
+  const ConnectDeadline deadline([&] { return no_connection(place, timeout); },
+                                 timeout + kForTheEngine);
   try {
     auto server = c10::make_intrusive<c10d::TCPStore>(place.address, options);
     auto store = c10::make_intrusive<c10d::PrefixStore>("evenkeel/" + place.attempt, server);

@@ -8,6 +8,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/file.h"
+#include "evenkeel/base/json_dump.h"
 #include "evenkeel/base/json_parser.h"
 
 namespace evenkeel::convert {
@@ -27,7 +28,7 @@ nlohmann::json read_object(const std::filesystem::path& path) {
 /// A value for a message: at most 60 characters.
 std::string shown(const nlohmann::json& value) {
   constexpr std::size_t kLongest = 60;
-  auto out = value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+  auto out = json_dump(value, -1, /*ensure_ascii=*/true);
   if (out.size() > kLongest) out = out.substr(0, kLongest) + "...";
   return out;
 }

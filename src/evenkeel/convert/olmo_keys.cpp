@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/json_dump.h"
 #include "evenkeel/convert/olmo_other_keys.h"
 
 namespace evenkeel::convert {
@@ -18,10 +19,9 @@ using Json = nlohmann::ordered_json;
 std::string shown_value(const Json& value) {
   constexpr std::size_t kMost = 60;
   if (value.is_array() && value.size() > 3) {
-    return text("[", value.front().dump(-1, ' ', false, Json::error_handler_t::replace), ", ... ",
-                value.size(), " values]");
+    return text("[", json_dump(value.front()), ", ... ", value.size(), " values]");
   }
-  auto out = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  auto out = json_dump(value);
   if (out.size() > kMost) out = out.substr(0, kMost) + "...";
   return out;
 }

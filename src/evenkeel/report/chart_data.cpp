@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/json_dump.h"
 #include "evenkeel/report/chart_marks.h"
 
 namespace evenkeel::report {
@@ -74,7 +75,7 @@ std::string json_numbers(const std::vector<double>& values) {
 }
 
 std::string json_string(const std::string& content) {
-  return nlohmann::json(content).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json_dump(nlohmann::json(content));
 }
 
 std::string json_script(const std::string& json, const std::string& attributes) {

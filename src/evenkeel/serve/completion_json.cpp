@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "evenkeel/base/json_dump.h"
+
 namespace evenkeel::serve {
 
 namespace {
@@ -88,7 +90,7 @@ Json usage_json(const CompletionHead& head, const Usage& usage) {
 }
 
 std::string json_text(const Json& value) {
-  return value.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
+  return json_dump(value);
 }
 
 Json model_json(const ServedModel& served) {

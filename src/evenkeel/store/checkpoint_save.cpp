@@ -163,8 +163,7 @@ PendingCheckpoint::~PendingCheckpoint() {
   if (is_complete_) return;
   try {
     checkpoints_.remove(temporary_);
-  } catch (...) {
-    static_cast<void>(0);  // the next save removes the rest
+  } catch (...) {  // NOLINT(bugprone-empty-catch): the next save removes the rest
   }
 }
 

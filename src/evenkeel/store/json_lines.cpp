@@ -4,12 +4,13 @@
 #include <system_error>
 
 #include "evenkeel/base/file.h"
+#include "evenkeel/base/json_dump.h"
 #include "evenkeel/store/json_text.h"
 
 namespace evenkeel::store {
 
 std::string json_line(const nlohmann::ordered_json& record) {
-  return record.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return json_dump(record) + "\n";
 }
 
 bool has_step(const nlohmann::json& record) {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/store/json_text.h"
 
+#include "evenkeel/base/json_dump.h"
+
 namespace evenkeel::store {
 
 std::string json_text(const nlohmann::json& value) {
-  return value.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return json_dump(value, 1) + "\n";
 }
 
 }  // namespace evenkeel::store

@@ -7,12 +7,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
-#include <ctime>
 #include <string_view>
 #include <system_error>
 #include <thread>
@@ -22,6 +20,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/json_parser.h"
 #include "evenkeel/base/system_memory.h"
+#include "evenkeel/base/utc_time.h"
 #include "evenkeel/store/json_lines.h"
 #include "evenkeel/store/json_text.h"
 #include "evenkeel/store/lock.h"
@@ -52,16 +51,6 @@ pid_t owner_of_temporary(const std::string& name) {
   pid_t process = 0;
   const auto [stop, error] = std::from_chars(begin, end, process);
   return error == std::errc() && stop == end && process > 0 ? process : 0;
-}
-
-/// "2025-03-01T12:00:00Z"
-std::string time_now() {
-  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  std::tm parts{};
-  ::gmtime_r(&now, &parts);
-  std::array<char, 32> out{};
-  const auto length = std::strftime(out.data(), out.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return {out.data(), length};
 }
 
 /// The string value of a key; "" if the key is missing.
@@ -240,7 +229,7 @@ void write_status(const Directory& run, const Status& status) {
                                 {"scheme", status.scheme},
                                 {"preset", status.preset}};
   if (status.cpu_contention) out["others"] = *status.cpu_contention;
-  const auto now = time_now();
+  const auto now = utc_now();
   out["started"] = started_before(run).value_or(now);
   out["updated"] = now;
   out["host"] = host_facts();

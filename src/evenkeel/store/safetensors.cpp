@@ -38,6 +38,14 @@ std::int64_t bytes_of(Dtype dtype) {
   return kDtypes.at(static_cast<std::size_t>(dtype)).bytes;
 }
 
+std::uint64_t bytes_of(const TensorView& tensor) {
+  std::int64_t bytes = bytes_of(tensor.dtype);
+  for (const auto size : tensor.shape) {
+    EK_ASSERT(size >= 0 && !__builtin_mul_overflow(bytes, size, &bytes));
+  }
+  return static_cast<std::uint64_t>(bytes);
+}
+
 std::optional<Dtype> dtype_named(std::string_view name) {
   const auto* found = std::find_if(kDtypes.begin(), kDtypes.end(),
                                    [&](const DtypeInfo& each) { return each.name == name; });

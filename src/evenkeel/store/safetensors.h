@@ -38,6 +38,9 @@ struct TensorView {
   const void* data = nullptr;
 };
 
+/// The size of a tensor in bytes.
+std::uint64_t bytes_of(const TensorView& tensor);
+
 /// The dtype, shape and position of a tensor in a file.
 struct TensorInfo {
   Dtype dtype = Dtype::f32;

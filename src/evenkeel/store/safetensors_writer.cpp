@@ -15,14 +15,6 @@ namespace {
 
 constexpr std::size_t kHeaderAlignment = 8;  // the size of the header is a multiple of it
 
-std::uint64_t tensor_bytes(const TensorView& tensor) {
-  std::int64_t bytes = bytes_of(tensor.dtype);
-  for (const auto size : tensor.shape) {
-    EK_ASSERT(size >= 0 && !__builtin_mul_overflow(bytes, size, &bytes));
-  }
-  return static_cast<std::uint64_t>(bytes);
-}
-
 bool is_before(const TensorView& one, const TensorView& other) {
   return std::tuple(-bytes_of(one.dtype), std::string_view(one.name)) <
          std::tuple(-bytes_of(other.dtype), std::string_view(other.name));
@@ -41,7 +33,7 @@ SafetensorsWriter::SafetensorsWriter(std::vector<TensorView> tensors,
   for (const auto& each : tensors_) {
     EK_ASSERT(each.shape.size() <= kMaxDimensions && each.name.size() <= kMaxNameBytes);
     EK_ASSERT(each.name != kMetadataKey && !header.contains(each.name));
-    const auto begin = std::exchange(end, end + tensor_bytes(each));
+    const auto begin = std::exchange(end, end + bytes_of(each));
     header[each.name] = {
         {"dtype", name_of(each.dtype)}, {"shape", each.shape}, {"data_offsets", {begin, end}}};
   }
@@ -54,7 +46,7 @@ SafetensorsWriter::SafetensorsWriter(std::vector<TensorView> tensors,
 
 WrittenFile SafetensorsWriter::write(OutputFile file) const {
   return write_to(file, [](const TensorView& tensor, const ByteSink& sink) {
-    sink(tensor.data, tensor_bytes(tensor));
+    sink(tensor.data, bytes_of(tensor));
   });
 }
 

@@ -6,12 +6,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <functional>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/host_name.h"
 #include "evenkeel/store/json_lines.h"
 #include "evenkeel/tracking/event_reader.h"
 
@@ -26,11 +26,8 @@ double seconds_since_1970() {
 }
 
 /// The name of this machine with the characters that every file system takes.
-std::string host_name() {
-  constexpr std::size_t kMaxName = 64;
-  std::array<char, kMaxName + 1> name{};
-  if (::gethostname(name.data(), kMaxName) != 0 || name[0] == '\0') return "host";
-  std::string out = name.data();
+std::string plain_host_name() {
+  auto out = host_name("host");
   for (char& each : out) {
     const bool is_plain = (each >= 'a' && each <= 'z') || (each >= 'A' && each <= 'Z') ||
                           (each >= '0' && each <= '9') || each == '-' || each == '.';
@@ -169,7 +166,7 @@ void EventLog::begin_file(std::int64_t after) {
   constexpr mode_t kModeBeforeUmask = 0666;
   constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
   const auto now = static_cast<std::int64_t>(seconds_since_1970());
-  name_ = text(kPrefix, std::max(now, after + 1), ".", host_name(), ".", ::getpid(), ".0");
+  name_ = text(kPrefix, std::max(now, after + 1), ".", plain_host_name(), ".", ::getpid(), ".0");
   const auto& system = run_.system();
   const int file = system.openat(run_.descriptor(), name_.c_str(), kFlags, kModeBeforeUmask);
   if (file < 0) store::throw_system_error(run_.path() / name_, "make", errno);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/json_dump.h"
 #include "evenkeel/base/json_parser.h"
 #include "evenkeel/store/checkpoint_save.h"
 #include "evenkeel/train/gather_numbers.h"
@@ -50,11 +51,6 @@ nlohmann::json report_at(const store::CheckpointFiles& files, const std::string&
   }
 }
 
-/// A path in a message may have any bytes; those that are no UTF-8 are replaced.
-std::string text_of(const nlohmann::json& report) {
-  return report.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-}
-
 /// Merges the reports of all ranks.
 /// \throws FullDisk or Error (io), the first error of a rank, with its number
 nlohmann::json merged_files(const comm::Group& group, const std::vector<std::string>& reports) {
@@ -90,10 +86,8 @@ struct CheckpointSaver::Pending {
   store::CheckpointContent copied(store::CheckpointContent content) {
     const auto copy = [&](std::vector<store::TensorView>& tensors) {
       for (auto& tensor : tensors) {
-        auto bytes = static_cast<std::size_t>(store::bytes_of(tensor.dtype));
-        for (const auto size : tensor.shape) bytes *= static_cast<std::size_t>(size);
         const auto* const from = static_cast<const std::byte*>(tensor.data);
-        tensor.data = copies.emplace_back(from, from + bytes).data();
+        tensor.data = copies.emplace_back(from, from + store::bytes_of(tensor)).data();
       }
     };
     copy(content.model);
@@ -170,7 +164,7 @@ void CheckpointSaver::finish() {
   EK_ASSERT(pending_);
   const auto pending = std::exchange(pending_, nullptr);
   if (pending->thread.joinable()) pending->thread.join();
-  const auto reports = group_.all_gather_texts(text_of(pending->report));
+  const auto reports = group_.all_gather_texts(json_dump(pending->report));
   if (!pending->checkpoint) return;  // rank 0 completes it, and reports failures
   pending->checkpoint->complete(merged_files(group_, reports), pending->manifest, pending->keep);
 }

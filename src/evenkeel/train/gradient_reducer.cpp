@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/ops/optim/block_squares.h"
@@ -17,14 +18,12 @@ namespace evenkeel::train {
 namespace {
 
 /// The shards of a rank: neighbours, or every ranks-th one.
-std::vector<std::int64_t> shards_of_rank(const comm::Group& group, std::int64_t shards,
+std::vector<std::int64_t> shards_of_rank(std::int64_t rank, std::int64_t ranks, std::int64_t shards,
                                          Sharding sharding) {
-  const auto count = shards / group.ranks();
   const bool strided = sharding == Sharding::gradients;
-  std::vector<std::int64_t> own;
-  for (std::int64_t i = 0; i < count; ++i) {
-    own.push_back(strided ? group.rank() + i * group.ranks() : group.rank() * count + i);
-  }
+  std::vector<std::int64_t> own(static_cast<std::size_t>(shards / ranks));
+  auto shard = strided ? rank : rank * (shards / ranks);
+  for (auto& each : own) each = std::exchange(shard, shard + (strided ? ranks : 1));
   return own;
 }
 
@@ -34,30 +33,34 @@ GradientReducer::GradientReducer(const nn::Parameters& parameters, const DataPar
     : group_(parallel.group != nullptr ? parallel.group : &alone_),
       layout_(parameters, parallel.shards),
       sharding_(parallel.sharding),
-      own_shards_(shards_of_rank(*group_, parallel.shards, parallel.sharding)) {
+      own_shards_(
+          shards_of_rank(group_->rank(), group_->ranks(), parallel.shards, parallel.sharding)) {
   const auto ranks = static_cast<std::uint64_t>(group_->ranks());
   EK_ASSERT(sharding_ != Sharding::gradients || std::has_single_bit(ranks));
+  bounds_.reserve(layout_.groups());
   for (std::size_t i = 0; i < layout_.groups(); ++i) {
     bounds_.push_back(layout_.bounds(i, group_->ranks()));
   }
 }
 
+nn::FlatRange GradientReducer::own_range(std::size_t group) const {
+  return layout_.owned(group, group_->rank(), group_->ranks());
+}
+
 std::vector<nn::FlatRange> GradientReducer::owned() const {
-  std::vector<nn::FlatRange> ranges;
-  const auto rank = static_cast<std::size_t>(group_->rank());
-  for (const auto& bounds : bounds_) {
-    ranges.push_back(sharding_ == Sharding::none ? nn::FlatRange{0, bounds.back()}
-                                                 : nn::FlatRange{bounds[rank], bounds[rank + 1]});
+  const bool is_whole = sharding_ == Sharding::none;
+  std::vector<nn::FlatRange> ranges(layout_.groups());
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    ranges[i] = is_whole ? layout_.owned(i, 0, 1) : own_range(i);
   }
   return ranges;
 }
 
 std::vector<at::Tensor> GradientReducer::parts_of(const std::vector<at::Tensor>& flat) const {
-  std::vector<at::Tensor> parts;
-  const auto rank = static_cast<std::size_t>(group_->rank());
+  std::vector<at::Tensor> parts(flat.size());
   for (std::size_t i = 0; i < flat.size(); ++i) {
-    const auto begin = bounds_[i][rank];
-    parts.push_back(flat[i].narrow(0, begin, bounds_[i][rank + 1] - begin));
+    const auto own = own_range(i);
+    parts[i] = flat[i].narrow(0, own.begin, own.size());
   }
   return parts;
 }
@@ -129,12 +132,10 @@ std::vector<std::vector<double>> GradientReducer::gather_rows(
   const auto fields = own.front().size();
   std::vector<std::vector<double>> rows(static_cast<std::size_t>(layout_.shards()));
   const auto* from = all.data();
-  const auto count = static_cast<std::int64_t>(own_shards_.size());
-  for (std::int64_t rank = 0; rank < group_->ranks(); ++rank) {
-    for (std::int64_t i = 0; i < count; ++i, from += fields) {
-      const auto shard =
-          sharding_ == Sharding::gradients ? rank + i * group_->ranks() : rank * count + i;
+  for (int rank = 0; rank < group_->ranks(); ++rank) {
+    for (const auto shard : shards_of_rank(rank, group_->ranks(), layout_.shards(), sharding_)) {
       rows[static_cast<std::size_t>(shard)].assign(from, from + fields);
+      from += fields;
     }
   }
   return rows;

@@ -35,8 +35,7 @@ struct DataParallel {
 class GradientReducer {
  public:
   /// \param parallel  nn::check_shards() must accept its numbers; with Sharding::gradients the
-  /// number
-  ///                  of ranks must be a power of two
+  ///                  number of ranks must be a power of two
   GradientReducer(const nn::Parameters& parameters, const DataParallel& parallel);
   GradientReducer(const GradientReducer&) = delete;  // group_ may point to alone_
   GradientReducer& operator=(const GradientReducer&) = delete;
@@ -70,6 +69,7 @@ class GradientReducer {
   std::vector<std::vector<double>> gather_rows(const std::vector<std::vector<double>>& own);
 
  private:
+  nn::FlatRange own_range(std::size_t group) const;
   std::vector<at::Tensor> parts_of(const std::vector<at::Tensor>& flat) const;
   std::vector<std::vector<double>> gather_squares(const std::vector<at::Tensor>& parts);
 

@@ -163,8 +163,8 @@ Learner::ShardSums Learner::backward_shard(const data::Batch& batch, std::int64_
 
 /// Adds up what all shards of a batch gave, in their order.
 StepResult Learner::result_of(const std::vector<ShardSums>& own, const data::Batch& batch) {
-  std::vector<std::vector<double>> rows;
-  for (const auto& sums : own) rows.push_back(sums.row());
+  std::vector<std::vector<double>> rows(own.size());
+  std::transform(own.begin(), own.end(), rows.begin(), [](const auto& sums) { return sums.row(); });
   StepResult result;
   probe::RoutingRecorder recorder;
   for (const auto& row : reducer_.gather_rows(rows)) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/json_dump.h"
 #include "evenkeel/store/checkpoint_pieces.h"
 #include "evenkeel/train/health/health_monitor.h"
 #include "evenkeel/train/tensor_file.h"
@@ -29,11 +30,10 @@ std::int64_t counter(const store::VerifiedCheckpoint& checkpoint, const char* ke
     const auto count = value.get<std::int64_t>();
     if (count >= low && count <= high) return count;
   }
-  throw Error(
-      Exit::no_checkpoint,
-      text(state_file(checkpoint), ": ", key, " must be an integer from ", low, " to ", high,
-           ", but is ", value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace),
-           "; restore the run from a copy"));
+  throw Error(Exit::no_checkpoint,
+              text(state_file(checkpoint), ": ", key, " must be an integer from ", low, " to ",
+                   high, ", but is ", json_dump(value, -1, /*ensure_ascii=*/true),
+                   "; restore the run from a copy"));
 }
 
 /// The values of a parameter that lie in a range of the flat tensor of its group.

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <iomanip>
 #include <random>
@@ -14,7 +13,9 @@
 #include <utility>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/host_name.h"
 #include "evenkeel/base/json_parser.h"
+#include "evenkeel/store/json_lines.h"
 #include "evenkeel/store/lock.h"
 #include "evenkeel/store/run_folder.h"
 #include "evenkeel/store/system_calls.h"
@@ -76,8 +77,7 @@ RunLeases::RunLeases(const std::filesystem::path& run_cache, std::string worker,
 RunLeases::~RunLeases() {
   try {
     release_all();
-  } catch (...) {
-    static_cast<void>(0);  // out of memory: other workers steal the leases
+  } catch (...) {  // NOLINT(bugprone-empty-catch): out of memory; other workers steal the leases
   }
 }
 
@@ -143,9 +143,7 @@ void RunLeases::write(const std::string& key, const Held& held, const std::strin
                       const std::string& reason) const {
   const nlohmann::ordered_json lease = {
       {"worker", worker_}, {"heartbeat", held.heartbeat}, {"state", state}, {"reason", reason}};
-  constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
-  write_in_place(folder_, lease_file(key, held.generation), 0,
-                 lease.dump(-1, ' ', false, kReplace) + "\n");
+  write_in_place(folder_, lease_file(key, held.generation), 0, store::json_line(lease));
 }
 
 /// True if another worker has a newer lease. The thief writes into both files, because a network
@@ -195,11 +193,9 @@ void RunLeases::remove(const std::string& key) const {
 }
 
 std::string worker_name() {
-  std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) != 0) host = {'?'};
   std::random_device random;
   std::ostringstream out;
-  out << host.data() << ':' << ::getpid() << ':' << std::hex << std::setw(8) << std::setfill('0')
+  out << host_name("?") << ':' << ::getpid() << ':' << std::hex << std::setw(8) << std::setfill('0')
       << random();
   return out.str();
 }
