@@ -131,6 +131,8 @@ function(ek_test NAME)
     target_link_libraries(${NAME}_test PRIVATE ek_mkl_setup)
   endif()
   ek_precompile(${NAME}_test ${HEADERS})
+  ek_unity(${NAME}_test)
+  set_target_properties(${NAME}_test PROPERTIES UNITY_BUILD_BATCH_SIZE 8)  # of any preset: names are unique in it
   add_test(NAME ${NAME} COMMAND ${NAME}_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 endfunction()
 

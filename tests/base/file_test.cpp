@@ -75,7 +75,8 @@ TEST(File, WritesIntoAPipeThatStaysAPipe) {
 }
 
 /// The message of read_file(), which must refuse with exit code 74.
-std::string refused(const std::filesystem::path& path, std::uint64_t max_bytes = kMaxTextBytes) {
+std::string refused_file(const std::filesystem::path& path,
+                         std::uint64_t max_bytes = kMaxTextBytes) {
   try {
     read_file(path, max_bytes);
   } catch (const Error& error) {
@@ -90,9 +91,9 @@ TEST(File, ReadsRegularFilesOnly) {
   std::filesystem::create_directories(kFolder);
   std::filesystem::remove(pipe);
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-  EXPECT_EQ(refused(pipe), pipe.string() + ": must be a regular file, but is a pipe");
-  EXPECT_EQ(refused("/dev/zero"), "/dev/zero: must be a regular file, but is a device");
-  EXPECT_EQ(refused(kFolder), kFolder.string() + ": cannot read: Is a directory");
+  EXPECT_EQ(refused_file(pipe), pipe.string() + ": must be a regular file, but is a pipe");
+  EXPECT_EQ(refused_file("/dev/zero"), "/dev/zero: must be a regular file, but is a device");
+  EXPECT_EQ(refused_file(kFolder), kFolder.string() + ": cannot read: Is a directory");
 }
 
 TEST(File, RefusesMoreThanTheLimit) {
@@ -100,13 +101,14 @@ TEST(File, RefusesMoreThanTheLimit) {
   const auto file = kFolder / "large";
   write_file(file, "12345");
   EXPECT_EQ(read_file(file, 5), "12345");
-  EXPECT_EQ(refused(file, 4),
+  EXPECT_EQ(refused_file(file, 4),
             file.string() + ": must have at most 4 bytes, but has 5; name a smaller file");
   std::filesystem::resize_file(file, std::uintmax_t{1} << 40);  // no block is written
-  EXPECT_EQ(refused(file), file.string() +
-                               ": must have at most 16777216 bytes, but has 1099511627776; name a "
-                               "smaller file");
-  EXPECT_EQ(refused("/proc/self/stat", 4),  // its size is 0
+  EXPECT_EQ(refused_file(file),
+            file.string() +
+                ": must have at most 16777216 bytes, but has 1099511627776; name a "
+                "smaller file");
+  EXPECT_EQ(refused_file("/proc/self/stat", 4),  // its size is 0
             "/proc/self/stat: must have at most 4 bytes, but has more; name a smaller file");
 }
 

@@ -35,8 +35,8 @@ TEST(CheckThreads, PassesWithoutALimit) {
 }
 
 TEST(CheckThreads, RefusesMoreThanTheProcessMayCreate) {
-  EXPECT_EXIT(check_threads_under_a_limit(1), testing::ExitedWithCode(0), "");
-  EXPECT_EXIT(check_threads_under_a_limit(3), testing::ExitedWithCode(75),
+  EXPECT_EXIT(check_threads_under_a_limit(1), ::testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(check_threads_under_a_limit(3), ::testing::ExitedWithCode(75),
               "3 threads are needed, but only 1 can be created: Resource temporarily unavailable; "
               "set train.threads=1, or raise `ulimit -u`");
 }
@@ -53,9 +53,9 @@ void end_with(void (*function)()) {
 
 TEST(TerminateHandler, GivesMissingMemoryItsExitCode) {
   EXPECT_EXIT(end_with([] { []() noexcept { fail(std::bad_alloc()); }(); }),
-              testing::ExitedWithCode(75), "^evenkeel: out of memory; `evenkeel plan` shows");
+              ::testing::ExitedWithCode(75), "^evenkeel: out of memory; `evenkeel plan` shows");
   EXPECT_EXIT(end_with([] { std::thread([] { throw std::bad_alloc(); }).join(); }),
-              testing::ExitedWithCode(75), "^evenkeel: out of memory");
+              ::testing::ExitedWithCode(75), "^evenkeel: out of memory");
 }
 
 /// Does what operator new does if memory is short, and terminates without a current exception.
@@ -68,14 +68,14 @@ void terminate_after_missing_memory() {
 }
 
 TEST(TerminateHandler, RemembersMissingMemory) {
-  EXPECT_EXIT(end_with(terminate_after_missing_memory), testing::ExitedWithCode(75),
+  EXPECT_EXIT(end_with(terminate_after_missing_memory), ::testing::ExitedWithCode(75),
               "^evenkeel: out of memory");
 }
 
 TEST(TerminateHandler, ReportsAnyOtherExceptionAsABug) {
   EXPECT_EXIT(end_with([] { []() noexcept { fail(std::runtime_error("x")); }(); }),
-              testing::ExitedWithCode(70), "^evenkeel: an error that nobody handles: a bug");
-  EXPECT_EXIT(end_with([] { std::terminate(); }), testing::ExitedWithCode(70),
+              ::testing::ExitedWithCode(70), "^evenkeel: an error that nobody handles: a bug");
+  EXPECT_EXIT(end_with([] { std::terminate(); }), ::testing::ExitedWithCode(70),
               "^evenkeel: std::terminate");
 }
 

@@ -8,7 +8,7 @@
 namespace evenkeel::bench {
 namespace {
 
-class SubprocessTest : public testing::Test {
+class SubprocessTest : public ::testing::Test {
  protected:
   /// The message of what `work` throws.
   template <typename Work>
@@ -22,7 +22,7 @@ class SubprocessTest : public testing::Test {
     return "no error";
   }
 
-  std::filesystem::path log_ = std::filesystem::path(testing::TempDir()) / "child.log";
+  std::filesystem::path log_ = std::filesystem::path(::testing::TempDir()) / "child.log";
 };
 
 TEST_F(SubprocessTest, AnswersLineByLine) {

@@ -12,7 +12,7 @@ import program
 import ranks_bits
 import reader
 
-JOBS = 1  # a run has 4 processes
+JOBS = 2  # a run has 4 processes, which wait most of the time
 RANKS = 4
 STEPS = 4
 SETTINGS = ranks_bits.WIDE | {"train_steps": STEPS, "checkpoint_every": 2, "evaluate_every": 0, "probe_every": 0,

@@ -17,7 +17,7 @@ TEST(Heartbeat, ReadsBack) {
   EXPECT_EQ(parse_heartbeat("3 x"), Heartbeat());
 }
 
-class Table : public testing::Test {
+class Table : public ::testing::Test {
  protected:
   /// A heartbeat of each of the ranks at this second.
   void all_beat(int second, std::initializer_list<int> ranks) {

@@ -16,7 +16,7 @@
 namespace evenkeel::config {
 
 /// A test in a folder of its own, so that messages name files as a user would: "mine.toml".
-class TemporaryFolderTest : public testing::Test {
+class TemporaryFolderTest : public ::testing::Test {
  protected:
   TemporaryFolderTest() : before_(std::filesystem::current_path()) {
     auto name = (std::filesystem::temp_directory_path() / "evenkeel-XXXXXX").string();

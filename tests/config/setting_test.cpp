@@ -14,7 +14,7 @@ std::string value(const std::string& setting) {
   return toml_text(*parse_setting(setting).value.get("value"));
 }
 
-std::string error_of(const std::string& setting) {
+std::string setting_error(const std::string& setting) {
   return message_of([&] { parse_setting(setting); });
 }
 
@@ -41,33 +41,34 @@ TEST(Setting, TakesABareWordAsAString) {
 }
 
 TEST(Setting, NeedsAValue) {
-  EXPECT_EQ(error_of("train.steps"),
+  EXPECT_EQ(setting_error("train.steps"),
             "--set train.steps: a value is missing; write --set train.steps=VALUE");
 }
 
 TEST(Setting, IsOneLine) {
-  EXPECT_EQ(error_of("a=1\nb=2"), "--set \"a=1\\u000Ab=2\": a setting is one line of text");
+  EXPECT_EQ(setting_error("a=1\nb=2"), "--set \"a=1\\u000Ab=2\": a setting is one line of text");
 }
 
 TEST(Setting, NeedsAKeyOfWords) {
-  EXPECT_EQ(error_of("a..b=1"),
+  EXPECT_EQ(setting_error("a..b=1"),
             "--set a..b=1: the key must be words joined by dots, but is \"a..b\"; write --set "
             "train.steps=2000");
-  EXPECT_EQ(error_of("=1"),
+  EXPECT_EQ(setting_error("=1"),
             "--set =1: the key must be words joined by dots, but is \"\"; write --set "
             "train.steps=2000");
-  EXPECT_EQ(error_of("a b.=1"),
+  EXPECT_EQ(setting_error("a b.=1"),
             "--set a b.=1: the key must be words joined by dots, but is \"a b.\"; write --set "
             "train.steps=2000");
 }
 
 TEST(Setting, TakesNoHalfList) {
-  EXPECT_EQ(error_of("a=[1,"),
+  EXPECT_EQ(setting_error("a=[1,"),
             "--set a=[1,: not TOML: Error while parsing array: encountered end-of-file");
 }
 
 TEST(Setting, TakesNoTextThatIsNotUtf8) {
-  EXPECT_EQ(error_of("a=\xff").rfind("--set a=\xff: not TOML: ", 0), 0U) << error_of("a=\xff");
+  EXPECT_EQ(setting_error("a=\xff").rfind("--set a=\xff: not TOML: ", 0), 0U)
+      << setting_error("a=\xff");
 }
 
 TEST(Setting, MakesTheTablesOnItsWay) {

@@ -10,9 +10,9 @@
 namespace evenkeel::convert {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-Json value_of(const std::string& yaml) {
+OrderedJson value_of(const std::string& yaml) {
   return parse_yaml_value(yaml, "x");
 }
 
@@ -27,34 +27,35 @@ TEST(YamlDocument, HasItsKeysInTheirOrderWithLines) {
   EXPECT_EQ(entries[0].key, "b");
   EXPECT_EQ(entries[1].key, "a.d");
   EXPECT_EQ(entries[1].line, 4U);
-  EXPECT_EQ(entries[1].value, Json({"x", 2}));
+  EXPECT_EQ(entries[1].value, OrderedJson({"x", 2}));
   EXPECT_EQ(entries[2].key, "a.c.e");
-  EXPECT_EQ(entries[2].value, Json(true));
+  EXPECT_EQ(entries[2].value, OrderedJson(true));
   EXPECT_EQ(entries[3].key, "empty");
-  EXPECT_EQ(entries[3].value, Json::object());
+  EXPECT_EQ(entries[3].value, OrderedJson::object());
 }
 
 // As OmegaConf reads them: YAML 1.1, and numbers with an exponent but without a point.
 TEST(YamlDocument, GivesScalarsTheirTypes) {
   for (const auto* const word : {"1e12", "1.0e12", "1_000_000_000_000.0", "+1e12"}) {
-    EXPECT_EQ(value_of(word), Json(1e12)) << word;
+    EXPECT_EQ(value_of(word), OrderedJson(1e12)) << word;
     EXPECT_TRUE(value_of(word).is_number_float()) << word;
   }
-  EXPECT_EQ(value_of("1e-5"), Json(1e-5));
-  EXPECT_EQ(value_of("-.5"), Json(-0.5));
-  EXPECT_EQ(value_of("8388608000"), Json(8388608000));
-  EXPECT_EQ(value_of("-1"), Json(-1));
-  EXPECT_EQ(value_of("1_000"), Json(1000));
+  EXPECT_EQ(value_of("1e-5"), OrderedJson(1e-5));
+  EXPECT_EQ(value_of("-.5"), OrderedJson(-0.5));
+  EXPECT_EQ(value_of("8388608000"), OrderedJson(8388608000));
+  EXPECT_EQ(value_of("-1"), OrderedJson(-1));
+  EXPECT_EQ(value_of("1_000"), OrderedJson(1000));
   for (const auto* const word : {"true", "True", "yes", "on"})
-    EXPECT_EQ(value_of(word), Json(true));
-  for (const auto* const word : {"false", "NO", "Off"}) EXPECT_EQ(value_of(word), Json(false));
+    EXPECT_EQ(value_of(word), OrderedJson(true));
+  for (const auto* const word : {"false", "NO", "Off"})
+    EXPECT_EQ(value_of(word), OrderedJson(false));
   for (const auto* const word : {"null", "~"}) EXPECT_TRUE(value_of(word).is_null());
   for (const auto* const word : {"1e12T", "2ep", "010", "0x10", "1.2.3", "inf", "1e999", "e5"}) {
-    EXPECT_EQ(value_of(word), Json(word));
+    EXPECT_EQ(value_of(word), OrderedJson(word));
   }
-  EXPECT_EQ(value_of("'12'"), Json("12"));
-  EXPECT_EQ(value_of("\"true\""), Json("true"));
-  EXPECT_EQ(value_of("_{0:{'attn_norm':True}}_"), Json("_{0:{'attn_norm':True}}_"));
+  EXPECT_EQ(value_of("'12'"), OrderedJson("12"));
+  EXPECT_EQ(value_of("\"true\""), OrderedJson("true"));
+  EXPECT_EQ(value_of("_{0:{'attn_norm':True}}_"), OrderedJson("_{0:{'attn_norm':True}}_"));
 }
 
 TEST(YamlDocument, RefusesWhatAConfigurationDoesNotNeed) {

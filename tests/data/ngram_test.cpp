@@ -10,9 +10,9 @@
 namespace evenkeel::data {
 namespace {
 
-using Ids = std::vector<std::uint64_t>;
+using Words = std::vector<std::uint64_t>;
 
-Ids ids_of(const Corpus& corpus) {
+Words ids_of(const Corpus& corpus) {
   const auto ids = corpus.tokens.range(0, corpus.tokens.size());
   return {ids.begin(), ids.end()};
 }
@@ -26,13 +26,13 @@ struct Counts {
 constexpr int kBits = 9;  // of a token
 
 /// The `length` tokens before `at` as one number, different for each length.
-std::uint64_t history(const Ids& ids, std::size_t at, std::size_t length) {
+std::uint64_t history(const Words& ids, std::size_t at, std::size_t length) {
   std::uint64_t key = 1;
   for (std::size_t back = length; back > 0; --back) key = key << kBits | ids[at - back];
   return key;
 }
 
-Counts count(const Ids& ids, std::size_t longest) {
+Counts count(const Words& ids, std::size_t longest) {
   Counts counts;
   counts.longest = longest;
   for (std::size_t at = longest; at < ids.size(); ++at) {
@@ -47,7 +47,7 @@ Counts count(const Ids& ids, std::size_t longest) {
 
 /// Nats a token of the byte n-grams of orders 1, 2, ... with these counts:
 /// p(c | h) = (count(h c) + p(c | shorter h)) / (count(h) + 1), and 1/257 for no history.
-std::vector<double> ngram_nats(const Counts& counts, const Ids& ids) {
+std::vector<double> ngram_nats(const Counts& counts, const Words& ids) {
   const auto found = [](const auto& map, std::uint64_t key) {
     const auto each = map.find(key);
     return each == map.end() ? 0.0 : each->second;

@@ -12,7 +12,7 @@ namespace evenkeel::data {
 namespace {
 
 using Strings = std::vector<std::string>;
-constexpr std::size_t kMebibyte = std::size_t{1} << 20;
+constexpr std::size_t kMiB = std::size_t{1} << 20;
 
 class TextReader : public TemporaryFolder {
  protected:
@@ -60,7 +60,7 @@ TEST_F(TextReader, DropsTheByteOrderMarkAndKeepsCrLf) {
 
 TEST_F(TextReader, CutsALargeTextAtItsLines) {
   std::string text;
-  for (int i = 0; text.size() < 100 * kMebibyte; ++i) text += "line " + std::to_string(i) + "\n";
+  for (int i = 0; text.size() < 100 * kMiB; ++i) text += "line " + std::to_string(i) + "\n";
   const auto path = file("a.txt", text);
   auto found = pieces(path);
   ASSERT_EQ(found.size(), 4u);
@@ -69,7 +69,7 @@ TEST_F(TextReader, CutsALargeTextAtItsLines) {
   std::string all;
   for (const auto& each : found) {
     EXPECT_TRUE(each.starts_with("line ") && each.ends_with("\n"));
-    EXPECT_LE(each.size(), 64 * kMebibyte);
+    EXPECT_LE(each.size(), 64 * kMiB);
     all += each;
   }
   EXPECT_TRUE(all == text);
@@ -77,13 +77,13 @@ TEST_F(TextReader, CutsALargeTextAtItsLines) {
 }
 
 TEST_F(TextReader, DoesNotCutALargeTextWithoutLines) {
-  const std::string text(70 * kMebibyte, 'a');
+  const std::string text(70 * kMiB, 'a');
   EXPECT_TRUE(pieces(file("a.txt", text)) == Strings{text + "|"});
 }
 
 TEST_F(TextReader, GivesTheOffsetOfInvalidUtf8BehindTheFirstPiece) {
   std::string text;
-  for (int i = 0; text.size() < 70 * kMebibyte; ++i) text += "line " + std::to_string(i) + "\n";
+  for (int i = 0; text.size() < 70 * kMiB; ++i) text += "line " + std::to_string(i) + "\n";
   text += "gr\xfcn";
   const auto path = file("a.txt", text);
   const auto wanted = path + ": must be UTF-8, but byte " + std::to_string(text.size() - 2) +

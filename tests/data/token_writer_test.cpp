@@ -12,7 +12,7 @@ namespace evenkeel::data {
 namespace {
 
 namespace fs = std::filesystem;
-using Ids = std::vector<std::uint32_t>;
+using TokenIds = std::vector<std::uint32_t>;
 
 class TokenWriterTest : public TemporaryFolder {
  protected:
@@ -28,7 +28,8 @@ class TokenWriterTest : public TemporaryFolder {
             .tokenizer = "t"};
   }
   /// Writes documents; the shards are those of `options`.
-  static ShardManifest write(const TokenWriterOptions& options, const std::vector<Ids>& documents) {
+  static ShardManifest write(const TokenWriterOptions& options,
+                             const std::vector<TokenIds>& documents) {
     TokenWriter writer(options);
     for (const auto& each : documents) writer.append(each);
     return writer.finish();
@@ -142,8 +143,8 @@ TEST_F(TokenWriterTest, WritesTheManifest) {
 TEST_F(TokenWriterTest, LeavesNothingUnfinished) {
   {
     TokenWriter writer(options(ShardFormat::olmo));
-    writer.append(Ids{1, 2, 3, 4, 5});
-    writer.append(Ids{6});
+    writer.append(TokenIds{1, 2, 3, 4, 5});
+    writer.append(TokenIds{6});
     EXPECT_TRUE(fs::exists(path("shards/x-00000.npy")));
     EXPECT_TRUE(fs::exists(path("shards/x-00001.npy.part")));
     EXPECT_FALSE(fs::exists(path("shards/x-00001.npy")));
@@ -155,7 +156,7 @@ TEST_F(TokenWriterTest, LeavesNothingUnfinished) {
 TEST_F(TokenWriterTest, WritesBlocksLargerThanItsBuffer) {
   auto large = options(ShardFormat::llm_c);
   large.shard_tokens = 100'000'000;
-  Ids all(3'000'000);
+  TokenIds all(3'000'000);
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::uint32_t>(i % 997);
   write(large, {{1}, all, {2}});
   const TokenFile file(path("shards/x-00000.bin"), nullptr, 1000);

@@ -37,17 +37,17 @@ Corpus exact(const std::vector<std::int64_t>& lengths) {
   return corpus;
 }
 
-constexpr std::int64_t kContext = 16;
+constexpr std::int64_t kWindow = 16;
 
 TEST(TrainingWindows, AreTheSameInAnyBatch) {
   const auto corpus = counted(1000);
-  const TrainingWindows windows(corpus, kContext, 7);
+  const TrainingWindows windows(corpus, kWindow, 7);
   const auto together = windows.batch(50, 30);
   EXPECT_EQ(together.rows, 30);
-  EXPECT_EQ(together.scored, 30 * kContext);
+  EXPECT_EQ(together.scored, 30 * kWindow);
   std::vector<std::int64_t> inputs, targets;
   for (std::int64_t i = 50; i < 80; ++i) {
-    const auto one = TrainingWindows(corpus, kContext, 7).batch(i, 1);
+    const auto one = TrainingWindows(corpus, kWindow, 7).batch(i, 1);
     inputs.insert(inputs.end(), one.inputs.begin(), one.inputs.end());
     targets.insert(targets.end(), one.targets.begin(), one.targets.end());
   }
@@ -57,7 +57,7 @@ TEST(TrainingWindows, AreTheSameInAnyBatch) {
 
 TEST(TrainingWindows, HaveTheNextTokenAsTarget) {
   const auto corpus = counted(1000);
-  const auto batch = TrainingWindows(corpus, kContext, 7).batch(0, 200);
+  const auto batch = TrainingWindows(corpus, kWindow, 7).batch(0, 200);
   for (std::size_t i = 0; i < batch.inputs.size(); ++i) {
     EXPECT_EQ(batch.targets[i], batch.inputs[i] + 1);
   }
@@ -65,9 +65,9 @@ TEST(TrainingWindows, HaveTheNextTokenAsTarget) {
 
 TEST(TrainingWindows, CoverTheTextOnceAnEpochFromARandomPhase) {
   const auto corpus = counted(1000);
-  const TrainingWindows windows(corpus, kContext, 7);
+  const TrainingWindows windows(corpus, kWindow, 7);
   const auto size = windows.epoch_size();
-  EXPECT_EQ(size, (1000 - kContext) / kContext);
+  EXPECT_EQ(size, (1000 - kWindow) / kWindow);
   std::set<std::int64_t> phases;
   for (std::int64_t epoch = 0; epoch < 200; ++epoch) {
     auto inputs = windows.batch(epoch * size, size).inputs;
@@ -78,22 +78,22 @@ TEST(TrainingWindows, CoverTheTextOnceAnEpochFromARandomPhase) {
       ASSERT_EQ(inputs[i], phase + static_cast<std::int64_t>(i));
     }
   }
-  EXPECT_EQ(phases.size(), static_cast<std::size_t>(kContext));  // 0 .. context - 1
-  EXPECT_EQ(*phases.rbegin(), kContext - 1);
+  EXPECT_EQ(phases.size(), static_cast<std::size_t>(kWindow));  // 0 .. context - 1
+  EXPECT_EQ(*phases.rbegin(), kWindow - 1);
 }
 
 TEST(TrainingWindows, ComeInAnotherOrderEachEpochAndSeed) {
   const auto corpus = counted(1000);
-  const TrainingWindows windows(corpus, kContext, 7), others(corpus, kContext, 8);
+  const TrainingWindows windows(corpus, kWindow, 7), others(corpus, kWindow, 8);
   const auto size = windows.epoch_size();
   EXPECT_NE(windows.batch(0, size).inputs, windows.batch(size, size).inputs);
   EXPECT_NE(windows.batch(0, size).inputs, others.batch(0, size).inputs);
 }
 
 TEST(TrainingWindows, FitIntoTheSmallestText) {
-  const auto corpus = counted(kContext + 1);
-  const auto batch = TrainingWindows(corpus, kContext, 7).batch(0, 3);
-  for (const std::size_t row : {0, 1, 2}) EXPECT_EQ(batch.inputs[row * kContext], 0);
+  const auto corpus = counted(kWindow + 1);
+  const auto batch = TrainingWindows(corpus, kWindow, 7).batch(0, 3);
+  for (const std::size_t row : {0, 1, 2}) EXPECT_EQ(batch.inputs[row * kWindow], 0);
 }
 
 TEST(ValidationWindows, HoldWholeDocumentsOfAnExactText) {
@@ -144,7 +144,7 @@ TEST(ValidationWindows, ScoreOnlyAnswersWhereATextHasThem) {
 
 TEST(ValidationWindows, CutAnyOtherTextIntoConsecutiveOnes) {
   const auto corpus = counted(40);
-  const ValidationWindows windows(corpus, kContext, 0);
+  const ValidationWindows windows(corpus, kWindow, 0);
   ASSERT_EQ(windows.count(), 3);
   const auto batch = windows.batch(0, 3);
   EXPECT_EQ(batch.scored, 39);  // every token but the first
@@ -158,14 +158,14 @@ TEST(ValidationWindows, CutAnyOtherTextIntoConsecutiveOnes) {
 
 TEST(ValidationWindows, SpreadOverTheText) {
   const auto corpus = counted(1601);
-  const ValidationWindows windows(corpus, kContext, 4);  // of 100
+  const ValidationWindows windows(corpus, kWindow, 4);  // of 100
   const auto inputs = windows.batch(0, 4).inputs;
   for (const std::size_t row : {0, 1, 2, 3}) EXPECT_EQ(inputs[row * 16], row * 25 * 16);
 }
 
 TEST(ValidationWindows, DoNotClaimAFloorForDocumentsThatAreCut) {
   const auto corpus = exact({3, 20});
-  const ValidationWindows windows(corpus, kContext, 0);
+  const ValidationWindows windows(corpus, kWindow, 0);
   EXPECT_FALSE(windows.floor_nats_per_token());
   EXPECT_EQ(windows.count(), 2);
 }

@@ -14,7 +14,7 @@ using testing::kInFloat;
 using testing::kRounding;
 using testing::wavy;
 
-constexpr double kEpsilon = 1e-5;
+constexpr double kLayerEpsilon = 1e-5;
 
 template <typename T>
 class LayerNormRow : public ::testing::Test {};
@@ -30,13 +30,13 @@ TYPED_TEST(LayerNormRow, FollowsItsFormulaAtEveryWidth) {
     const auto bias = wavy<OpMathType<TypeParam>>(width, 2.1);
     std::vector<TypeParam> y(width);
     const auto moments = layer_norm_row(x.data(), gain.data(), bias.data(), y.data(),
-                                        static_cast<std::int64_t>(width), kEpsilon);
+                                        static_cast<std::int64_t>(width), kLayerEpsilon);
 
     double sum = 0;
     for (const double value : exact(x)) sum += value;
     double squares = 0;
     for (const double value : exact(x)) squares += std::pow(value - sum / features, 2);
-    const double rstd = 1 / std::sqrt(squares / features + kEpsilon);
+    const double rstd = 1 / std::sqrt(squares / features + kLayerEpsilon);
     const bool is_avx512 = std::is_same_v<TypeParam, Bf16> && has_amx();
     EXPECT_NEAR(moments.mean, sum / features, is_avx512 ? kInFloat<Bf16> : 1e-14);
     EXPECT_NEAR(moments.rstd, rstd, (is_avx512 ? kInFloat<Bf16> : 1e-13) * rstd);
@@ -56,7 +56,7 @@ std::pair<double, double> moments_of(const std::vector<double>& x) {
   double mean = 0, square = 0;
   for (const double value : x) mean += value / width;
   for (const double value : x) square += std::pow(value - mean, 2) / width;
-  return {mean, 1 / std::sqrt(square + kEpsilon)};
+  return {mean, 1 / std::sqrt(square + kLayerEpsilon)};
 }
 
 // Where nearly all of a row is its mean, float32 would keep few bits of what is left: from less
@@ -77,7 +77,7 @@ TYPED_TEST(LayerNormRow, KeepsDigitsUnderALargeMean) {
       slope += exact(dy)[i] * (exact(x)[i] - mean) * rstd / kWidth;
     }
     const auto moments =
-        layer_norm_row(x.data(), ones.data(), zeros.data(), y.data(), kWidth, kEpsilon);
+        layer_norm_row(x.data(), ones.data(), zeros.data(), y.data(), kWidth, kLayerEpsilon);
     const double unknown = far < 0.5 ? kInFloat<TypeParam> : 1e-12;
     EXPECT_NEAR(moments.mean, mean, (unknown + 1e-12) * std::abs(mean)) << far;
     EXPECT_NEAR(moments.rstd, rstd, (unknown + 1e-12) * rstd) << far;
@@ -151,7 +151,7 @@ TYPED_TEST(LayerNormRow, KeepsDigitsUnderCancellation) {
   const std::vector<OpMathType<TypeParam>> gain(kWidth, 1), bias(kWidth, 0);
   std::vector<TypeParam> y(kWidth), dy(kWidth), dx(kWidth);
   const auto [mean, rstd] =
-      layer_norm_row(x.data(), gain.data(), bias.data(), y.data(), kWidth, kEpsilon);
+      layer_norm_row(x.data(), gain.data(), bias.data(), y.data(), kWidth, kLayerEpsilon);
   for (const auto& [along, equal] : {std::pair{2.0, 0.0}, {0.0, 2.0}}) {
     double dot = 0, mean_g = 0;
     const auto x_hat = [&](std::size_t i) { return (exact(x)[i] - mean) * rstd; };
@@ -184,8 +184,8 @@ TYPED_TEST(LayerNormRow, KeepsTinyResults) {
   const std::vector<OpMathType<TypeParam>> gain(kWidth, 0x1p-128F), one(kWidth, 1);
   const std::vector<OpMathType<TypeParam>> bias(kWidth, 0);
   std::vector<TypeParam> y(kWidth), whole(kWidth);
-  layer_norm_row(x.data(), gain.data(), bias.data(), y.data(), kWidth, kEpsilon);
-  layer_norm_row(x.data(), one.data(), bias.data(), whole.data(), kWidth, kEpsilon);
+  layer_norm_row(x.data(), gain.data(), bias.data(), y.data(), kWidth, kLayerEpsilon);
+  layer_norm_row(x.data(), one.data(), bias.data(), whole.data(), kWidth, kLayerEpsilon);
   for (std::size_t i = 0; i < kWidth; ++i) {
     EXPECT_NEAR(exact(y)[i], exact(whole)[i] * 0x1p-128, 0x1p-133) << i;
   }
@@ -261,7 +261,7 @@ TYPED_TEST(LayerNormRow, GivesTheBiasForEqualValues) {
       const auto wide = exact(bias);
       const std::vector<OpMathType<TypeParam>> plus(wide.begin(), wide.end());
       layer_norm_row(x.data(), gain.data(), plus.data(), y.data(), static_cast<std::int64_t>(width),
-                     kEpsilon);
+                     kLayerEpsilon);
       ASSERT_EQ(exact(y), wide) << value << ", width " << width;
     }
   }

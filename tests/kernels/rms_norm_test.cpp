@@ -14,7 +14,7 @@ using testing::kInFloat;
 using testing::kRounding;
 using testing::wavy;
 
-constexpr double kEpsilon = 1e-5;
+constexpr double kRmsEpsilon = 1e-5;
 constexpr double kSlack = 1e-13;  // of the sums in double, and of the second rounding to bfloat16
 
 template <typename T>
@@ -25,7 +25,7 @@ TYPED_TEST_SUITE(RmsNormRow, Types);
 double rstd_of(const std::vector<double>& x) {
   double squares = 0;
   for (const double value : x) squares += value * value;
-  return 1 / std::sqrt(squares / static_cast<double>(x.size()) + kEpsilon);
+  return 1 / std::sqrt(squares / static_cast<double>(x.size()) + kRmsEpsilon);
 }
 
 template <typename T>
@@ -45,8 +45,8 @@ TYPED_TEST(RmsNormRow, FollowsItsFormulaAtEveryWidth) {
     const auto x = wavy<TypeParam>(width, 0.3);
     const auto gain = wavy<OpMathType<TypeParam>>(width, 1.1);
     std::vector<TypeParam> y(width);
-    const double rstd =
-        rms_norm_row(x.data(), gain.data(), y.data(), static_cast<std::int64_t>(width), kEpsilon);
+    const double rstd = rms_norm_row(x.data(), gain.data(), y.data(),
+                                     static_cast<std::int64_t>(width), kRmsEpsilon);
 
     const auto in = exact(x);
     const double slack = std::is_same_v<TypeParam, Bf16> && has_amx() ? kInFloat<Bf16> : kSlack;
@@ -67,9 +67,9 @@ TYPED_TEST(RmsNormRow, AddsTheResidualFirst) {
     const auto gain = wavy<OpMathType<TypeParam>>(width, 1.1);
     std::vector<TypeParam> sum(width), y(width), alone(width);
     add_rms_norm_row(residual.data(), branch.data(), gain.data(), sum.data(), y.data(), count,
-                     kEpsilon);
+                     kRmsEpsilon);
 
-    rms_norm_row(sum.data(), gain.data(), alone.data(), count, kEpsilon);
+    rms_norm_row(sum.data(), gain.data(), alone.data(), count, kRmsEpsilon);
     EXPECT_EQ(exact(y), exact(alone));
     std::vector<double> expected;
     for (std::size_t i = 0; i < width; ++i) {
@@ -168,8 +168,8 @@ TYPED_TEST(RmsNormRow, KeepsTinyResults) {
   const auto x = wavy<TypeParam>(kWidth, 0.3);
   const std::vector<OpMathType<TypeParam>> gain(kWidth, 0x1p-128F), one(kWidth, 1);
   std::vector<TypeParam> y(kWidth), whole(kWidth);
-  rms_norm_row(x.data(), gain.data(), y.data(), kWidth, kEpsilon);
-  rms_norm_row(x.data(), one.data(), whole.data(), kWidth, kEpsilon);
+  rms_norm_row(x.data(), gain.data(), y.data(), kWidth, kRmsEpsilon);
+  rms_norm_row(x.data(), one.data(), whole.data(), kWidth, kRmsEpsilon);
   for (std::size_t i = 0; i < kWidth; ++i) {
     EXPECT_NEAR(exact(y)[i], exact(whole)[i] * 0x1p-128, 0x1p-133) << i;
   }

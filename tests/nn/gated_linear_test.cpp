@@ -16,8 +16,8 @@ at::Tensor linear_after_gate(const at::Tensor& products, const Weight& w) {
 }
 
 /// Products [2, 5, 2 * 24], w [7, 24] and an upstream gradient.
-struct Case {
-  explicit Case(at::ScalarType type) {
+struct GatedLinearCase {
+  explicit GatedLinearCase(at::ScalarType type) {
     at::manual_seed(1);
     products = at::randn({2, 5, 48}, at::kDouble).to(type).requires_grad_();
     w = at::randn({7, 24}, at::kDouble).to(type).requires_grad_();
@@ -30,7 +30,7 @@ constexpr auto kTypes = {at::kFloat, at::kDouble, at::kBFloat16};
 
 TEST(GatedLinear, HasTheBitsOfALinearAfterAGate) {
   for (const auto type : kTypes) {
-    const Case in(type);
+    const GatedLinearCase in(type);
     const auto results = [&](const auto& function) {
       const auto y = function(in.products, in.w);
       auto found = torch::autograd::grad({y}, {in.products, in.w}, {in.dy});
@@ -46,7 +46,7 @@ TEST(GatedLinear, HasTheBitsOfALinearAfterAGate) {
 
 TEST(GatedLinear, AddsTheWeightGradientToTheGivenBuffer) {
   for (const auto type : kTypes) {
-    const Case in(type);
+    const GatedLinearCase in(type);
     const auto wide = type == at::kBFloat16 ? at::kFloat : type;
     const auto summed = [&](const auto& function) {
       const ops::GradientBuffer sum(at::empty({7, 24}, wide));
@@ -62,7 +62,7 @@ TEST(GatedLinear, AddsTheWeightGradientToTheGivenBuffer) {
 
 // One of the two may be fixed; nobody's gradient is overwritten.
 TEST(GatedLinear, GivesOneGradientAlone) {
-  const Case in(at::kDouble);
+  const GatedLinearCase in(at::kDouble);
   const auto before = in.dy.clone();
   const auto y = gated_linear(in.products, in.w);
   const auto both = torch::autograd::grad({y}, {in.products, in.w}, {in.dy});
@@ -74,7 +74,7 @@ TEST(GatedLinear, GivesOneGradientAlone) {
 }
 
 TEST(GatedLinear, TakesNonContiguousAndEmptyInput) {
-  const Case in(at::kDouble);
+  const GatedLinearCase in(at::kDouble);
   const auto turned = in.products.detach().transpose(0, 1).requires_grad_();
   const auto dy = in.dy.sum(0, /*keepdim=*/true).transpose(0, 1).expand({5, 2, 7});
   const auto gradients = [&](const auto& function) {
@@ -90,7 +90,7 @@ TEST(GatedLinear, TakesNonContiguousAndEmptyInput) {
 }
 
 TEST(GatedLinear, RefusesASecondDerivative) {
-  const Case in(at::kDouble);
+  const GatedLinearCase in(at::kDouble);
   const auto y = gated_linear(in.products, in.w).sum();
   EXPECT_THROW(torch::autograd::grad({y}, {in.w}, {}, /*retain_graph=*/true,
                                      /*create_graph=*/true),

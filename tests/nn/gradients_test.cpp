@@ -21,13 +21,13 @@ using nn::Precision;
 using testing::fixed_token_ids;
 using testing::TinyModel;
 
-struct Case {
+struct GradientCase {
   const char* name;
   const char* toml;  // a scheme
   Mode mode = Mode::evaluation;
 };
 
-const Case kCases[] = {
+const GradientCase kCases[] = {
     {"EverySlot", R"(embedding = { norm = "norm" }
                      final = "norm"
                      [attention]
@@ -143,11 +143,11 @@ const Case kCases[] = {
     {"SigmaReparam", "extends = 'sigma_reparam'"},
 };
 
-void PrintTo(const Case& each, std::ostream* out) {
+void PrintTo(const GradientCase& each, std::ostream* out) {
   *out << each.name;
 }
 
-class Gradients : public ::testing::TestWithParam<Case> {
+class Gradients : public ::testing::TestWithParam<GradientCase> {
  protected:
   Gradients()
       : tiny_(config::inline_scheme(GetParam().toml, "."), Precision::float64, {},

@@ -23,7 +23,7 @@ using norm::EpsilonAt;
 using norm::Kind;
 using testing::correctly_rounded;
 
-struct Case {
+struct NormCase {
   std::string name;
   norm::Norm norm;
   std::int64_t heads = 1, groups = 1;
@@ -35,7 +35,7 @@ norm::Norm with(Kind kind, const std::function<void(norm::Norm&)>& change = {}) 
   return norm;
 }
 
-std::vector<Case> cases() {
+std::vector<NormCase> cases() {
   const auto per_head = [](bool share, Affine affine) {
     return [=](norm::Norm& norm) {
       norm.scope = norm::Scope::head;
@@ -44,7 +44,7 @@ std::vector<Case> cases() {
     };
   };
   const auto outside = [](norm::Norm& norm) { norm.epsilon_at = EpsilonAt::outside; };
-  std::vector<Case> all;
+  std::vector<NormCase> all;
   for (const auto& row : norm::kinds()) {
     if (row.axis != norm::StatisticAxis::group) all.push_back({row.name, with(row.kind)});
   }
@@ -91,7 +91,7 @@ std::vector<Case> cases() {
 
 /// A norm with random parts, and x of hard rows (or columns) for its statistic.
 struct NormFixture {
-  NormFixture(const Case& of, const at::Tensor& rows, bool fused)
+  NormFixture(const NormCase& of, const at::Tensor& rows, bool fused)
       : norm(of.norm), heads(of.heads), groups(of.groups) {
     const auto size = rows.size(1);
     const auto count = rows.size(0);
@@ -182,7 +182,7 @@ void expect_reference_values(NormFixture& fixture, const std::string& name) {
   }
 }
 
-class NormNumerics : public ::testing::TestWithParam<std::tuple<Case, at::ScalarType>> {
+class NormNumerics : public ::testing::TestWithParam<std::tuple<NormCase, at::ScalarType>> {
  protected:
   NormNumerics() { at::manual_seed(11); }
 };
@@ -262,7 +262,7 @@ TEST(LayerNorm, GivesExactlyTheBiasForEqualValues) {
   for (const auto kind : {Kind::layer_norm, Kind::group_norm}) {
     for (const auto dtype : {at::kFloat, at::kBFloat16, at::kDouble}) {
       for (const bool fused : {true, false}) {
-        const Case each{"", with(kind, [](auto& n) { n.groups = 1; })};
+        const NormCase each{"", with(kind, [](auto& n) { n.groups = 1; })};
         for (const double value : {1e-30, 0.1, 1234.0, 1e19, -1e30, 3e38}) {
           NormFixture fixture(each, at::full({1, 1000}, value, dtype), fused);
           const auto y = (*fixture.layer)(fixture.x, nn::Mode::training);

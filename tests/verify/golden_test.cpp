@@ -291,10 +291,10 @@ TEST(VerifyText, IsOneLinePerFile) {
 }
 
 TEST(VerifyText, IsJsonWithEveryCheck) {
-  const auto json = json_of(example());
-  EXPECT_EQ(json["held"], false);
-  EXPECT_EQ(json["checks"].size(), 6u);
-  EXPECT_EQ(json["checks"][2].dump(),
+  const auto reply = json_of(example());
+  EXPECT_EQ(reply["held"], false);
+  EXPECT_EQ(reply["checks"].size(), 6u);
+  EXPECT_EQ(reply["checks"][2].dump(),
             R"({"error":3e-07,"held":false,"quantity":"gradient of a","tolerance":2e-07})");
 }
 

@@ -53,8 +53,9 @@ struct ColourRange {
 
   double place(double value) const {
     if (!(high > low)) return 0.5;
-    if (logarithmic) return std::log(value / low) / std::log(high / low);
-    return (value - low) / (high - low);
+    if (logarithmic) return (std::log(value) - std::log(low)) / (std::log(high) - std::log(low));
+    const double unit = std::isfinite(high - low) ? 1 : 0.5;
+    return (unit * value - unit * low) / (unit * high - unit * low);
   }
 };
 

@@ -48,7 +48,7 @@ TEST(WithReleasedTitles, ChangesNothingElse) {
 // The title of a scheme is free text: a file of the catalogue's name with another title is the
 // user's own and keeps it.
 TEST(WithReleasedTitles, KeepsTheTitleOfAFileNamedAsASchemeOfTheCatalogue) {
-  const auto file = std::filesystem::path(testing::TempDir()) / "pre_norm.toml";
+  const auto file = std::filesystem::path(::testing::TempDir()) / "pre_norm.toml";
   write_file(file, "extends = 'keel'\ntitle = 'Mine'\n");
   EXPECT_EQ(released_title(find_scheme(file.string())), "Mine");
 }

@@ -75,7 +75,7 @@ OperatorCase causal_attention_case(const AttentionShape& shape) {
 }
 
 constexpr std::int64_t kHeads = 4, kKvHeads = 2, kWidth = 6, kPositions = 5;
-constexpr double kEpsilon = 1e-3;
+constexpr double kAttentionEpsilon = 1e-3;
 
 /// Cosine and sine of other angles at every position. [T, 2, D / 2]
 at::Tensor angle_table(std::int64_t positions, std::int64_t width) {
@@ -107,8 +107,9 @@ std::array<std::optional<at::Tensor>, 3> gains(const Normed& normed, const Tenso
 
 Tensors fused_qkv(const Normed& normed, const Tensors& in) {
   const auto gain = gains(normed, in);
-  const auto [q, k, v] = ops::qkv_norm_rope(in[0], in[1], kHeads, kKvHeads, {gain[0], kEpsilon},
-                                            {gain[1], kEpsilon}, {gain[2], kEpsilon});
+  const auto [q, k, v] =
+      ops::qkv_norm_rope(in[0], in[1], kHeads, kKvHeads, {gain[0], kAttentionEpsilon},
+                         {gain[1], kAttentionEpsilon}, {gain[2], kAttentionEpsilon});
   return {q, k, v};
 }
 
@@ -117,7 +118,7 @@ Tensors qkv_formula(const Normed& normed, const Tensors& in) {
   const auto heads = in[0].unflatten(-1, {-1, kWidth});
   const auto of = [&](std::int64_t first, std::int64_t count, std::size_t part) {
     const auto x = heads.narrow(2, first, count);
-    return gain[part] ? ops::reference::rms_rows(x, kEpsilon) * *gain[part] : x;
+    return gain[part] ? ops::reference::rms_rows(x, kAttentionEpsilon) * *gain[part] : x;
   };
   return {rotated(of(0, kHeads, 0), in[1]), rotated(of(kHeads, kKvHeads, 1), in[1]),
           of(kHeads + kKvHeads, kKvHeads, 2)};

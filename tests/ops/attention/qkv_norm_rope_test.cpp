@@ -12,7 +12,7 @@ namespace {
 using testing::Tensors;
 
 constexpr std::int64_t kKvHeads = 2, kPositions = 5;
-constexpr double kEpsilon = 1e-3;
+constexpr double kQkvEpsilon = 1e-3;
 
 /// Cosine and sine of other angles at every position.
 at::Tensor angles(std::int64_t positions, std::int64_t width, at::ScalarType dtype) {
@@ -28,8 +28,9 @@ Tensors results_at(std::int64_t width, const Tensors& in, const Tensors& dy) {
   const auto cos_sin = angles(kPositions, width, is_double ? at::kDouble : at::kFloat);
   const auto run = [&](const Tensors& x) {
     const auto gain = x.size() > 1 ? std::optional(x[1]) : std::nullopt;
-    const auto [q, k, v] = ops::qkv_norm_rope(x[0], cos_sin, kManyHeads, kKvHeads, {gain, kEpsilon},
-                                              {gain, kEpsilon}, {gain, kEpsilon});
+    const auto [q, k, v] =
+        ops::qkv_norm_rope(x[0], cos_sin, kManyHeads, kKvHeads, {gain, kQkvEpsilon},
+                           {gain, kQkvEpsilon}, {gain, kQkvEpsilon});
     return Tensors{q, k, v};
   };
   auto results = run(in);

@@ -13,11 +13,11 @@
 namespace evenkeel {
 namespace {
 
-struct Case {
+struct GradientCase {
   std::int64_t rows, columns, tokens;
 };
 
-const std::vector<Case> kCases = {
+const std::vector<GradientCase> kCases = {
     {1, 1, 1}, {3, 5, 7}, {48, 32, 100}, {64, 80, 4096}, {1100, 640, 300}};
 
 TEST(WeightGradient, AddsTheProduct) {
@@ -45,7 +45,8 @@ TEST(WeightGradient, AddsTheProduct) {
 TEST(WeightGradient, OverwritesWhenFirst) {
   for (const auto type : {at::kFloat, at::kDouble, at::kBFloat16}) {
     for (const auto& [rows, columns, tokens] :
-         {Case{3, 5, 7}, Case{64, 80, 100}, Case{2, 2, 0}, Case{1100, 640, 300}}) {
+         {GradientCase{3, 5, 7}, GradientCase{64, 80, 100}, GradientCase{2, 2, 0},
+          GradientCase{1100, 640, 300}}) {
       const auto dy = at::randn({tokens, rows}, at::kDouble).to(type);
       const auto x = at::randn({tokens, columns}, at::kDouble).to(type);
       const auto wide = type == at::kBFloat16 ? at::kFloat : type;

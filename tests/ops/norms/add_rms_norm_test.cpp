@@ -25,20 +25,20 @@ class AddRmsNorm : public ::testing::Test {
   Tensors upstream = {at::randn({2, 3, 5}, at::kDouble), at::randn({2, 3, 5}, at::kDouble)};
 };
 
-Tensors fused(const Tensors& in) {
+Tensors fused_add_rms_norm(const Tensors& in) {
   const auto [sum, y] = ops::add_rms_norm(in[0], in[1], in[2]);
   return {sum, y};
 }
-Tensors formula(const Tensors& in) {
+Tensors add_rms_norm_formula(const Tensors& in) {
   const auto [sum, y] = ops::reference::add_rms_norm(in[0], in[1], in[2]);
   return {sum, y};
 }
 
 // sum = residual + branch;  y = rms_norm(sum).
 TEST_F(AddRmsNorm, AddsAndThenNormalizes) {
-  const auto got = fused({residual, branch, gain});
+  const auto got = fused_add_rms_norm({residual, branch, gain});
   EXPECT_TRUE(got[0].equal(residual + branch));
-  EXPECT_TRUE(close(got[1], formula({residual, branch, gain})[1], 1e-12, 0));
+  EXPECT_TRUE(close(got[1], add_rms_norm_formula({residual, branch, gain})[1], 1e-12, 0));
 }
 
 TEST_F(AddRmsNorm, IsTheTwoOperatorsBitForBit) {
@@ -46,7 +46,7 @@ TEST_F(AddRmsNorm, IsTheTwoOperatorsBitForBit) {
     const auto a = residual.to(dtype);
     const auto b = branch.to(dtype);
     const auto g = gain.to(at::kFloat);
-    const auto got = fused({a, b, g});
+    const auto got = fused_add_rms_norm({a, b, g});
     EXPECT_TRUE(got[0].equal(a + b)) << "rounded to " << dtype;
     EXPECT_TRUE(got[1].equal(ops::rms_norm(a + b, g)));
   }
@@ -61,7 +61,7 @@ TEST_F(AddRmsNorm, IsInvariantToACommonScale) {
 }
 
 TEST_F(AddRmsNorm, GivesBothSummandsOneGradient) {
-  const auto got = testing::gradients(fused, {residual, branch, gain}, upstream);
+  const auto got = testing::gradients(fused_add_rms_norm, {residual, branch, gain}, upstream);
   EXPECT_TRUE(got[0].equal(got[1]));
 }
 
@@ -74,8 +74,8 @@ TEST_F(AddRmsNorm, HasAGradientWhereOnlyOneResultIsRead) {
       return torch::autograd::grad(only(function({leaves[0], leaves[1], gain})), leaves,
                                    {upstream[read]});
     };
-    const auto got = grads(fused);
-    const auto wanted = grads(formula);
+    const auto got = grads(fused_add_rms_norm);
+    const auto wanted = grads(add_rms_norm_formula);
     EXPECT_TRUE(close(got[0], wanted[0], 1e-10, 1e-12)) << "result " << read;
     EXPECT_TRUE(close(got[1], wanted[1], 1e-10, 1e-12)) << "result " << read;
   }
@@ -83,8 +83,9 @@ TEST_F(AddRmsNorm, HasAGradientWhereOnlyOneResultIsRead) {
 
 TEST_F(AddRmsNorm, AccumulatesIntoSummandsThatAreOneTensor) {
   const auto leaf = residual.detach().requires_grad_();
-  const auto got = torch::autograd::grad(fused({leaf, leaf, gain}), {leaf}, upstream)[0];
-  const auto one = testing::gradients(fused, {residual, residual, gain}, upstream)[0];
+  const auto got =
+      torch::autograd::grad(fused_add_rms_norm({leaf, leaf, gain}), {leaf}, upstream)[0];
+  const auto one = testing::gradients(fused_add_rms_norm, {residual, residual, gain}, upstream)[0];
   EXPECT_TRUE(close(got, 2 * one, 1e-12, 0));
 }
 
@@ -94,14 +95,14 @@ TEST_F(AddRmsNorm, RoundsLittleForBfloat16) {
   const auto b = at::randn({64, 96}).to(at::kBFloat16);
   const auto g = at::randn({96});
   const Tensors up = {at::randn({64, 96}).to(at::kBFloat16), at::randn({64, 96}).to(at::kBFloat16)};
-  const auto got = fused({a, b, g});
+  const auto got = fused_add_rms_norm({a, b, g});
   const auto sum = got[0].to(at::kDouble);
   const auto normed = [](const Tensors& in) {
     return Tensors{in[0], ops::reference::rms_norm(in[0], in[1])};
   };
   const auto wide = g.to(at::kDouble);
   EXPECT_TRUE(close(got[1], normed({sum, wide})[1], 0x1p-8 * 1.001, 0));
-  const auto grads = testing::gradients(fused, {a, b, g}, up);
+  const auto grads = testing::gradients(fused_add_rms_norm, {a, b, g}, up);
   const auto wanted =
       testing::gradients(normed, {sum, wide}, {up[0].to(at::kDouble), up[1].to(at::kDouble)});
   const auto size = [&](std::size_t i) {

@@ -24,7 +24,7 @@ class LayerNorm : public ::testing::Test {
   at::Tensor bias = at::randn({5}, at::kDouble);
 };
 
-Tensors fused(const Tensors& in) {
+Tensors fused_layer_norm(const Tensors& in) {
   return {ops::layer_norm(in[0], in[1], in[2])};
 }
 
@@ -45,14 +45,15 @@ TEST_F(LayerNorm, IsInvariantToScaleAndShiftOfItsInput) {
 TEST_F(LayerNorm, TakesNoGainForOnesAndNoBiasForZeros) {
   const auto ones = at::ones({5}, at::kDouble);
   const auto zeros = at::zeros({5}, at::kDouble);
-  EXPECT_TRUE(ops::layer_norm(x, std::nullopt, std::nullopt).equal(fused({x, ones, zeros})[0]));
-  EXPECT_TRUE(ops::layer_norm(x, gain, std::nullopt).equal(fused({x, gain, zeros})[0]));
-  EXPECT_TRUE(ops::layer_norm(x, std::nullopt, bias).equal(fused({x, ones, bias})[0]));
+  EXPECT_TRUE(
+      ops::layer_norm(x, std::nullopt, std::nullopt).equal(fused_layer_norm({x, ones, zeros})[0]));
+  EXPECT_TRUE(ops::layer_norm(x, gain, std::nullopt).equal(fused_layer_norm({x, gain, zeros})[0]));
+  EXPECT_TRUE(ops::layer_norm(x, std::nullopt, bias).equal(fused_layer_norm({x, ones, bias})[0]));
 
   const auto no_bias = [](const Tensors& in) {
     return Tensors{ops::layer_norm(in[0], in[1], std::nullopt)};
   };
-  const auto wanted = testing::gradients(fused, {x, gain, zeros}, {dy});
+  const auto wanted = testing::gradients(fused_layer_norm, {x, gain, zeros}, {dy});
   const auto got = testing::gradients(no_bias, {x, gain}, {dy});
   EXPECT_TRUE(got[0].equal(wanted[0]));
   EXPECT_TRUE(got[1].equal(wanted[1]));

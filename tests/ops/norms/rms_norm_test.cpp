@@ -14,7 +14,7 @@ namespace {
 using testing::close;
 using testing::Tensors;
 
-constexpr double kEpsilon = 1e-5;
+constexpr double kRmsEpsilon = 1e-5;
 
 class RmsNorm : public ::testing::Test {
  protected:
@@ -25,11 +25,11 @@ class RmsNorm : public ::testing::Test {
   at::Tensor gain = at::randn({5}, at::kDouble);      // [D]
 };
 
-Tensors fused(const Tensors& in) {
-  return {ops::rms_norm(in[0], in[1], kEpsilon)};
+Tensors fused_rms_norm(const Tensors& in) {
+  return {ops::rms_norm(in[0], in[1], kRmsEpsilon)};
 }
-Tensors formula(const Tensors& in) {
-  return {ops::reference::rms_norm(in[0], in[1], kEpsilon)};
+Tensors rms_norm_formula(const Tensors& in) {
+  return {ops::reference::rms_norm(in[0], in[1], kRmsEpsilon)};
 }
 
 // arXiv:1910.07467, eq. 4:  a_bar = a / RMS(a) * g,  RMS(a) = sqrt(mean(a^2)).
@@ -45,7 +45,7 @@ TEST_F(RmsNorm, IsInvariantToTheScaleOfItsInput) {
 
 TEST_F(RmsNorm, AddsEpsilonInsideTheRoot) {
   const auto row = at::full({1, 4}, 1e-3, at::kDouble);
-  const auto expected = 1e-3 / std::sqrt(1e-6 + kEpsilon);
+  const auto expected = 1e-3 / std::sqrt(1e-6 + kRmsEpsilon);
   EXPECT_TRUE(close(ops::rms_norm(row, std::nullopt), at::full_like(row, expected), 1e-12, 0));
 }
 
@@ -53,7 +53,7 @@ TEST_F(RmsNorm, TakesNoGainForOnes) {
   EXPECT_TRUE(ops::rms_norm(x, std::nullopt).equal(ops::rms_norm(x, at::ones({5}, at::kDouble))));
   const auto leaf = x.detach().requires_grad_();
   const auto dx = torch::autograd::grad({ops::rms_norm(leaf, std::nullopt)}, {leaf}, {dy})[0];
-  const auto same = testing::gradients(fused, {x, at::ones({5}, at::kDouble)}, {dy})[0];
+  const auto same = testing::gradients(fused_rms_norm, {x, at::ones({5}, at::kDouble)}, {dy})[0];
   EXPECT_TRUE(dx.equal(same));
 }
 
@@ -80,9 +80,9 @@ TEST_F(RmsNorm, RoundsLittle) {
     const auto g = at::randn({96});
     const auto up = at::randn({64, 96}).to(dtype);
     const Tensors exact = {rows.to(at::kDouble), g.to(at::kDouble)};
-    EXPECT_TRUE(close(ops::rms_norm(rows, g), formula(exact)[0], half + 3 * 0x1p-24, 0));
-    const auto got = testing::gradients(fused, {rows, g}, {up});
-    const auto wanted = testing::gradients(formula, exact, {up.to(at::kDouble)});
+    EXPECT_TRUE(close(ops::rms_norm(rows, g), rms_norm_formula(exact)[0], half + 3 * 0x1p-24, 0));
+    const auto got = testing::gradients(fused_rms_norm, {rows, g}, {up});
+    const auto wanted = testing::gradients(rms_norm_formula, exact, {up.to(at::kDouble)});
     const auto of_row = kFew * wanted[0].abs().amax(1, true);
     const auto excess = (got[0] - wanted[0]).abs() - half * 1.001 * wanted[0].abs() - of_row;
     EXPECT_LE(excess.max().item<double>(), 0) << "dx, " << dtype;
@@ -94,8 +94,8 @@ TEST_F(RmsNorm, RoundsLittle) {
 TEST_F(RmsNorm, TakesEmptyInput) {
   for (const std::vector<std::int64_t>& shape : {std::vector<std::int64_t>{0, 5}, {3, 0}}) {
     const Tensors in = {at::empty(shape, at::kDouble), at::ones({shape[1]}, at::kDouble)};
-    EXPECT_EQ(fused(in)[0].sizes(), at::IntArrayRef(shape));
-    const auto got = testing::gradients(fused, in, {at::empty(shape, at::kDouble)});
+    EXPECT_EQ(fused_rms_norm(in)[0].sizes(), at::IntArrayRef(shape));
+    const auto got = testing::gradients(fused_rms_norm, in, {at::empty(shape, at::kDouble)});
     EXPECT_EQ(got[0].sizes(), at::IntArrayRef(shape));
     EXPECT_TRUE(got[1].equal(at::zeros({shape[1]}, at::kDouble)));
   }

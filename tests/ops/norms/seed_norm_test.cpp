@@ -17,17 +17,17 @@ using testing::close;
 using testing::expect_equal_gradients;
 using testing::Tensors;
 
-constexpr double kEpsilon = 0.01;
+constexpr double kSeedEpsilon = 0.01;
 
 TEST(SeedNorm, MayHaveOneValueForAllAndNoGain) {
   at::manual_seed(9);
   const auto value = [](double of) { return at::full({1}, of, at::kDouble); };
   const Tensors inputs = {at::randn({70, 30}, at::kDouble), value(0.7), value(-0.1)};
   const auto fused = [](const Tensors& in) {
-    return Tensors{ops::seed_norm(in[0], in[1], in[2], std::nullopt, std::nullopt, kEpsilon)};
+    return Tensors{ops::seed_norm(in[0], in[1], in[2], std::nullopt, std::nullopt, kSeedEpsilon)};
   };
   const auto formula = [](const Tensors& in) {
-    const auto x_hat = ops::reference::rms_rows(in[0], kEpsilon);
+    const auto x_hat = ops::reference::rms_rows(in[0], kSeedEpsilon);
     return Tensors{ops::reference::seed_rows(in[0], x_hat, in[1], in[2]) + x_hat};
   };
   expect_equal_gradients(fused, formula, inputs, {at::randn({70, 30}, at::kDouble)});
@@ -36,8 +36,8 @@ TEST(SeedNorm, MayHaveOneValueForAllAndNoGain) {
 TEST(SeedNorm, IsRmsNormWhereBetaIsZero) {
   const auto x = at::randn({3, 40}, at::kDouble);
   const auto none = at::zeros({1}, at::kDouble), one = at::ones({1}, at::kDouble);
-  const auto y = ops::seed_norm(x, one, none, std::nullopt, std::nullopt, kEpsilon);
-  EXPECT_TRUE(close(y, ops::reference::rms_rows(x, kEpsilon), 1e-14, 1e-15));
+  const auto y = ops::seed_norm(x, one, none, std::nullopt, std::nullopt, kSeedEpsilon);
+  EXPECT_TRUE(close(y, ops::reference::rms_rows(x, kSeedEpsilon), 1e-14, 1e-15));
 }
 
 }  // namespace

@@ -11,44 +11,44 @@
 namespace evenkeel::study {
 namespace {
 
-constexpr double kDouble = 1e-12;
+constexpr double kFitRounding = 1e-12;
 
 // value = 3 * size^-0.25
 TEST(PowerLaw, RecoversALawWithoutNoise) {
   const std::vector<double> sizes{1, 16, 256, 65536};
   const PowerLaw law = power_law(sizes, {3, 1.5, 0.75, 0.1875});
-  EXPECT_NEAR(law.factor, 3, kDouble);
-  EXPECT_NEAR(law.exponent, 0.25, kDouble);
-  EXPECT_NEAR(law.exponent_interval.low, 0.25, kDouble);
-  EXPECT_NEAR(law.exponent_interval.high, 0.25, kDouble);
-  EXPECT_NEAR(law.at(16), 1.5, kDouble);
-  EXPECT_NEAR(law.at(0x1p32), 3.0 / 256, kDouble);
+  EXPECT_NEAR(law.factor, 3, kFitRounding);
+  EXPECT_NEAR(law.exponent, 0.25, kFitRounding);
+  EXPECT_NEAR(law.exponent_interval.low, 0.25, kFitRounding);
+  EXPECT_NEAR(law.exponent_interval.high, 0.25, kFitRounding);
+  EXPECT_NEAR(law.at(16), 1.5, kFitRounding);
+  EXPECT_NEAR(law.at(0x1p32), 3.0 / 256, kFitRounding);
 }
 
 TEST(PowerLaw, GrowsWithANegativeExponent) {
-  EXPECT_NEAR(power_law({1, 2, 4}, {5, 10, 20}).exponent, -1, kDouble);
+  EXPECT_NEAR(power_law({1, 2, 4}, {5, 10, 20}).exponent, -1, kFitRounding);
 }
 
 // scipy: linregress(log(sizes), log(values)), t.ppf(0.975, 3) standard errors to either side.
 TEST(PowerLaw, GivesTheIntervalOfARegressionLine) {
   const PowerLaw law = power_law({100, 200, 400, 800, 1600}, {4.1, 3.5, 3.05, 2.6, 2.31});
-  EXPECT_NEAR(law.factor, 10.624198752086892, kDouble * 10);
-  EXPECT_NEAR(law.exponent, 0.20843054149826515, kDouble);
-  EXPECT_NEAR(law.exponent_interval.low, 0.19078461514285563, kDouble);
-  EXPECT_NEAR(law.exponent_interval.high, 0.22607646785367466, kDouble);
+  EXPECT_NEAR(law.factor, 10.624198752086892, kFitRounding * 10);
+  EXPECT_NEAR(law.exponent, 0.20843054149826515, kFitRounding);
+  EXPECT_NEAR(law.exponent_interval.low, 0.19078461514285563, kFitRounding);
+  EXPECT_NEAR(law.exponent_interval.high, 0.22607646785367466, kFitRounding);
 }
 
 TEST(PowerLaw, ScalesItsFactorWithTheUnitOfTheValues) {
   const PowerLaw law = power_law({1, 2, 5}, {4, 3, 1});
   const PowerLaw scaled = power_law({1, 2, 5}, {400, 300, 100});
-  EXPECT_NEAR(scaled.factor, 100 * law.factor, kDouble * scaled.factor);
-  EXPECT_NEAR(scaled.exponent, law.exponent, kDouble);
-  EXPECT_NEAR(scaled.exponent_interval.high, law.exponent_interval.high, kDouble * 10);
+  EXPECT_NEAR(scaled.factor, 100 * law.factor, kFitRounding * scaled.factor);
+  EXPECT_NEAR(scaled.exponent, law.exponent, kFitRounding);
+  EXPECT_NEAR(scaled.exponent_interval.high, law.exponent_interval.high, kFitRounding * 10);
 }
 
 TEST(PowerLaw, HasNoIntervalThroughTwoPoints) {
   const PowerLaw law = power_law({1, 4}, {8, 4});
-  EXPECT_NEAR(law.exponent, 0.5, kDouble);
+  EXPECT_NEAR(law.exponent, 0.5, kFitRounding);
   EXPECT_TRUE(std::isnan(law.exponent_interval.low));
   EXPECT_TRUE(std::isnan(law.exponent_interval.high));
 }

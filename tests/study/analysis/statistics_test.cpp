@@ -16,7 +16,7 @@
 namespace evenkeel::study {
 namespace {
 
-constexpr double kDouble = 1e-12;
+constexpr double kRounding = 1e-12;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kSeries = 1e-9;  // where the series of the noncentral t stop, and their citation
 constexpr double kSignificanceLevel = 0.05;
@@ -37,24 +37,24 @@ void expect_interval(Interval found, double low, double high, double tolerance) 
 // Two pairs: p = 1 - 2 / pi * atan(t); three: p = 1 - t / sqrt(t^2 + 2).
 TEST(PairedTest, GivesTheClosedFormsOfTwoAndThreePairs) {
   const PairedDifference two = paired_test({1, 3});  // t = 2
-  EXPECT_NEAR(two.p, 1 - 2 / std::numbers::pi * std::atan(2), kDouble);
-  expect_interval(two.interval, 2 - 12.706204736174694, 2 + 12.706204736174694, kDouble * 12);
+  EXPECT_NEAR(two.p, 1 - 2 / std::numbers::pi * std::atan(2), kRounding);
+  expect_interval(two.interval, 2 - 12.706204736174694, 2 + 12.706204736174694, kRounding * 12);
   const PairedDifference three = paired_test({1, 2, 3});
   const double t = 2 * std::sqrt(3);
-  EXPECT_NEAR(three.p, 1 - t / std::sqrt(t * t + 2), kDouble);
+  EXPECT_NEAR(three.p, 1 - t / std::sqrt(t * t + 2), kRounding);
   EXPECT_EQ(three.pairs, 3);
   EXPECT_DOUBLE_EQ(three.mean, 2);
   EXPECT_DOUBLE_EQ(three.standard_deviation, 1);
   EXPECT_DOUBLE_EQ(three.effect_size, 2);
-  expect_interval(three.interval, -0.48413771175033027, 4.48413771175033, kDouble * 4);
+  expect_interval(three.interval, -0.48413771175033027, 4.48413771175033, kRounding * 4);
 }
 
 // R: t.test(with(sleep, extra[group == 2] - extra[group == 1])), and of the first nine.
 TEST(PairedTest, GivesTheIntervalOfStudentsSleepers) {
-  expect_interval(mean_estimate(kSleep).interval, 0.7001142367230175, 2.459885763276982, kDouble);
+  expect_interval(mean_estimate(kSleep).interval, 0.7001142367230175, 2.459885763276982, kRounding);
   const PairedDifference nine = paired_test({kSleep.begin(), kSleep.end() - 1});
-  EXPECT_NEAR(nine.p, 0.006182145173983766, kDouble);
-  expect_interval(nine.interval, 0.5985166843346335, 2.6014833156653663, kDouble);
+  EXPECT_NEAR(nine.p, 0.006182145173983766, kRounding);
+  expect_interval(nine.interval, 0.5985166843346335, 2.6014833156653663, kRounding);
 }
 
 // Four million resamples (numpy): p = 0.02066, interval 0.3135 .. 2.8465. The tolerances are three
@@ -141,9 +141,9 @@ TEST(TostP, IsTheLargerOfTheTwoOneSidedTests) {
   for (const double sign : {-1.0, 1.0}) {
     const PairedDifference difference =
         paired_test(scaled({0.02, -0.01, 0.03, 0.015, 0.022}, sign));
-    EXPECT_NEAR(tost_p(difference, 0.05), 0.003509252945777386, kDouble);
-    EXPECT_NEAR(tost_p(difference, 0.03), 0.049050285011041035, kDouble);
-    EXPECT_NEAR(tost_p(difference, 0.01), 0.7643893258772279, kDouble);
+    EXPECT_NEAR(tost_p(difference, 0.05), 0.003509252945777386, kRounding);
+    EXPECT_NEAR(tost_p(difference, 0.03), 0.049050285011041035, kRounding);
+    EXPECT_NEAR(tost_p(difference, 0.01), 0.7643893258772279, kRounding);
   }
   EXPECT_EQ(tost_p(paired_test({0.02, 0.02}), 0.03), 0);
   EXPECT_EQ(tost_p(paired_test({0.02, 0.02}), 0.02), 1);
@@ -155,7 +155,7 @@ TEST(Holm, GivesTheNumbersOfR) {
   const std::vector<double> expected{0.03, 0.06, 0.06, 0.02};
   ASSERT_EQ(corrected.size(), expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    EXPECT_NEAR(corrected[i], expected[i], kDouble);
+    EXPECT_NEAR(corrected[i], expected[i], kRounding);
   }
 }
 
@@ -199,11 +199,11 @@ TEST(RequiredPairs, AreTheFewestOfEnoughPower) {
 // scipy: beta.ppf(0.025, count, all - count + 1) and beta.ppf(0.975, count + 1, all - count).
 TEST(ClopperPearson, GivesTheIntervalOfClopperAndPearson) {
   expect_interval(clopper_pearson_interval(4, 20), 0.05733399705003277, 0.4366140029966683,
-                  kDouble);
+                  kRounding);
   expect_interval(clopper_pearson_interval(81, 263), 0.25273674558527126, 0.36762192260135135,
-                  kDouble);
-  expect_interval(clopper_pearson_interval(0, 10), 0, 0.3084971078187607, kDouble);
-  expect_interval(clopper_pearson_interval(10, 10), 0.6915028921812392, 1, kDouble);
+                  kRounding);
+  expect_interval(clopper_pearson_interval(0, 10), 0, 0.3084971078187607, kRounding);
+  expect_interval(clopper_pearson_interval(10, 10), 0.6915028921812392, 1, kRounding);
   expect_interval(clopper_pearson_interval(0, 0), 0, 1, 0);
   EXPECT_THROW(clopper_pearson_interval(2, 1), std::logic_error);
 }
@@ -250,8 +250,8 @@ double share_called(Draw draw, std::uint64_t pairs, double shift) {
   return static_cast<double>(called) / kStudies;
 }
 
-class Pairs : public testing::TestWithParam<std::uint64_t> {};
-INSTANTIATE_TEST_SUITE_P(Studies, Pairs, testing::Values(3, 5, 12),
+class Pairs : public ::testing::TestWithParam<std::uint64_t> {};
+INSTANTIATE_TEST_SUITE_P(Studies, Pairs, ::testing::Values(3, 5, 12),
                          [](const auto& pairs) { return std::to_string(pairs.param); });
 
 // Found: 5.2 %, 5.3 % and, by the bootstrap, 4.2 %.

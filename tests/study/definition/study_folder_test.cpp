@@ -75,7 +75,7 @@ std::string refusal(const fs::path& folder, const StudyFolder::Options& options)
 }
 
 TEST(SharedStudyFolder, IsLockedOnlyWhileAWorkerWrites) {
-  const auto folder = fs::path(testing::TempDir()) / "shared_study";
+  const auto folder = fs::path(::testing::TempDir()) / "shared_study";
   fs::remove_all(folder);
   const StudyFolder::Options worker = {.worker_arithmetic = "float32 avx2", .lock_seconds = 0.1};
   StudyFolder one(folder, {}, worker), two(folder, {}, worker);
@@ -90,7 +90,7 @@ TEST(SharedStudyFolder, IsLockedOnlyWhileAWorkerWrites) {
 }
 
 TEST(SharedStudyFolder, RefusesAWorkerThatComputesDifferently) {
-  const auto folder = fs::path(testing::TempDir()) / "unlike_workers";
+  const auto folder = fs::path(::testing::TempDir()) / "unlike_workers";
   fs::remove_all(folder);
   EXPECT_EQ(refusal(folder, {.worker_arithmetic = "float32 avx2"}), "");
   EXPECT_EQ(refusal(folder, {.worker_arithmetic = "float32 avx2"}), "");
@@ -100,7 +100,7 @@ TEST(SharedStudyFolder, RefusesAWorkerThatComputesDifferently) {
 
 // A worker may find the folder while another one makes it; a folder of something else is refused.
 TEST(SharedStudyFolder, RefusesAForeignFolder) {
-  const auto folder = fs::path(testing::TempDir()) / "foreign_folder";
+  const auto folder = fs::path(::testing::TempDir()) / "foreign_folder";
   fs::remove_all(folder);
   fs::create_directories(folder);
   write_file(folder / "lock", "");

@@ -11,7 +11,7 @@ namespace {
 using Fields = std::vector<std::string>;
 
 /// Reads RFC 4180.
-std::vector<Fields> read(const std::string& text) {
+std::vector<Fields> parsed_csv(const std::string& text) {
   std::vector<Fields> rows(1, Fields(1));
   bool quoted = false;
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -33,7 +33,7 @@ std::vector<Fields> read(const std::string& text) {
 }
 
 TEST(RunsCsv, HasAHeaderAndOneRowPerRun) {
-  const auto rows = read(runs_csv(sample_results({.layers = {"4", "16"}})));
+  const auto rows = parsed_csv(runs_csv(sample_results({.layers = {"4", "16"}})));
   ASSERT_EQ(rows.size(), 1u + 3 * 2 * 3);
   EXPECT_EQ(rows[0], (Fields{"name", "scheme", "model.layers", "seed", "state", "why", "value",
                              "training_loss", "validation_loss", "parameters", "tokens",
@@ -45,7 +45,7 @@ TEST(RunsCsv, HasAHeaderAndOneRowPerRun) {
 }
 
 TEST(RunsCsv, KeepsFailedRunsWithoutAValue) {
-  const auto rows = read(runs_csv(sample_results()));
+  const auto rows = parsed_csv(runs_csv(sample_results()));
   const auto& last = rows.back();
   EXPECT_EQ(Fields(last.begin(), last.begin() + 6), (Fields{"post_norm", "post_norm", "3", "failed",
                                                             "validation loss 3.41 above 2.5", ""}));
@@ -54,15 +54,16 @@ TEST(RunsCsv, KeepsFailedRunsWithoutAValue) {
 TEST(RunsCsv, LeavesMissingFieldsEmpty) {
   auto results = sample_results();
   results.arms[0].seed_runs[0] = SeedRun{.seed = 1};
-  EXPECT_EQ(read(runs_csv(results))[1], (Fields{"pre_norm", "pre_norm", "1", "missing", "", "", "",
-                                                "", "800000", "", "bfloat16", "0.002", ""}));
+  EXPECT_EQ(parsed_csv(runs_csv(results))[1],
+            (Fields{"pre_norm", "pre_norm", "1", "missing", "", "", "", "", "800000", "",
+                    "bfloat16", "0.002", ""}));
 }
 
 TEST(RunsCsv, QuotesCommasQuotesAndLines) {
   auto results = sample_results();
   results.arms[0].seed_runs[0].reason = "said \"no\",\nthen left";
   EXPECT_NE(runs_csv(results).find("\"said \"\"no\"\",\nthen left\""), std::string::npos);
-  EXPECT_EQ(read(runs_csv(results))[1][4], "said \"no\",\nthen left");
+  EXPECT_EQ(parsed_csv(runs_csv(results))[1][4], "said \"no\",\nthen left");
 }
 
 TEST(RunsCsv, ContainsNoTimes) {

@@ -17,7 +17,7 @@ using report::element_contents;
 using report::xml_error;
 using Words = std::vector<std::string>;
 
-bool has(const std::string& page, const std::string& piece) {
+bool page_has(const std::string& page, const std::string& piece) {
   return page.find(piece) != std::string::npos;
 }
 
@@ -26,7 +26,7 @@ std::string checked(const Results& results) {
   auto text = html_report(results);
   EXPECT_EQ(xml_error(text), "");
   const auto body = text.substr(text.find("<body>"));
-  for (const char* bad : {"nan", "-inf", ">inf", "[–"}) EXPECT_FALSE(has(body, bad)) << bad;
+  for (const char* bad : {"nan", "-inf", ">inf", "[–"}) EXPECT_FALSE(page_has(body, bad)) << bad;
   return text;
 }
 
@@ -60,7 +60,7 @@ std::string without_times(std::string page) {
 TEST(HtmlReport, NeedsNothingFromTheNetwork) {
   const auto text = report::without_namespaces(checked(sample_results()));
   for (const char* piece : {"http://", "https://", "src=", "href=", "url(", "@import", "fetch("}) {
-    EXPECT_FALSE(has(text, piece)) << piece;
+    EXPECT_FALSE(page_has(text, piece)) << piece;
   }
 }
 
@@ -70,12 +70,12 @@ TEST(HtmlReport, BeginsWithVerdictsAndEndsWithTheCommand) {
   EXPECT_EQ(element_contents(text, "<h2>"),
             (Words{"Verdicts", "Against the baseline", "Figures", "Beside the paper", "Fairness",
                    "Runs", "To repeat it"}));
-  EXPECT_TRUE(has(text, "Does it matter where norms stand?"));
-  EXPECT_TRUE(has(text, "sample, size smoke; seeds 1, 2, 3; after arXiv 2503.04598"));
+  EXPECT_TRUE(page_has(text, "Does it matter where norms stand?"));
+  EXPECT_TRUE(page_has(text, "sample, size smoke; seeds 1, 2, 3; after arXiv 2503.04598"));
   const auto reproduction = section_of(text, "To repeat it");
-  EXPECT_TRUE(has(reproduction, "./ek study sample --size smoke"));
-  EXPECT_TRUE(has(reproduction, "evenkeel 0.1.0 (abc1234) on a processor, float32"));
-  EXPECT_TRUE(has(reproduction, "title = &quot;Where the norms stand&quot;\n[axes]\n"));
+  EXPECT_TRUE(page_has(reproduction, "./ek study sample --size smoke"));
+  EXPECT_TRUE(page_has(reproduction, "evenkeel 0.1.0 (abc1234) on a processor, float32"));
+  EXPECT_TRUE(page_has(reproduction, "title = &quot;Where the norms stand&quot;\n[axes]\n"));
 }
 
 TEST(HtmlReport, NamesEachClaimWithItsOutcomesAndPlaces) {
@@ -92,16 +92,17 @@ TEST(HtmlReport, NamesEachClaimWithItsOutcomesAndPlaces) {
   EXPECT_EQ(element_contents(text, "<p class=\"says\">"),
             (Words{"HybridNorm ends lower than Pre-Norm.", "Post-Norm does not train."}));
   EXPECT_TRUE(
-      has(text,
-          "<span class=\"state supported\">supported</span><span><strong>layers 4</strong>: "
-          "hybrid_norm and pre_norm finished without a finite validation loss</span>"));
-  EXPECT_TRUE(has(text,
-                  "<span class=\"state contradicted\">contradicted</span><span>"
-                  "<strong>layers 8</strong>: post_norm and pre_norm finished without a finite "
-                  "validation loss; 1 of 3 runs of post_norm failed</span>"));
-  EXPECT_TRUE(has(text,
-                  "<span class=\"state unmeasured\">not measured</span><span>it has no runs "
-                  "yet</span>"));
+      page_has(text,
+               "<span class=\"state supported\">supported</span><span><strong>layers 4</strong>: "
+               "hybrid_norm and pre_norm finished without a finite validation loss</span>"));
+  EXPECT_TRUE(
+      page_has(text,
+               "<span class=\"state contradicted\">contradicted</span><span>"
+               "<strong>layers 8</strong>: post_norm and pre_norm finished without a finite "
+               "validation loss; 1 of 3 runs of post_norm failed</span>"));
+  EXPECT_TRUE(page_has(text,
+                       "<span class=\"state unmeasured\">not measured</span><span>it has no runs "
+                       "yet</span>"));
 }
 
 TEST(HtmlReport, HasTimesInOneElementOnly) {
@@ -150,10 +151,10 @@ TEST(HtmlReport, StatesEveryRunThatFailed) {
   arm_of(results, "pre_norm").seed_runs[0].state = SeedRun::State::crashed;
   results.is_complete = false;
   const auto text = checked(results);
-  EXPECT_TRUE(has(text,
-                  "2 runs have no value and are in no mean: pre_norm: 1 crashed of 3; "
-                  "post_norm: 1 failed of 3."));
-  EXPECT_TRUE(has(section_of(text, "Runs"), "validation loss 3.41 above 2.5"));
+  EXPECT_TRUE(page_has(text,
+                       "2 runs have no value and are in no mean: pre_norm: 1 crashed of 3; "
+                       "post_norm: 1 failed of 3."));
+  EXPECT_TRUE(page_has(section_of(text, "Runs"), "validation loss 3.41 above 2.5"));
 }
 
 TEST(HtmlReport, SaysThatRunsAreMissing) {
@@ -176,7 +177,7 @@ TEST(HtmlReport, ShowsAStudyWithoutAnyRun) {
   }
   results.is_complete = false;
   analyze_claims(results);
-  EXPECT_TRUE(has(checked(results), "9 of 9 runs are missing"));
+  EXPECT_TRUE(page_has(checked(results), "9 of 9 runs are missing"));
 }
 
 // A study that was stopped in its search.
@@ -192,7 +193,7 @@ TEST(HtmlReport, HasNoDifferencesWithoutABaseline) {
   const auto text = checked(sample_results({.has_baseline = false}));
   EXPECT_EQ(element_contents(text, "<h2>")[1], "Arms");
   EXPECT_EQ(row_of(section_of(text, "Arms"), "hybrid_norm").size(), 3u);
-  EXPECT_FALSE(has(text, "Difference to the baseline"));
+  EXPECT_FALSE(page_has(text, "Difference to the baseline"));
 }
 
 TEST(HtmlReport, ShowsNoMeanWithoutItsIntervalOrThatItIsOneRun) {
@@ -201,7 +202,7 @@ TEST(HtmlReport, ShowsNoMeanWithoutItsIntervalOrThatItIsOneRun) {
         section_of(checked(sample_results({.seeds = seeds})), "Against the baseline");
     for (const auto* const arm : {"pre_norm", "hybrid_norm"}) {
       const auto mean = row_of(arms_section, arm).at(2);
-      EXPECT_TRUE(has(mean, seeds.size() == 1 ? " (one run)" : " [")) << mean;
+      EXPECT_TRUE(page_has(mean, seeds.size() == 1 ? " (one run)" : " [")) << mean;
     }
   }
 }
@@ -210,13 +211,13 @@ TEST(HtmlReport, WarnsOfATunedValueAtTheEdgeOfItsRange) {
   const auto fairness = section_of(checked(sample_results()), "Fairness");
   EXPECT_EQ(row_of(fairness, "hybrid_norm").back(),
             "<span class=\"state inconclusive\">0.002, at the edge of the range</span>");
-  EXPECT_TRUE(has(fairness, "In 1 arm the best value is at the edge of the range"));
+  EXPECT_TRUE(page_has(fairness, "In 1 arm the best value is at the edge of the range"));
   // 3 arms, each of 3 tries of half the steps and one of all: 3 * (3 * 0.5 + 1)
-  EXPECT_TRUE(has(fairness, "12 trials; their steps equal those of 7.5 whole runs"));
-  EXPECT_TRUE(has(fairness, "<th class=\"number\">loss at 50 %</th>"));
-  EXPECT_TRUE(has(fairness, "<span class=\"state failed\">failed</span>"));
+  EXPECT_TRUE(page_has(fairness, "12 trials; their steps equal those of 7.5 whole runs"));
+  EXPECT_TRUE(page_has(fairness, "<th class=\"number\">loss at 50 %</th>"));
+  EXPECT_TRUE(page_has(fairness, "<span class=\"state failed\">failed</span>"));
   EXPECT_TRUE(
-      has(fairness, "initialisation: normal (pre_norm); megatron (hybrid_norm, post_norm)"));
+      page_has(fairness, "initialisation: normal (pre_norm); megatron (hybrid_norm, post_norm)"));
 }
 
 TEST(HtmlReport, ComparesTheDirectionWithThePapers) {
@@ -233,8 +234,8 @@ TEST(HtmlReport, ComparesTheDirectionWithThePapers) {
 TEST(HtmlReport, ComparesWithThePaperPlaceByPlace) {
   const auto paper = section_of(
       checked(sample_results({.layers = {"4", "8"}, .has_probes = false})), "Beside the paper");
-  EXPECT_TRUE(has(paper, "<th>where</th>"));
-  EXPECT_TRUE(has(paper, "<td>HybridNorm ends lower than Pre-Norm.</td><td>layers 8</td>"));
+  EXPECT_TRUE(page_has(paper, "<th>where</th>"));
+  EXPECT_TRUE(page_has(paper, "<td>HybridNorm ends lower than Pre-Norm.</td><td>layers 8</td>"));
 }
 
 TEST(HtmlReport, EscapesWhatTheStudySays) {
@@ -244,9 +245,9 @@ TEST(HtmlReport, EscapesWhatTheStudySays) {
   results.arms[0].seed_runs[0].reason = "<why>";
   results.confounders = {{.covariate = "<unfair>"}};
   const auto text = checked(results);
-  EXPECT_TRUE(has(text, "a&lt;b&gt;&amp;c"));
-  EXPECT_FALSE(has(text, "a<b>"));
-  EXPECT_FALSE(has(text, "</pre><script>"));
+  EXPECT_TRUE(page_has(text, "a&lt;b&gt;&amp;c"));
+  EXPECT_FALSE(page_has(text, "a<b>"));
+  EXPECT_FALSE(page_has(text, "</pre><script>"));
   EXPECT_EQ(report::element_contents(text, "<script>").size(), 1U);  // the page's own
 }
 

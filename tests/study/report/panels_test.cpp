@@ -20,7 +20,7 @@ Names names_of(const Panel& panel) {
   return names;
 }
 
-std::vector<std::string> many(std::size_t count) {
+std::vector<std::string> many_panels(std::size_t count) {
   std::vector<std::string> schemes = {"pre_norm"};
   while (schemes.size() < count) schemes.push_back("kind " + std::to_string(schemes.size()));
   return schemes;
@@ -52,7 +52,7 @@ TEST(Panels, JoinTheArmsAlongAnAxis) {
 }
 
 TEST(Panels, KeepTheBaselineAmongTheBestAndTheWorst) {
-  auto results = sample_results({.schemes = many(20)});
+  auto results = sample_results({.schemes = many_panels(20)});
   for (auto& seed_run : arm_of(results, "pre_norm").seed_runs)
     seed_run.value = 1.24;  // in the middle
   const auto panel = panels(results, "", 12).at(0);
@@ -61,7 +61,7 @@ TEST(Panels, KeepTheBaselineAmongTheBestAndTheWorst) {
 }
 
 TEST(Panels, DropFailedArmsFirst) {
-  auto results = sample_results({.schemes = many(20)});
+  auto results = sample_results({.schemes = many_panels(20)});
   for (auto& seed_run : arm_of(results, "kind 19").seed_runs) fail(seed_run, "diverged");
   EXPECT_EQ(names_of(panels(results, "", 12).at(0)).back(), "kind 18");
 }

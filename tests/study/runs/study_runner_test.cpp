@@ -49,7 +49,7 @@ TEST(RunCacheKey, OfOtherRunsDependsOnNeither) {
 }
 
 TEST(DryRun, CountsTheRunsInTheCache) {
-  const auto run_cache = fs::path(testing::TempDir()) / "dry_run";
+  const auto run_cache = fs::path(::testing::TempDir()) / "dry_run";
   for (const auto* const toml : {kStudy, kTimed.c_str()}) {
     fs::remove_all(run_cache);
     const auto request = request_of(toml, "evenkeel (abc) on one");

@@ -9,13 +9,13 @@
 namespace evenkeel::train {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNoLoss = std::numeric_limits<double>::quiet_NaN();
 
 TEST(SpikeDetector, IgnoresNonfiniteValues) {
   SpikeDetector detector;
   for (int i = 0; i < 30; ++i) EXPECT_FALSE(detector.observe(3 + 0.01 * (i % 5)));
   const auto state = detector.state();
-  EXPECT_FALSE(detector.observe(kNan));
+  EXPECT_FALSE(detector.observe(kNoLoss));
   EXPECT_FALSE(detector.observe(std::numeric_limits<double>::infinity()));
   EXPECT_EQ(detector.state(), state);
 }
