@@ -63,7 +63,7 @@ endfunction()
 # nothing takes less than half the time. `-DEK_UNITY=OFF` compiles each source alone, which is faster after
 # an edit. Names in anonymous namespaces must be unique in a floor. What computes is compiled alone.
 option(EK_UNITY "Several sources are compiled as one" ON)
-set(EK_UNITY_SOURCES 8 CACHE STRING "Sources that are compiled as one")
+set(EK_UNITY_SOURCES 16 CACHE STRING "Sources that are compiled as one")
 function(ek_unity TARGET)
   if(EK_UNITY)
     set_target_properties(${TARGET} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${EK_UNITY_SOURCES})
