@@ -49,7 +49,7 @@ class CommandLine(program.Case):
         self.refuse(64, "report: name one or more run folders; `evenkeel runs` lists them", "report")
 
     def test_schemes_show_wants_a_name(self):
-        self.refuse(64, "scheme is required; see `evenkeel --help`", "schemes", "show")
+        self.refuse(64, "scheme is required; see `evenkeel schemes show --help`", "schemes", "show")
 
     def test_options_without_effect(self):
         for verb, options in [
@@ -66,7 +66,7 @@ class CommandLine(program.Case):
                                      rf".*see `evenkeel {verb} --help`\n$")
 
     def test_a_run_without_a_name(self):
-        self.refuse_each([(64, "--run: must be a path, but is empty; see `evenkeel --help`", verb, "--run", "")
+        self.refuse_each([(64, f"--run: must be a path, but is empty; see `evenkeel {verb} --help`", verb, "--run", "")
                           for verb in ("train", "generate", "eval", "plan", "config")])
 
     def test_a_run_whose_configuration_is_wanted(self):

@@ -85,7 +85,7 @@ class BadInput(program.Case):
                 ("--width", -3, "--width must be 2 to 32, but is -3"),
                 ("--width", 64, "--width must be 2 to 32, but is 64"),
                 *(("--width", word, "--width: must be a whole number of at most 9223372036854775807, "
-                   f"but is {word}; see `evenkeel --help`")
+                   f"but is {word}; see `evenkeel probe theory --help`")
                   for word in ("x", "2.5", "010", "99999999999999999999"))]:
             with self.subTest(option=option, value=value):
                 self.refuse(64, message, "probe", "theory", option, value)

@@ -287,8 +287,8 @@ class RefusedImport(Trained):
         self.refuse(64, "--output is wanted: the folder of the new run", "import", "out")
         self.refuse(64, "FOLDER is wanted: a model of Hugging Face, with a config.json, or a configuration of OLMo "
                     "(.yaml)", "import")
-        self.refuse(65, "none: must be a folder with a Hugging Face model, but is none",
-                    "import", "none", "--output", "new")
+        for output in ([], ["--output", "new"]):
+            self.refuse(65, "none: must be a folder with a Hugging Face model, but is none", "import", "none", *output)
         self.refuse(64, "--output run: exists; name another folder, or replace it with --overwrite",
                     "import", "out", "--output", "run")
         (self.folder / "out/model.safetensors").unlink()

@@ -18,7 +18,7 @@ class PlanRanks(program.Case):
         lines = {line[:24].strip(): line[24:].split() for line in out.splitlines()}
         self.assertIn("7b under hybrid_norm_7b on 64 ranks, 8 to a host: NVIDIA H200 SXM (h200), bfloat16", out)
         self.assertEqual(lines["distributed.shard"], ["none", "optimizer", "gradients"])
-        self.assertEqual(lines["fits 139.0 GiB"], ["no", "yes", "yes"])
+        self.assertEqual(lines["fits 130.7 GiB"], ["no", "yes", "yes"])
         self.assertEqual(lines["total"], ["142.9", "GiB", "62.6", "GiB", "36.4", "GiB"])
         self.assertEqual(lines["ranks at 90 % efficiency"], ["256", "1,024", "1,024", "at", "most"])
         self.assertNotIn("the exchange and the update take", out)
@@ -71,7 +71,8 @@ class PlanRanks(program.Case):
              "docs/plan_ranks.md lists the keys", "plan", "--ranks", "2", "--machine", "half.toml"),
             (64, "--ranks 12 must fill hosts of 8 ranks (h200), but does not; name --hosts",
              "plan", "--preset", "7b", "--ranks", "12"),
-            (64, "train.batch = 1024 cannot be shared by 3 ranks: the number of ranks must divide it",
+            (64, "3 ranks need 3 gradient shards, which do not divide train.batch = 1024; use 2 ranks, or another "
+             "train.batch",
              "plan", "--preset", "7b", "--ranks", "3")])
 
 

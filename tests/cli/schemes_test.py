@@ -55,7 +55,7 @@ class List(program.Case):
                              (["--markdown"], ["diff", "keel", "pre_norm"]),
                              (["--json"], ["new", "mine"])]:
             with self.subTest(part=part):
-                self.refuse(64, f"{part[0]} excludes {option[0]}; see `evenkeel --help`",
+                self.refuse(64, f"{part[0]} excludes {option[0]}; see `evenkeel schemes {part[0]} --help`",
                             "schemes", *option, *part)
 
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/nn/activation_checkpoint.h"
+#include "evenkeel/ops/common/activation_checkpoint.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
@@ -23,10 +23,10 @@ TEST(ActivationCheckpoint, HasTheGradientsOfTheSegment) {
   const auto w = at::full({}, 3.0, at::kDouble).requires_grad_();
   const auto x = at::full({}, 5.0, at::kDouble).requires_grad_();
   std::vector<bool> calls;
-  const auto results = nn::run_checkpointed(
-      [&](const nn::Tensors& in, bool is_recomputation) {
+  const auto results = ops::run_checkpointed(
+      [&](const ops::Tensors& in, bool is_recomputation) {
         calls.push_back(is_recomputation);
-        return nn::Tensors{w * in[0] * in[0], in[0] + w};
+        return ops::Tensors{w * in[0] * in[0], in[0] + w};
       },
       {x});
   (2 * results[0] + results[1]).backward();
@@ -37,8 +37,8 @@ TEST(ActivationCheckpoint, HasTheGradientsOfTheSegment) {
 
 TEST(ActivationCheckpoint, SkipsResultsThatNobodyUses) {
   const auto x = at::full({}, 5.0, at::kDouble).requires_grad_();
-  const auto results = nn::run_checkpointed(
-      [](const nn::Tensors& in, bool) { return nn::Tensors{in[0] * 2, in[0] * 3}; }, {x});
+  const auto results = ops::run_checkpointed(
+      [](const ops::Tensors& in, bool) { return ops::Tensors{in[0] * 2, in[0] * 3}; }, {x});
   results[1].backward();
   EXPECT_EQ(x.grad().item<double>(), 3);
 }

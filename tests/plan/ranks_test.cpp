@@ -161,11 +161,13 @@ TEST(RankPlan, RefusesRanksThatDoNotFit) {
   EXPECT_EQ(refusal(config, 12, 5),
             "--hosts 5 must have 12 ranks in equal numbers of at most 8 (h200), but cannot; name "
             "other numbers");
-  EXPECT_EQ(refusal(config, 3),
-            "train.batch = 1024 cannot be shared by 3 ranks: the number of ranks must divide it");
+  EXPECT_EQ(
+      refusal(config, 3),
+      "3 ranks need 3 gradient shards, which do not divide train.batch = 1024; use 2 ranks, or "
+      "another train.batch");
   EXPECT_EQ(refusal(config_of("7b", {"train.gradient_shards=32"}), 64),
             "train.gradient_shards = 32 cannot be shared by 64 ranks: gradient_shards / ranks must "
-            "be a power of two");
+            "be a power of two (1, 2, 4, 8, 16 or 32 ranks); or choose train.gradient_shards = 64");
 }
 
 }  // namespace

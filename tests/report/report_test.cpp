@@ -8,6 +8,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/file.h"
+#include "evenkeel/store/lock.h"
 #include "report/xml_check.h"
 
 namespace evenkeel::report {
@@ -169,6 +170,18 @@ TEST_F(Report, ShowsTheRestOfARunWithDamagedFiles) {
   EXPECT_TRUE(has(text, "provenance.json cannot be read: wanted a JSON object"));
   EXPECT_TRUE(has(text, "state unknown"));
   EXPECT_EQ(tile(text, "Validation loss"), "0.7500");
+}
+
+TEST_F(Report, TellsARunInTrainingFromOneWhoseProcessEnded) {
+  const auto at = run("alive", "pre_ln", 0.75);
+  write_file(at / "status.json", R"({"state": "training", "step": 100, "steps": 200})");
+  {
+    const store::Lock lock(at);
+    EXPECT_TRUE(has(page({at}), ">in training<"));
+  }
+  const auto text = page({at});
+  EXPECT_TRUE(has(text, ">interrupted<"));
+  EXPECT_FALSE(has(text, ">in training<"));
 }
 
 TEST_F(Report, ShowsTheLoadOfTheExpertsOfAMixture) {

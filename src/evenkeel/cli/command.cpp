@@ -86,20 +86,33 @@ std::string integer_error(const std::string& word) {
               ", but is ", word);
 }
 
+/// The command that a command line names.
+struct GivenCommand {
+  const CLI::App* command;
+  std::string name;  // "schemes show"; "" for the program alone
+  std::string help() const {
+    return text("see `evenkeel ", name, name.empty() ? "" : " ", "--help`");
+  }
+};
+
+GivenCommand given_command(const CLI::App& program) {
+  GivenCommand out{.command = &program, .name = {}};
+  while (!out.command->get_subcommands().empty()) {
+    out.command = out.command->get_subcommands().front();
+    out.name += (out.name.empty() ? "" : " ") + out.command->get_name();
+  }
+  return out;
+}
+
 /// The message about the first argument that no option takes: the nearest option, or --set for a
 /// word such as data.train=book.txt.
 std::string unexpected_arguments(const CLI::App& program) {
-  const auto* command = &program;
-  std::string name;
-  while (!command->get_subcommands().empty()) {
-    command = command->get_subcommands().front();
-    name += (name.empty() ? "" : " ") + command->get_name();
-  }
+  const auto [command, name] = given_command(program);
   const auto extras = program.remaining(/*recurse=*/true);
   const auto is_option = [](const std::string& word) { return word.starts_with("-"); };
   const auto found = std::find_if(extras.begin(), extras.end(), is_option);
   const auto word = found == extras.end() ? extras.front() : *found;
-  const auto help = text("see `evenkeel ", name, " --help`");
+  const auto help = given_command(program).help();
   if (!is_option(word)) {
     const bool is_setting = word.find('=') != std::string::npos;
     return text(name, ": unexpected argument \"", word, "\"; ",
@@ -240,7 +253,7 @@ std::optional<int> Program::parse(int argc, char** argv) const {
   } catch (const CLI::ExtrasError&) {
     throw Error(Exit::usage, unexpected_arguments(*app_));
   } catch (const CLI::ParseError& error) {
-    throw Error(Exit::usage, std::string(error.what()) + "; see `evenkeel --help`");
+    throw Error(Exit::usage, text(error.what(), "; ", given_command(*app_).help()));
   }
   return std::nullopt;
 }

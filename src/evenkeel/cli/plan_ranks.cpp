@@ -80,7 +80,8 @@ void print_memory(const RankReport& report) {
   }
   print_shard_row(report, "  total",
                   [](const auto& each) { return bytes_text(each.memory.total()); });
-  const auto fits = text("  fits ", bytes_text(report.hardware.memory_bytes));
+  const auto& hardware = report.hardware;
+  const auto fits = text("  fits ", bytes_text(hardware.memory_share * hardware.memory_bytes));
   print_shard_row(report, fits.c_str(), [](const auto& each) { return each.fits ? "yes" : "no"; });
   print_shard_row(report, "  largest micro-batch",
                   [](const auto& each) { return with_commas(each.max_micro_batch); });
@@ -139,10 +140,10 @@ std::string rank_verdict(const RankReport& report) {
 
 void print_rank_text(const RankReport& report) {
   const auto& plan = report.plan;
-  print("%s under %s on %s ranks, %s to a host: %s (%s), %s\n", report.config.preset.c_str(),
+  print("%s under %s on %s rank%s, %s to a host: %s (%s), %s\n", report.config.preset.c_str(),
         report.config.scheme.name.c_str(), with_commas(plan.ranks).c_str(),
-        with_commas(plan.ranks / plan.hosts).c_str(), report.hardware.title.c_str(),
-        report.hardware.name.c_str(),
+        plan.ranks == 1 ? "" : "s", with_commas(plan.ranks / plan.hosts).c_str(),
+        report.hardware.title.c_str(), report.hardware.name.c_str(),
         report.config.train.precision == "auto" ? report.hardware.precision.c_str()
                                                 : report.config.train.precision.c_str());
   print("%s parameters; sequences of a step per rank: %s; micro-batch size %s\n\n",

@@ -12,6 +12,7 @@
 #include "evenkeel/base/number.h"
 #include "evenkeel/base/print.h"
 #include "evenkeel/cli/verb.h"
+#include "evenkeel/convert/hf_folder.h"
 #include "evenkeel/convert/import.h"
 #include "evenkeel/convert/olmo_yaml.h"
 
@@ -103,7 +104,10 @@ Exit run_import(ImportOptions& options) {
   if (!options.arguments.empty()) {
     throw Error(Exit::usage, "--argument has no effect without a configuration of OLMo (.yaml)");
   }
-  if (!options.output) throw Error(Exit::usage, "--output is wanted: the folder of the new run");
+  if (!options.output) {
+    const convert::HfConfig is_a_model(*options.folder);  // a wrong folder is the first mistake
+    throw Error(Exit::usage, "--output is wanted: the folder of the new run");
+  }
   request.folder = *options.folder;
   request.output = *options.output;
   const auto result = convert::import_model(request);

@@ -5,10 +5,12 @@
 
 #include <utility>
 
-#include "evenkeel/nn/activation_checkpoint.h"
 #include "evenkeel/nn/observer.h"
+#include "evenkeel/ops/common/activation_checkpoint.h"
 
 namespace evenkeel::nn {
+
+using ops::Tensors;
 
 namespace {
 
@@ -142,8 +144,8 @@ void run_block_checkpointed(BlockState& state, const Block& block, const Pass& p
                             const Positions& positions) {
   const bool has_y = state.y.defined();
   const bool has_router = pass.router != nullptr && block.mixture.has_value();
-  const Segment segment = [&block, pass, positions, has_y, has_router](const Tensors& inputs,
-                                                                       bool is_recomputation) {
+  const ops::Segment segment = [&block, pass, positions, has_y, has_router](const Tensors& inputs,
+                                                                            bool is_recomputation) {
     auto own = pass;
     if (is_recomputation) own.observer = nullptr;  // the forward pass called it
     auto inside = state_of(inputs, has_y);
@@ -152,7 +154,7 @@ void run_block_checkpointed(BlockState& state, const Block& block, const Pass& p
     if (has_router) outputs.push_back(inside.router);
     return outputs;
   };
-  auto outputs = run_checkpointed(segment, tensors_of(state));
+  auto outputs = ops::run_checkpointed(segment, tensors_of(state));
   auto router = state.router;
   if (has_router) {
     router = router.defined() ? router + outputs.back() : outputs.back();

@@ -18,11 +18,6 @@ std::vector<std::int64_t> sizes_of(const Parameters& parameters) {
   return sizes;
 }
 
-bool can_share(std::int64_t shards, std::int64_t ranks) {
-  if (ranks == 1) return true;
-  return shards % ranks == 0 && std::has_single_bit(static_cast<std::uint64_t>(shards / ranks));
-}
-
 /// "1, 2, 4 or 8"
 std::string list_of(const std::vector<std::int64_t>& numbers) {
   std::string out;
@@ -89,6 +84,11 @@ std::vector<std::int64_t> ShardLayout::bounds(std::size_t group, std::int64_t ra
   return all;
 }
 
+bool can_share(std::int64_t shards, std::int64_t ranks) {
+  if (ranks == 1) return true;
+  return shards % ranks == 0 && std::has_single_bit(static_cast<std::uint64_t>(shards / ranks));
+}
+
 void check_shards(std::int64_t shards, std::int64_t ranks, std::int64_t batch) {
   if (can_share(shards, ranks)) return;
   const auto known = ranks_that_share(shards);
@@ -99,6 +99,19 @@ void check_shards(std::int64_t shards, std::int64_t ranks, std::int64_t batch) {
     message += text("; or choose train.gradient_shards = ", other);
   }
   throw Error(Exit::usage, message);
+}
+
+std::int64_t shards_of_ranks(std::int64_t configured, std::int64_t ranks, std::int64_t batch) {
+  if (configured > 0) {
+    check_shards(configured, ranks, batch);
+    return configured;
+  }
+  if (batch % ranks == 0) return ranks;
+  auto fewer = std::min(ranks, batch);
+  while (batch % fewer != 0) --fewer;
+  throw Error(Exit::usage, text(ranks, " ranks need ", ranks, " gradient shards, which do not ",
+                                "divide train.batch = ", batch, "; use ", fewer,
+                                fewer == 1 ? " rank" : " ranks", ", or another train.batch"));
 }
 
 }  // namespace evenkeel::nn

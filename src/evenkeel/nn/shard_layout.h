@@ -48,9 +48,18 @@ class ShardLayout {
   std::int64_t shards_;
 };
 
+/// Whether ranks can share the gradient shards: there is one rank, or shards / ranks is a power of
+/// two.
+bool can_share(std::int64_t shards, std::int64_t ranks);
+
 /// Checks that ranks can share the gradient shards: there is one rank, or shards / ranks is a power
 /// of two.
 /// \throws Error (usage, exit code 64), with the numbers of ranks and shards that fit
 void check_shards(std::int64_t shards, std::int64_t ranks, std::int64_t batch);
+
+/// The number of gradient shards of a batch: `configured`, or one per rank if it is 0.
+/// \param batch  sequences of a step
+/// \throws Error (usage, exit code 64) if the ranks cannot share them, with numbers that fit
+std::int64_t shards_of_ranks(std::int64_t configured, std::int64_t ranks, std::int64_t batch);
 
 }  // namespace evenkeel::nn

@@ -9,6 +9,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/nn/parameters.h"
+#include "evenkeel/nn/shard_layout.h"
 
 namespace evenkeel::plan {
 
@@ -47,26 +48,6 @@ RankGrid rank_grid(const Hardware& hardware, std::int64_t ranks, std::int64_t ho
                                   "), but cannot; name other numbers"));
   }
   return grid;
-}
-
-bool can_share(std::int64_t shards, std::int64_t ranks) {
-  return ranks == 1 ||
-         (shards % ranks == 0 && std::has_single_bit(static_cast<std::uint64_t>(shards / ranks)));
-}
-
-/// The number of gradient shards on R ranks: train.gradient_shards, or one per rank.
-std::int64_t shards_of(const config::Config& config, std::int64_t ranks) {
-  const auto configured = config.train.gradient_shards;
-  const auto batch = config.train.batch;
-  if (configured == 0 && batch % ranks != 0) {
-    throw Error(Exit::usage, text("train.batch = ", batch, " cannot be shared by ", ranks,
-                                  " ranks: the number of ranks must divide it"));
-  }
-  if (configured > 0 && !can_share(configured, ranks)) {
-    throw Error(Exit::usage, text("train.gradient_shards = ", configured, " cannot be shared by ",
-                                  ranks, " ranks: gradient_shards / ranks must be a power of two"));
-  }
-  return configured > 0 ? configured : ranks;
 }
 
 /// Seconds of a reduce-scatter or an all-gather of `bytes` bytes, which the buckets pass in two
@@ -171,7 +152,8 @@ RankPlan rank_plan(const config::Config& config, const Hardware& hardware, std::
   const auto grid = rank_grid(hardware, ranks, hosts);
   RankPlan out{.ranks = ranks,
                .hosts = grid.hosts,
-               .gradient_shards = shards_of(config, ranks),
+               .gradient_shards =
+                   nn::shards_of_ranks(config.train.gradient_shards, ranks, config.train.batch),
                .sequences = config.train.batch / ranks,
                .mfu_alone = hardware.mfu_alone(config.preset)};
   auto sharded = config;
@@ -193,7 +175,7 @@ std::int64_t max_efficient_ranks(const config::Config& config, const Hardware& h
     const auto most = hardware.ranks_per_host;
     const bool fills_hosts = ranks <= most || ranks % most == 0;
     const auto shards = configured > 0 ? configured : ranks;
-    if (batch % ranks != 0 || !fills_hosts || !can_share(shards, ranks)) continue;
+    if (batch % ranks != 0 || !fills_hosts || !nn::can_share(shards, ranks)) continue;
     const auto plan = rank_plan(config, hardware, vocabulary, ranks);
     if (plan.at(shard).step.efficiency() >= efficiency) return ranks;
   }

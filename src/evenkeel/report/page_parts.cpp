@@ -41,7 +41,7 @@ std::string section(std::string_view heading, std::string_view content) {
 
 std::string state_text(const Run& run) {
   if (run.state == "training") return element("span", "in training", "state training");
-  for (const char* state : {"finished", "stopped", "diverged"}) {
+  for (const char* state : {"finished", "stopped", "interrupted", "diverged"}) {
     if (run.state == state) return element("span", state, text("state ", state));
   }
   return element("span", "state unknown", "state");

@@ -13,6 +13,7 @@
 #include "evenkeel/base/json_parser.h"
 #include "evenkeel/report/json_field.h"
 #include "evenkeel/store/json_lines.h"
+#include "evenkeel/store/lock.h"
 #include "evenkeel/store/run_folder.h"
 
 namespace evenkeel::report {
@@ -195,10 +196,12 @@ void read_health(Run& run, const Directory& folder) {
 }
 
 /// State, scheme and steps of status.json.
-void read_status(Run& run, const std::string& content) {
+/// \param locked  whether a process has the lock of the run, read before status.json
+void read_status(Run& run, const std::string& content, bool locked) {
   const auto status = parse_json(content);
   if (!status.is_object()) throw Error(Exit::data, "wanted a JSON object");
   run.state = word(status, "state");
+  if (run.state == "training" && !locked) run.state = "interrupted";
   run.scheme = word(status, "scheme");
   run.preset = word(status, "preset");
   run.started = word(status, "started");
@@ -233,7 +236,8 @@ Run read_run(const Directory& folder) {
     with_file(run, folder, name, [&] { read(folder.read(name)); });
   };
   with_file(run, folder, "metrics.jsonl", [&] { read_metrics(run, folder); });
-  with("status.json", [&](const std::string& content) { read_status(run, content); });
+  const bool locked = store::is_locked(folder.path());
+  with("status.json", [&](const std::string& content) { read_status(run, content, locked); });
   with_file(run, folder, "health.jsonl", [&] { read_health(run, folder); });
   if (folder.has("probes.jsonl")) {
     with_file(run, folder, "probes.jsonl",

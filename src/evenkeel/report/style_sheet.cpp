@@ -40,7 +40,7 @@ p { margin: 0 0 12px; }
 .about { color: var(--muted); margin: 6px 0 22px; }
 .state { font-weight: 600; white-space: nowrap; }
 .finished { color: var(--good); } .training { color: var(--busy); }
-.stopped { color: var(--warn); } .diverged { color: var(--bad); }
+.stopped, .interrupted { color: var(--warn); } .diverged { color: var(--bad); }
 .supported, .agrees { color: var(--good); } .contradicted, .disagrees, .failed { color: var(--bad); }
 .inconclusive, .crashed { color: var(--warn); } .unmeasured, .unknown { color: var(--muted); }
 .verdict { font-size: 18px; line-height: 1.5; margin: 10px 0 22px; }

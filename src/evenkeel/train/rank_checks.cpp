@@ -39,16 +39,9 @@ DataParallel data_parallel_of(const config::Config& config, comm::Group& group) 
 }
 
 void resolve_shards(config::Config& config, std::int64_t ranks) {
-  if (ranks == 1 || config.train.gradient_shards != 0) return;
-  const auto batch = config.train.batch;
-  if (batch % ranks != 0) {
-    auto fewer = std::min(ranks, batch);
-    while (batch % fewer != 0) --fewer;
-    throw Error(Exit::usage, text(ranks, " ranks need ", ranks, " gradient shards, which do not ",
-                                  "divide train.batch = ", batch, "; use ", fewer,
-                                  fewer == 1 ? " rank" : " ranks", ", or another train.batch"));
-  }
-  config.train.gradient_shards = ranks;
+  if (ranks == 1) return;
+  auto& shards = config.train.gradient_shards;
+  shards = nn::shards_of_ranks(shards, ranks, config.train.batch);
 }
 
 void check_ranks(const config::Config& config, std::int64_t ranks) {

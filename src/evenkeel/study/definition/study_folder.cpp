@@ -34,8 +34,8 @@ std::string claim_line(const Claim& claim) {
     for (const auto& [axis, label] : selection) out += text(out.empty() ? "" : ", ", label);
     return out;
   };
-  constexpr std::array kKinds = {"lower", "alike", "trains", "fails", "further"};
-  auto out = text(kKinds.at(static_cast<std::size_t>(claim.kind)), ": ", arms(claim.of));
+  constexpr std::array kKindNames = {"lower", "alike", "trains", "fails", "further"};
+  auto out = text(kKindNames.at(static_cast<std::size_t>(claim.kind)), ": ", arms(claim.of));
   if (!claim.than.empty()) out += " than " + arms(claim.than);
   if (!claim.at.empty()) out += " at " + arms(claim.at);
   if (!claim.along.empty()) out += " along " + claim.along;

@@ -97,19 +97,19 @@ int JobScheduler::Execution::threads_for(const Job& job) const {
 /// Takes the lease of a run. \return whether the run may start now, later or, if it crashed in
 /// another worker, never
 JobScheduler::Execution::Start JobScheduler::Execution::take_lease(QueuedJob& queued) {
-  using Claim = RunLeases::Claim;
+  using Lease = RunLeases::Claim;
   auto& leases = *resources.leases;
   const auto& job = *queued.job;
   const auto claim = leases.claim(job.key);
-  if (claim == Claim::crashed_elsewhere) {
+  if (claim == Lease::crashed_elsewhere) {
     finish(job, {JobResult::State::crashed, leases.crash_reason(job.key)});
     return Start::never;
   }
-  if (claim == Claim::held_elsewhere) {
+  if (claim == Lease::held_elsewhere) {
     queued.retry_at = seconds_now() + leases.retry_seconds();
     return Start::later;
   }
-  if (claim == Claim::stolen) {
+  if (claim == Lease::stolen) {
     queued.unfenced_at = seconds_now();
     progress_table.warn(text(job.name, ": worker ", leases.other_worker(job.key),
                              " wrote no heartbeat for ", with_digits(leases.heartbeat_timeout(), 3),

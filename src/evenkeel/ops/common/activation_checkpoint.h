@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-namespace evenkeel::nn {
+namespace evenkeel::ops {
 
 /// A list of inputs, outputs or gradients.
 using Tensors = std::vector<at::Tensor>;
@@ -24,4 +24,4 @@ using Segment = std::function<Tensors(const Tensors& inputs, bool is_recomputati
 /// \source Chen et al. 2016, arXiv:1604.06174
 Tensors run_checkpointed(const Segment& segment, const Tensors& inputs);
 
-}  // namespace evenkeel::nn
+}  // namespace evenkeel::ops

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/nn/activation_checkpoint.h"
+#include "evenkeel/ops/common/activation_checkpoint.h"
 
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -7,7 +7,7 @@
 
 #include "evenkeel/ops/common/saved_value.h"
 
-namespace evenkeel::nn {
+namespace evenkeel::ops {
 
 namespace {
 
@@ -18,12 +18,12 @@ class CheckpointFunction : public torch::autograd::Function<CheckpointFunction> 
  public:
   static tensor_list forward(AutogradContext* ctx, const Segment* segment, at::TensorList inputs) {
     ctx->save_for_backward(inputs.vec());
-    ctx->saved_data["segment"] = ops::saved_value(*segment);
+    ctx->saved_data["segment"] = saved_value(*segment);
     return (*segment)(inputs.vec(), /*is_recomputation=*/false);
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& upstream) {
-    const auto& segment = ops::saved_value_as<Segment>(ctx->saved_data["segment"]);
+    const auto& segment = saved_value_as<Segment>(ctx->saved_data["segment"]);
     const at::AutoGradMode with_gradients(true);
     tensor_list inputs;
     for (const auto& saved : ctx->get_saved_variables()) {
@@ -49,4 +49,4 @@ Tensors run_checkpointed(const Segment& segment, const Tensors& inputs) {
   return CheckpointFunction::apply(&segment, at::TensorList(inputs));
 }
 
-}  // namespace evenkeel::nn
+}  // namespace evenkeel::ops
