@@ -23,12 +23,14 @@ def main(folder=pathlib.Path(__file__).resolve().parents[1] / "golden/models"):
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     os.chdir(folder)
-    losses = {}
+    losses, text = {}, pathlib.Path("text.txt")
+    text.write_text(TEXT)
     for name, model in models_check.random_models(SIZES):
         models_check.randomize_gains(model)
         model.save_pretrained(name)
         pathlib.Path(name, "generation_config.json").unlink()
-        losses[name] = models_check.loss_of_model(models_check.load(name), 32, TEXT.encode())
+        losses[name] = models_check.loss_of_model(models_check.load(name), 32, text)
+    text.unlink()
     pathlib.Path("losses.json").write_text(json.dumps({"text": TEXT, "losses": losses}, indent=2) + "\n")
 
 
