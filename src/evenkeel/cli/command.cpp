@@ -107,23 +107,23 @@ GivenCommand given_command(const CLI::App& program) {
 /// The message about the first argument that no option takes: the nearest option, or --set for a
 /// word such as data.train=book.txt.
 std::string unexpected_arguments(const CLI::App& program) {
-  const auto [command, name] = given_command(program);
+  const auto given = given_command(program);
   const auto extras = program.remaining(/*recurse=*/true);
   const auto is_option = [](const std::string& word) { return word.starts_with("-"); };
   const auto found = std::find_if(extras.begin(), extras.end(), is_option);
   const auto word = found == extras.end() ? extras.front() : *found;
-  const auto help = given_command(program).help();
+  const auto help = given.help();
   if (!is_option(word)) {
     const bool is_setting = word.find('=') != std::string::npos;
-    return text(name, ": unexpected argument \"", word, "\"; ",
+    return text(given.name, ": unexpected argument \"", word, "\"; ",
                 is_setting ? text("did you mean --set ", word, "? ") : "", help);
   }
   std::vector<std::string> options;
-  for (const auto* const option : command->get_options()) {
+  for (const auto* const option : given.command->get_options()) {
     if (is_option(option->get_name())) options.push_back(option->get_name());
   }
   const auto option = word.substr(0, word.find('='));
-  return text(name, " has no option ", option, did_you_mean(option, options, help));
+  return text(given.name, " has no option ", option, did_you_mean(option, options, help));
 }
 
 }  // namespace

@@ -44,14 +44,15 @@ GradientReducer::GradientReducer(const nn::Parameters& parameters, const DataPar
 }
 
 nn::FlatRange GradientReducer::own_range(std::size_t group) const {
-  return layout_.owned(group, group_->rank(), group_->ranks());
+  const auto rank = static_cast<std::size_t>(group_->rank());
+  return {bounds_[group][rank], bounds_[group][rank + 1]};
 }
 
 std::vector<nn::FlatRange> GradientReducer::owned() const {
   const bool is_whole = sharding_ == Sharding::none;
   std::vector<nn::FlatRange> ranges(layout_.groups());
   for (std::size_t i = 0; i < ranges.size(); ++i) {
-    ranges[i] = is_whole ? layout_.owned(i, 0, 1) : own_range(i);
+    ranges[i] = is_whole ? nn::FlatRange{0, bounds_[i].back()} : own_range(i);
   }
   return ranges;
 }

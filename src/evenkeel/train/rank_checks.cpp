@@ -39,9 +39,8 @@ DataParallel data_parallel_of(const config::Config& config, comm::Group& group) 
 }
 
 void resolve_shards(config::Config& config, std::int64_t ranks) {
-  if (ranks == 1) return;
   auto& shards = config.train.gradient_shards;
-  shards = nn::shards_of_ranks(shards, ranks, config.train.batch);
+  if (ranks > 1 && shards == 0) shards = nn::shards_of_ranks(shards, ranks, config.train.batch);
 }
 
 void check_ranks(const config::Config& config, std::int64_t ranks) {
