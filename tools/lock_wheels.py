@@ -50,6 +50,9 @@ SETS = {
         "For tests/ecosystem: transformers, peft, accelerate and gguf, without torch; pandas.",
         ["huggingface-hub", "numpy", "packaging", "pandas", "psutil", "pyyaml", "safetensors", "tqdm",
          "transformers>=5.17,<6"]),
+    "tools/ecosystem_llama_cpp_requirements.txt": (
+        "For tests/ecosystem/llama_cpp_check.py: llama.cpp, which is built from its sources.",
+        ["diskcache", "jinja2", "numpy", "typing-extensions"]),
     "tools/ecosystem_tracking_requirements.txt": (
         "For tests/ecosystem/tensorboard_check.py: TensorBoard, and a reader of its files.",
         ["numpy", "setuptools<81", "tbparse", "tensorboard"]),
@@ -63,10 +66,11 @@ SETS = {
 }
 # Added to a set without what they need: archives of sources, and a package that needs some of them.
 ALONE = {"tools/ecosystem_lm_eval_requirements.txt": ["lm-eval==0.4.13", "rouge-score", "sqlitedict", "word2number"],
+         "tools/ecosystem_llama_cpp_requirements.txt": ["llama-cpp-python==0.3.36"],
          "tools/transformers_requirements.txt": ["accelerate", "gguf", "peft"]}
 # Resolved without what the packages need.
 FILES_ONLY = {"tools/ecosystem_requirements.txt", "tools/ecosystem_tasks_requirements.txt", "tools/tasks_requirements.txt"}
-SOURCES_TOO = ["--only-binary=:all:", "--no-binary=openai-whisper,rouge-score,sqlitedict,word2number", "--no-deps"]
+SOURCES_TOO = ["--only-binary=:all:", "--no-binary=llama-cpp-python,openai-whisper,rouge-score,sqlitedict,word2number", "--no-deps"]
 
 
 def resolve(python, requirements, options):

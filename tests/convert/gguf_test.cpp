@@ -115,6 +115,18 @@ TEST(Gguf, ExpertsAreStacked) {
   EXPECT_EQ(all.at("blk.0.ffn_gate_inp.weight").dtype, store::Dtype::f32);
 }
 
+TEST(Gguf, TiedEmbeddingIsWrittenTwiceIfLlamaCppNeedsAHead) {
+  const Named olmo = {bound("olmo2", small_shape()), {}, class_named("olmo2")};
+  const auto all = olmo.tensors(store::Dtype::bf16);
+  const auto& head = all.at("output.weight");
+  EXPECT_EQ(head.shape, (std::vector<std::int64_t>{5, 8}));
+  EXPECT_EQ(head.slices.front().tensor, all.at("token_embd.weight").slices.front().tensor);
+  const Named stable = {bound("pre_norm_layer_norm", small_shape()), {}, class_named("stablelm")};
+  EXPECT_EQ(stable.tensors(store::Dtype::f32).count("output.weight"), 1U);
+  const Named llama = {bound("pre_norm", small_shape()), {}, class_named("llama")};
+  EXPECT_EQ(llama.tensors(store::Dtype::f32).count("output.weight"), 0U);
+}
+
 TEST(Gguf, RefusesWhatLlamaCppComputesInAnotherWay) {
   const Named gemma = {bound("gemma2", small_shape()), {}, class_named("gemma2")};
   EXPECT_EQ(

@@ -15,8 +15,6 @@ import itertools
 import json
 import os
 import pathlib
-import random
-import subprocess
 import sys
 import tempfile
 
@@ -28,7 +26,9 @@ import safetensors.torch  # noqa: E402
 import torch  # noqa: E402
 import transformers  # noqa: E402
 
-EXPERTS = {"model.experts.count": 4, "model.experts.active": 2}
+import small_runs  # noqa: E402
+from small_runs import EXPERTS, SMALL, loss_of_run, run, train  # noqa: E402
+
 UNTIED_GEMMA = '{{ extends = "{}", head = "untied" }}'
 SCHEMES = {  # name of the case -> scheme, class, more keys
     "pre_norm": ("pre_norm", "LlamaForCausalLM", {}),
@@ -43,39 +43,16 @@ SCHEMES = {  # name of the case -> scheme, class, more keys
     "gemma3": ("gemma3", "Gemma3ForCausalLM", {}),
     "pre_norm_layer_norm": ("pre_norm_layer_norm", "StableLmForCausalLM", {}),
 }
-SIZES = [{"model.layers": 2, "model.width": 32, "model.heads": 4, "model.inner": 48, "model.context": 64},
+SIZES = [SMALL,
          {"model.layers": 3, "model.width": 96, "model.heads": 6, "model.inner": 136, "model.context": 128}]
 FILES = ["config.json", "generation_config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json",
          "special_tokens_map.json"]
+HEADS_OF_THEIR_OWN = {"olmo2", "stablelm"}  # architectures in which llama.cpp has no tied head
 FLOAT32_LIMIT, BFLOAT16_LIMIT, IMPORT_LIMIT, TIE = 1e-6, 2e-3, 1e-5, 1e-5
-PROGRAM = ""
-
-
-def run(*arguments):
-    done = subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(map(str, arguments))}: {done.stderr}")
-    return done.stdout
-
-
-def settings(values):
-    return [word for key, value in values.items() for word in ("--set", f"{key}={value}")]
-
-
-def words(seed, count):
-    known = "the a baker cat river house two dogs street moon sees paints follows sells empty red old nobody".split()
-    pick = random.Random(seed)
-    return "".join(" ".join(pick.choice(known) for _ in range(8)) + ".\n" for _ in range(count))
-
-
-def loss_of_run(folder, *more, text="val.txt"):
-    return json.loads(run("eval", "--run", folder, "--json", "--set", f"data.validation={text}", *more))["val_loss"]
 
 
 def windows(text, context):
-    """The windows that `evenkeel eval` has, with the target of the last position."""
-    ids = torch.tensor([256, *pathlib.Path(text).read_bytes(), 256])
-    return [ids[begin : begin + context + 1] for begin in range(0, len(ids) - 1, context)]
+    return [torch.tensor(each) for each in small_runs.windows(text, context)]
 
 
 def least_margin(model, window):
@@ -116,13 +93,6 @@ def load(folder):
     # Scores are soft-capped by "eager" alone.
     return transformers.AutoModelForCausalLM.from_pretrained(folder, attn_implementation="eager",
                                                              dtype=torch.float32).eval()
-
-
-def train(folder, scheme, keys):
-    values = {"data.train": "book.txt", "data.validation": "val.txt", "train.steps": 40, "train.batch": 4,
-              "train.precision": "float32", "evaluate.every": 0, "evaluate.sequences": 1, "schedule.warmup": 2,
-              "schedule.peak": 0.01}
-    run("train", "--run", folder, "--quiet", *settings({"scheme": scheme} | values | keys))
 
 
 def equal_bytes(one, other):
@@ -269,6 +239,8 @@ def check_gguf(name, scheme, keys, architecture):
         else:
             stem, ending = key.rsplit(".", 1)
             wanted[f"{names.get_name(stem)}.{ending}"] = value
+    if architecture in HEADS_OF_THEIR_OWN:
+        wanted.setdefault("output.weight", wanted["token_embd.weight"])
     for dtype in ("float32", "float16", "bfloat16"):
         run("export", "--run", folder, "--output", f"{folder}-{dtype}", "--as", "gguf", "--dtype", dtype)
         reader = gguf.GGUFReader(f"{folder}-{dtype}/model.gguf")
@@ -301,12 +273,10 @@ def check_tokenizer(folder):
 
 
 def main(program, *wanted):
-    global PROGRAM
-    PROGRAM = str(pathlib.Path(program).resolve())
+    small_runs.PROGRAM = str(pathlib.Path(program).resolve())
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        pathlib.Path("book.txt").write_text(words(1, 2000))
-        pathlib.Path("val.txt").write_text(words(2, 120))
+        small_runs.write_texts()
         train("run", "pre_norm", SIZES[0] | {"model.kv_heads": 2})
         run("export", "--run", "run", "--output", "model")
         failed = check_tokenizer("model")

@@ -157,6 +157,22 @@ class GgufNames {
   bool has_output_norms_ = false;
 };
 
+/// Whether llama.cpp reads the head of this architecture from "output.weight" alone. In other
+/// architectures it takes the embedding if the file has no head.
+bool needs_head(const ModelClass& model_class) {
+  const std::string_view type = model_class.model_type;
+  return type == "olmo2" || type == "stablelm";
+}
+
+/// Adds the embedding as the head, if llama.cpp needs a head and the model ties the two.
+void add_tied_head(const GgufModel& model, std::vector<OutputTensor>& tensors) {
+  if (!model.hf.config->model.tied || !needs_head(*model.model_class)) return;
+  const auto embedding = std::ranges::find(tensors, "token_embd.weight", &OutputTensor::name);
+  OutputTensor head = *embedding;
+  head.name = "output.weight";
+  tensors.push_back(std::move(head));
+}
+
 /// The place of "model.layers.3.mlp.experts.7.up_proj.weight": block "3", "up".
 struct ExpertName {
   std::string block, matrix;
@@ -265,6 +281,7 @@ std::vector<OutputTensor> gguf_tensors(const GgufModel& model, const std::vector
     }
     out.push_back(std::move(tensor));
   }
+  add_tied_head(model, out);
   return out;
 }
 

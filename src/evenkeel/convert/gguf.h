@@ -42,7 +42,7 @@ GgufKeys gguf_keys(const GgufModel& model);
 
 /// The tensors of a model under llama.cpp's names. One-dimensional ones are F32. The rows of
 /// Llama's q and k are in the order of interleaved rotary embedding; the experts of a block are one
-/// tensor.
+/// tensor. A tied embedding is written twice if llama.cpp has no tied head for the architecture.
 /// \param map  of map_to_class()
 std::vector<OutputTensor> gguf_tensors(const GgufModel& model, const std::vector<MappedTensor>& map,
                                        store::Dtype dtype);
