@@ -59,14 +59,14 @@ function(ek_precompile TARGET SET)
   endif()
 endfunction()
 
-# ek_unity(TARGET): several sources are compiled as one, which reads their common headers once: a build from
+# ek_unity(TARGET SOURCES): so many sources are compiled as one, which reads their common headers once: a build from
 # nothing takes less than half the time. `-DEK_UNITY=OFF` compiles each source alone, which is faster after
 # an edit. Names in anonymous namespaces must be unique in a floor. What computes is compiled alone.
 option(EK_UNITY "Several sources are compiled as one" ON)
-set(EK_UNITY_SOURCES 16 CACHE STRING "Sources that are compiled as one")
-function(ek_unity TARGET)
+set(EK_UNITY_SOURCES 16 CACHE STRING "Sources of a floor that are compiled as one")
+function(ek_unity TARGET SOURCES)
   if(EK_UNITY)
-    set_target_properties(${TARGET} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${EK_UNITY_SOURCES})
+    set_target_properties(${TARGET} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${SOURCES})
     # g++ takes the sources for headers of the unit, where anonymous namespaces are dubious.
     target_compile_options(${TARGET} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   endif()
@@ -88,7 +88,7 @@ function(ek_floor NAME)
   endforeach()
   if(FLOOR_HEADERS)
     ek_precompile(ek_${NAME} ${FLOOR_HEADERS})
-    ek_unity(ek_${NAME})
+    ek_unity(ek_${NAME} ${EK_UNITY_SOURCES})
   endif()
   set_property(GLOBAL APPEND PROPERTY EK_FLOORS ek_${NAME})
   set(ALL_OBJECTS $<TARGET_OBJECTS:ek_${NAME}>)
@@ -131,8 +131,7 @@ function(ek_test NAME)
     target_link_libraries(${NAME}_test PRIVATE ek_mkl_setup)
   endif()
   ek_precompile(${NAME}_test ${HEADERS})
-  ek_unity(${NAME}_test)
-  set_target_properties(${NAME}_test PROPERTIES UNITY_BUILD_BATCH_SIZE 8)  # of any preset: names are unique in it
+  ek_unity(${NAME}_test 8)  # in every preset: names are unique within eight
   add_test(NAME ${NAME} COMMAND ${NAME}_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 endfunction()
 

@@ -6,7 +6,7 @@ import json
 import math
 
 import program
-from program import lines_of, metrics
+from program import folder_of, lines_of, metrics
 
 QUESTIONS = [  # context, choices, index of the right one
     ("The old baker sees", [" the river", " xq zv kj"], 0),
@@ -62,6 +62,14 @@ class Tasks(program.Case):
         self.assertNotIn("val_loss", results[0])
         self.assertEqual(self.eval("--task", "quiz.jsonl", "--checkpoint", "step-00000030")["step"], 30)
         self.assertEqual(self.eval("--checkpoint", 30)["step"], 30)
+
+    def test_a_damaged_checkpoint_is_left_out_of_all(self):
+        damaged = folder_of(self.folder / "run", 30) / "model.safetensors"
+        damaged.write_bytes(damaged.read_bytes()[:-1])
+        done = self.evenkeel("eval", "--run", "run", "--json", "--task", "quiz.jsonl", "--checkpoint", "all")
+        self.assertEqual(done.returncode, 77)
+        self.assertEqual([each["step"] for each in json.loads(done.stdout)], [60])
+        self.assertRegex(done.stderr.decode(), r"step-00000030.*model\.safetensors.*; left out\n")
 
     def test_scores_are_those_of_the_loss(self):
         """The text of a row alone has the log-probability of its tokens: -loss * tokens."""

@@ -140,6 +140,11 @@ class Differences(Ranks):
                 self.begin(variables(1, 2, port, EVENKEEL_ISA="baseline"))]
         self.refuse_ranks(78, f"{self.name(1, both[1])} has isa = baseline, but rank 0 has avx2", both)
 
+    def test_names_run_folders_that_differ(self):
+        port = free_port()
+        both = [self.begin(variables(rank, 2, port), "--run", name) for rank, name in enumerate(("a", "b"))]
+        self.refuse_ranks(78, f"{self.name(1, both[1])} has --run = b, but rank 0 has a", both)
+
     def folders(self):
         """Two folders like those of two machines."""
         folders = [self.folder / "a1", self.folder / "a2"]

@@ -38,7 +38,8 @@ comm::Facts facts_of_rank(const CommonOptions& common) {
   comm::Facts facts = {{"evenkeel", text(kVersion, " (", commit(), ")")},
                        {"libtorch", TORCH_VERSION},
                        {"isa", CpuFeatures::detect().isa()},
-                       {"libtorch_isa", at::get_cpu_capability()}};
+                       {"libtorch_isa", at::get_cpu_capability()},
+                       {"--run", common.run ? common.run->string() : "(none)"}};
   const auto config = config::resolve(common.sources());
   for (const auto& section : config::sections()) {
     for (const auto& key : section.keys) {

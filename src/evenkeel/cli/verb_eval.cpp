@@ -198,7 +198,23 @@ void check_options(const EvalOptions& options) {
   }
 }
 
+/// Loads the checkpoint of a step. With --checkpoint all, one that cannot be read is named and left
+/// out.
+/// \return nullopt if it is left out
+std::optional<train::TrainedModel> load_checkpoint(const EvalOptions& options,
+                                                   std::optional<std::int64_t> step) {
+  try {
+    return train::load_run(options.common.run, options.common.sources(), step);
+  } catch (const Error& error) {
+    const bool can_go_on = options.checkpoint == "all" && step;
+    if (!can_go_on || error.exit() != Exit::no_checkpoint) throw;
+    print_message(text(error.what(), "; left out"));
+    return std::nullopt;
+  }
+}
+
 /// Evaluates the model of --run and prints the results.
+/// \return no_checkpoint if --checkpoint all left one out
 /// \throws Error (usage, data, no_checkpoint, differs); (diverged), after printing, if the loss is
 ///         not finite
 Exit run_eval(const EvalOptions& options) {
@@ -210,17 +226,22 @@ Exit run_eval(const EvalOptions& options) {
   std::vector<Evaluations> all;
   std::optional<EvaluationInputs> inputs;
   auto json = nlohmann::ordered_json::array();
+  auto exit = Exit::success;
   for (const auto& step : steps_of(options)) {
-    const auto loaded = train::load_run(common.run, common.sources(), step);
-    for (const auto& line : loaded.skipped) print_message(line);
-    if (options.serve != kNoPort) return eval_serve(loaded, common, options.serve);
-    if (!inputs) inputs = inputs_of(loaded, options);
-    all.push_back(evaluations_of(loaded, options, *inputs));
+    const auto loaded = load_checkpoint(options, step);
+    if (!loaded) {
+      exit = Exit::no_checkpoint;
+      continue;
+    }
+    for (const auto& line : loaded->skipped) print_message(line);
+    if (options.serve != kNoPort) return eval_serve(*loaded, common, options.serve);
+    if (!inputs) inputs = inputs_of(*loaded, options);
+    all.push_back(evaluations_of(*loaded, options, *inputs));
     if (common.json) {
-      json.push_back(evaluations_as_json(loaded.config.scheme.name, all.back(), inputs->suite));
+      json.push_back(evaluations_as_json(loaded->config.scheme.name, all.back(), inputs->suite));
     } else {
       if (all.size() > 1) print("\n");
-      print_evaluations(loaded.config.scheme.name, all.back());
+      print_evaluations(loaded->config.scheme.name, all.back());
     }
     record_tasks(options, inputs->suite, all.back());
     if (rows) append_rows(*rows, inputs->suite, all.back());
@@ -228,7 +249,7 @@ Exit run_eval(const EvalOptions& options) {
   if (common.json) print_json(options.checkpoint == "all" ? json : json.front());
   if (rows) rows->finish();
   for (const auto& each : all) check_finite(options, each);
-  return Exit::success;
+  return exit;
 }
 
 }  // namespace
@@ -238,7 +259,8 @@ Exit run_eval(const EvalOptions& options) {
 /// model.context tokens is scored once; --sequences N takes N of them, evenly spaced. With --task
 /// it scores these tasks only. Scores of tasks are also appended to evaluations.jsonl of the run.
 /// Exit codes: 65 a text or task is missing, too short or damaged; 76 the loss or a score is not
-/// finite; 77 no valid checkpoint; 78 a setting differs from that of the training.
+/// finite; 77 no valid checkpoint, or --checkpoint all left one out; 78 a setting differs from that
+/// of the training.
 Verb add_eval(const Command& program) {
   const auto options = std::make_shared<EvalOptions>();
   const auto command = program.add_subcommand("eval", verb_summary("eval"));

@@ -200,8 +200,7 @@ void read_health(Run& run, const Directory& folder) {
 void read_status(Run& run, const std::string& content, bool locked) {
   const auto status = parse_json(content);
   if (!status.is_object()) throw Error(Exit::data, "wanted a JSON object");
-  run.state = word(status, "state");
-  if (run.state == "training" && !locked) run.state = "interrupted";
+  run.state = store::shown_state(word(status, "state"), locked);
   run.scheme = word(status, "scheme");
   run.preset = word(status, "preset");
   run.started = word(status, "started");

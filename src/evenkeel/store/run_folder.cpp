@@ -102,14 +102,11 @@ void take_number(std::optional<double>& value, const nlohmann::json& object, con
   if (at != object.end() && at->is_number()) value = at->get<double>();
 }
 
-/// Sets the fields from status.json.
-/// \param locked  whether a process has the lock, read before status.json; a run that ends between
-///                the two reads then counts as ended, not as interrupted
+/// Sets the fields from status.json. \param locked  see shown_state()
 void add_status(RunSummary& run, const Directory& folder, bool locked) {
   const auto status = read_status(folder);
-  run.state = status ? status->state : "damaged";
+  run.state = status ? shown_state(status->state, locked) : "damaged";
   if (!status) return;
-  if (run.state == "training" && !locked) run.state = "interrupted";
   run.scheme = status->scheme;
   run.preset = status->preset;
   run.step = status->step;
@@ -192,6 +189,10 @@ void add_runs_in(const path& folder, int levels, std::vector<RunSummary>& all) {
 }
 
 }  // namespace
+
+std::string shown_state(std::string written, bool locked) {
+  return written == "training" && !locked ? "interrupted" : std::move(written);
+}
 
 void make_run_folder(const path& run) {
   create_folders(kernel_calls(), run);

@@ -51,11 +51,17 @@ void write_status(const Directory& run, const Status& status);
 /// \throws Error (io, exit code 74) if the file cannot be read
 std::optional<Status> read_status(const Directory& run);
 
-/// A row of `evenkeel runs`. `state` is Status::state, or one of:
+/// The state to show for a run: "interrupted" if its status.json says "training" but no process
+/// has the lock; otherwise what status.json says.
+/// \param written  Status::state
+/// \param locked   is_locked() of the run, asked before status.json was read: a run that ends
+///                 between the two counts as ended, not as interrupted
+std::string shown_state(std::string written, bool locked);
+
+/// A row of `evenkeel runs`. `state` is shown_state(), or one of:
 ///
-///   "interrupted"  status.json says "training", but no process has the lock
-///   "empty"        run.toml exists, status.json does not
-///   "damaged"      status.json is damaged
+///   "empty"    run.toml exists, status.json does not
+///   "damaged"  status.json is damaged
 struct RunSummary {
   std::filesystem::path folder;
   std::string scheme, preset, state;

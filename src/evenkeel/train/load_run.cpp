@@ -100,7 +100,10 @@ store::CheckpointSearch checkpoint_of(const std::filesystem::path& run,
     throw Error(Exit::no_checkpoint, text(run.string(), ": has no checkpoint of step ", *step,
                                           ", but of: ", known.empty() ? "(none)" : known));
   }
-  return store::find_checkpoint(run / "checkpoints" / store::step_name(*step));
+  const auto name = store::step_name(*step);
+  auto search = store::find_checkpoint(run / "checkpoints" / name);
+  for (auto& line : search.skipped) line = text("checkpoints/", name, ": ", line);
+  return search;
 }
 
 /// Loads the tokenizer: the copy in the run folder, unless the command names another one.

@@ -44,12 +44,7 @@ void resolve_shards(config::Config& config, std::int64_t ranks) {
 }
 
 void check_ranks(const config::Config& config, std::int64_t ranks) {
-  const auto shards = shards_of(config), batch = config.train.batch;
-  if (batch % shards != 0) {
-    throw Error(Exit::usage, text("train.gradient_shards must divide train.batch, but ", shards,
-                                  " does not divide ", batch));
-  }
-  nn::check_shards(shards, ranks, batch);
+  nn::check_shards(shards_of(config), ranks, config.train.batch);
   const bool in_rounds = sharding_of(config) == Sharding::gradients;
   if (in_rounds && !std::has_single_bit(static_cast<std::uint64_t>(ranks))) {
     throw Error(Exit::usage,
