@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A study that cannot be run says so in one line, before anything is started."""
+import json
 import shutil
 import signal
+import xml.etree.ElementTree
 
 import program
 from study_runs_test import study
@@ -14,6 +16,27 @@ class Begun(program.Case):
     def prepare(self):
         self.write("two.toml", study(steps=2))
         self.succeed("study", "two.toml")
+
+    def test_recorded_runs_have_the_same_verdicts(self):
+        """--from judges runs.csv without the pool; --figures writes SVG files."""
+        verdicts = json.loads(self.succeed("study", "two.toml", "--json")[0])["verdicts"]
+        shutil.copy(self.folder / "runs/studies/two/runs.csv", self.folder / "kept.csv")
+        shutil.rmtree(self.folder / "runs")
+        said, message = self.succeed("study", "two.toml", "--from", "kept.csv", "--json", "--figures", "figures")
+        self.assertEqual(json.loads(said)["verdicts"], verdicts)
+        self.assertFalse((self.folder / "runs").exists())
+        files = sorted((self.folder / "figures").iterdir())
+        self.assertEqual(message, f"{len(files)} {'figure' if len(files) == 1 else 'figures'} in figures\n")
+        self.assertTrue(files)
+        for file in files:
+            self.assertEqual(xml.etree.ElementTree.parse(file).getroot().tag, "{http://www.w3.org/2000/svg}svg")
+
+    def test_recorded_runs_of_another_study(self):
+        self.write("odd.csv", "name,scheme,seed,state,value\nx,post_norm,1,finished,2\n")
+        self.refuse(65, 'odd.csv, line 2: study two has no arm "x"', "study", "two.toml", "--from", "odd.csv")
+        self.refuse(64, "--from trains nothing: leave out --jobs, --run, --override, --workers and --slurm",
+                    "study", "two.toml", "--from", "odd.csv", "--jobs", 1)
+        self.refuse(74, "none.csv: cannot open: No such file or directory", "study", "two.toml", "--from", "none.csv")
 
     def test_a_file_that_changed(self):
         self.write("two.toml", study(steps=2).replace("seeds = [1, 2]", "seeds = [1, 2, 3]"))

@@ -5,11 +5,29 @@
 
 #include <algorithm>
 
+#include "evenkeel/base/file.h"
+#include "evenkeel/base/number.h"
 #include "evenkeel/base/print.h"
 #include "evenkeel/base/printable.h"
+#include "evenkeel/report/svg_file.h"
+#include "evenkeel/study/report/figures.h"
 #include "evenkeel/study/study.h"
 
 namespace evenkeel::cli {
+
+namespace {
+
+/// A sentence with the minimum detectable effect, in standard deviations.
+std::string detectable_effect_text(const study::Study& study, const study::DryRun& plan) {
+  const auto seeds = study.seeds.size();
+  if (seeds < 2) return "one seed gives no verdict; two are the least";
+  return text("with ", seeds, " seeds and ", plan.hypotheses,
+              plan.hypotheses == 1 ? " question" : " questions",
+              ", the minimum detectable effect at 80 % power is ",
+              with_digits(plan.minimum_detectable_effect, 2), " standard deviations");
+}
+
+}  // namespace
 
 void print_results(const study::Results& results, const std::filesystem::path& folder) {
   for (const auto& verdict : results.verdicts) {
@@ -49,7 +67,53 @@ nlohmann::ordered_json results_json(const study::Results& results,
           {"size", results.study.size},
           {"whole", results.is_complete},
           {"verdicts", verdicts},
-          {"report", (folder / "report.html").string()}};
+          {"report", results.is_reported ? (folder / "report.html").string() : ""}};
+}
+
+void write_figures(const study::Results& results, const std::filesystem::path& folder) {
+  const auto files = report::svg_files(study::figures(results));
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    throw Error(Exit::io, text(folder.string(), ": cannot be created (", error.message(), ")"));
+  }
+  for (const auto& each : files) write_file(folder / each.name, each.content);
+  print_message(
+      text(files.size(), files.size() == 1 ? " figure in " : " figures in ", folder.string()));
+}
+
+void print_dry_run(const study::StudyRequest& request, const study::Resources& resources,
+                   bool json) {
+  const auto plan = study::dry_run(request, resources);
+  const double free = resources.memory_bytes;
+  if (json) {
+    const nlohmann::ordered_json out = {{"arms", plan.arms},
+                                        {"runs", plan.runs},
+                                        {"finished", plan.cached},
+                                        {"searches", plan.search_runs},
+                                        {"flops", plan.flops},
+                                        {"tokens", plan.tokens},
+                                        {"most_bytes", plan.max_bytes},
+                                        {"search_flops", plan.search_flops},
+                                        {"questions", plan.hypotheses},
+                                        {"largest", plan.largest_run},
+                                        {"free_bytes", free}};
+    print_json(out);
+    return;
+  }
+  print("%s\n%zu arms, %zu seeds: %zu runs", printable_line(request.study.title).c_str(), plan.arms,
+        request.study.seeds.size(), plan.runs);
+  if (plan.cached > 0) print(", %zu of them finished", plan.cached);
+  if (plan.search_runs > 0)
+    print(", and %zu, most of them shorter, to search %s", plan.search_runs,
+          request.study.tune->key.c_str());
+  print("\n%s tokens, %s FLOPs", with_unit(plan.tokens).c_str(),
+        with_digits(plan.flops, 3).c_str());
+  if (plan.search_runs > 0) print(", and %s to search", with_digits(plan.search_flops, 3).c_str());
+  print("\n%s\n", detectable_effect_text(request.study, plan).c_str());
+  print("largest run: %s (%s of memory, %s free here%s)\n",
+        printable_line(plan.largest_run).c_str(), bytes_text(plan.max_bytes).c_str(),
+        bytes_text(free).c_str(), plan.max_bytes > free ? ": it does not fit" : "");
 }
 
 Exit exit_of(const study::Results& results, bool strict) {

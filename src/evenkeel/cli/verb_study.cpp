@@ -34,6 +34,7 @@ constexpr const char* kStudyExamples = R"(Examples:
   evenkeel study mine.toml --set data.train=book.txt a study and a text of your own
   evenkeel study main --size desk --seeds 12         seeds 1 to 12
   evenkeel study main --size desk --seeds 13-24      new seeds for a new claim
+  evenkeel study main --size desk --from runs.csv    judge recorded runs, train nothing
   evenkeel study main --size desk --workers          on each machine of a shared folder
   evenkeel study main --size desk --slurm | sbatch   the same as a Slurm job array
 Ctrl-C saves all runs and writes a report of the finished ones. docs/studies.md)";
@@ -44,10 +45,12 @@ struct StudyOptions {
   std::string study, size, seeds;  // "": the first size, the seeds of the TOML file
   int jobs = 0;                    // threads; 0: one per core
   bool dry_run = false, strict = false, allow_changes = false;
-  bool workers = false;       // this process is one of several workers
-  int heartbeat_timeout = 0;  // of a worker, seconds; 0: kHeartbeatTimeout
-  bool slurm = false;         // print a job array of workers
-  int tasks = 0;              // of the array; 0: one per run, at most kMaxAutoTasks
+  bool workers = false;             // this process is one of several workers
+  int heartbeat_timeout = 0;        // of a worker, seconds; 0: kHeartbeatTimeout
+  bool slurm = false;               // print a job array of workers
+  int tasks = 0;                    // of the array; 0: one per run, at most kMaxAutoTasks
+  std::optional<fs::path> figures;  // folder for the figures as SVG
+  std::optional<fs::path> from;     // a runs.csv to judge
 };
 
 constexpr int kHeartbeatTimeout = 60;  // seconds
@@ -75,7 +78,7 @@ study::RunCost cost_of(const config::Config& config) {
 Exit list_studies(const StudyOptions& options) {
   const auto& common = options.common;
   if (!options.size.empty() || !options.seeds.empty() || options.jobs > 0 || options.dry_run ||
-      options.strict || options.allow_changes || options.workers || options.slurm ||
+      options.strict || options.allow_changes || options.workers || options.slurm || options.from ||
       options.tasks > 0 || !common.sets.empty() || common.run) {
     throw Error(Exit::usage,
                 "every option but --json needs a study, but none is named; list them with: "
@@ -162,52 +165,6 @@ fs::path run_cache_of(const study::StudyRequest& request) {
   return (parent.empty() ? fs::path(".") : parent) / "pool";
 }
 
-/// A sentence with the minimum detectable effect, in standard deviations.
-std::string detectable_effect_text(const study::Study& study, const study::DryRun& plan) {
-  const auto seeds = study.seeds.size();
-  if (seeds < 2) return "one seed gives no verdict; two are the least";
-  return text("with ", seeds, " seeds and ", plan.hypotheses,
-              plan.hypotheses == 1 ? " question" : " questions",
-              ", the minimum detectable effect at 80 % power is ",
-              with_digits(plan.minimum_detectable_effect, 2), " standard deviations");
-}
-
-/// Prints number and cost of the runs, and starts none.
-Exit print_dry_run(const study::StudyRequest& request, const study::Resources& resources,
-                   bool json) {
-  const auto plan = study::dry_run(request, resources);
-  const double free = resources.memory_bytes;
-  if (json) {
-    const nlohmann::ordered_json out = {{"arms", plan.arms},
-                                        {"runs", plan.runs},
-                                        {"finished", plan.cached},
-                                        {"searches", plan.search_runs},
-                                        {"flops", plan.flops},
-                                        {"tokens", plan.tokens},
-                                        {"most_bytes", plan.max_bytes},
-                                        {"search_flops", plan.search_flops},
-                                        {"questions", plan.hypotheses},
-                                        {"largest", plan.largest_run},
-                                        {"free_bytes", free}};
-    print_json(out);
-    return Exit::success;
-  }
-  print("%s\n%zu arms, %zu seeds: %zu runs", printable_line(request.study.title).c_str(), plan.arms,
-        request.study.seeds.size(), plan.runs);
-  if (plan.cached > 0) print(", %zu of them finished", plan.cached);
-  if (plan.search_runs > 0)
-    print(", and %zu, most of them shorter, to search %s", plan.search_runs,
-          request.study.tune->key.c_str());
-  print("\n%s tokens, %s FLOPs", with_unit(plan.tokens).c_str(),
-        with_digits(plan.flops, 3).c_str());
-  if (plan.search_runs > 0) print(", and %s to search", with_digits(plan.search_flops, 3).c_str());
-  print("\n%s\n", detectable_effect_text(request.study, plan).c_str());
-  print("largest run: %s (%s of memory, %s free here%s)\n",
-        printable_line(plan.largest_run).c_str(), bytes_text(plan.max_bytes).c_str(),
-        bytes_text(free).c_str(), plan.max_bytes > free ? ": it does not fit" : "");
-  return Exit::success;
-}
-
 /// Prints the batch script of a Slurm job array, and starts nothing.
 /// \throws Error (usage) for a study that times its runs
 Exit print_slurm(const StudyOptions& options, const study::StudyRequest& request,
@@ -230,6 +187,35 @@ Exit print_slurm(const StudyOptions& options, const study::StudyRequest& request
   return Exit::success;
 }
 
+/// Prints the results and writes the figures.
+Exit show_results(const StudyOptions& options, const study::Results& results,
+                  const fs::path& folder) {
+  if (options.common.json) {
+    print_json(results_json(results, folder));
+  } else {
+    print_results(results, folder);
+  }
+  if (options.figures) write_figures(results, *options.figures);
+  return exit_of(results, options.strict);
+}
+
+/// Judges the runs of a runs.csv.
+/// \throws Error (usage) for an option of training
+Exit judge_recorded(const StudyOptions& options, study::StudyRequest request) {
+  if (options.jobs > 0 || options.common.run || options.allow_changes || options.workers ||
+      options.slurm) {
+    throw Error(
+        Exit::usage,
+        "--from trains nothing: leave out --jobs, --run, --override, --workers and --slurm");
+  }
+  const auto recorded = study::recorded_results(std::move(request.study), *options.from,
+                                                /*keeps_seeds=*/!options.seeds.empty());
+  for (const auto& column : recorded.missing_columns) {
+    print_message(text(options.from->string(), ": has no column \"", column, "\""));
+  }
+  return show_results(options, recorded.results, request.folder);
+}
+
 /// \throws Error (usage) for an option without effect
 void check_study_options(const StudyOptions& options) {
   if (options.tasks > 0 && !options.slurm) {
@@ -248,6 +234,7 @@ Exit run_study(const StudyOptions& options) {
   if (options.study.empty()) return list_studies(options);
   check_study_options(options);
   const auto request = request_of(options);
+  if (options.from) return judge_recorded(options, request);
   study::Resources resources{
       .executable = "/proc/self/exe",  // this very program, were it built anew meanwhile
       .run_cache = run_cache_of(request),
@@ -256,16 +243,14 @@ Exit run_study(const StudyOptions& options) {
       .minutes = request.study.minutes,
       .stop_requested = [] { return train::stop_wanted(); }};
   if (options.slurm) return print_slurm(options, request, resources);
-  if (options.dry_run) return print_dry_run(request, resources, options.common.json);
+  if (options.dry_run) {
+    print_dry_run(request, resources, options.common.json);
+    return Exit::success;
+  }
   train::catch_signals();
   study::ProgressTable progress_table(options.common.quiet);
   const auto results = study::run_study(request, std::move(resources), progress_table);
-  if (options.common.json) {
-    print_json(results_json(results, request.folder));
-  } else {
-    print_results(results, request.folder);
-  }
-  return exit_of(results, options.strict);
+  return show_results(options, results, request.folder);
 }
 
 /// --workers, --heartbeat-timeout, --slurm, --tasks
@@ -316,6 +301,12 @@ Verb add_study(const Command& program) {
       .between(1, 4096);
   const auto dry_run = command.add_flag("--dry-run", options->dry_run,
                                         "print number and cost of the runs, start none");
+  command.add_option("--from", options->from, "judge the runs of this runs.csv, train nothing")
+      .type_name("FILE.csv")
+      .excludes(dry_run);
+  command.add_option("--figures", options->figures, "also write the figures as SVG files")
+      .type_name("FOLDER")
+      .excludes(dry_run);
   add_worker_options(command, *options, dry_run);
   command.add_flag("--strict", options->strict, "exit code 1 if a claim is contradicted");
   command.add_flag("--override", options->allow_changes,

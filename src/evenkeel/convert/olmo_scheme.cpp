@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <map>
+#include <vector>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
@@ -129,16 +130,25 @@ struct CatalogueMatch {
   bool has_same_start = false;
 };
 
+/// The schemes of the catalogue, which are read once.
+const std::vector<config::SchemeSource>& catalogue_schemes() {
+  static const auto all = [] {
+    std::vector<config::SchemeSource> schemes;
+    for (const auto& name : config::catalogue()) schemes.push_back(config::find_scheme(name));
+    return schemes;
+  }();
+  return all;
+}
+
 std::optional<CatalogueMatch> match_in_catalogue(const norm::Scheme& scheme) {
   const auto own = norm::fingerprint(scheme);
   std::optional<CatalogueMatch> match;
-  for (const auto& name : config::catalogue()) {
+  for (const auto& source : catalogue_schemes()) {
     try {
-      const auto other = config::bind(config::find_scheme(name), scheme.shape);
-      const auto print = norm::fingerprint(other);
+      const auto print = norm::fingerprint(config::bind(source, scheme.shape));
       if (print.function != own.function) continue;
-      if (print.start == own.start) return CatalogueMatch{name, true};
-      if (!match) match = CatalogueMatch{name, false};
+      if (print.start == own.start) return CatalogueMatch{source.name, true};
+      if (!match) match = CatalogueMatch{source.name, false};
     } catch (const Error&) {
       continue;  // a scheme that this shape does not permit
     }

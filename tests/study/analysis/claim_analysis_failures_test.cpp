@@ -62,6 +62,30 @@ TEST(ClaimAnalysis, AnArmThatFailsMoreOftenIsNotEquivalent) {
 }
 
 // A crash, a stop: nobody knows what the missing runs would have said.
+TEST(ClaimAnalysis, ALaterFailureDoesNotEraseAMeasure) {
+  auto results = two_arms({1, kFailed, 1}, {kFailed, kFailed, 1});
+  auto& measure = results.study.claims[0].measure;
+  measure = {.kind = Measure::Kind::probe, .probe = "grad_norm", .step = 100};
+  for (auto& arm : results.arms) {
+    for (auto& seed_run : arm.seed_runs) {
+      const double noise = 0.01 * static_cast<double>(seed_run.seed * seed_run.seed);
+      seed_run.recorded[measure.name()] = (arm.name == "pre" ? 0.5 : 0.2) + noise;
+    }
+  }
+  results.arms[0].seed_runs[0].recorded[measure.name()] += 0.01;
+  const auto verdict = first_verdict(results);
+  EXPECT_EQ(verdict.outcome, Verdict::Outcome::supported);
+  ASSERT_TRUE(verdict.difference);
+  EXPECT_EQ(verdict.difference->pairs, 3);
+  EXPECT_FALSE(verdict.is_failure_test);
+  EXPECT_EQ(verdict.p, verdict.difference->p);
+  measure.step = 0;  // the last probe, which a failed run does not reach
+  for (auto& arm : results.arms) {
+    for (auto& seed_run : arm.seed_runs) seed_run.recorded[measure.name()] = 1;
+  }
+  EXPECT_FALSE(first_verdict(results).difference);
+}
+
 TEST(ClaimAnalysis, WaitsForAllRuns) {
   auto results = two_arms({1.00, 1.11, 1.19, 1.25}, {1.10, 1.20, 1.30, 1.35});
   ASSERT_EQ(first_verdict(results).outcome, Outcome::supported);

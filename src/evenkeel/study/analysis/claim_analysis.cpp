@@ -119,7 +119,8 @@ void set_outcomes(Results& results) {
       const auto* const arm = find_arm(results, verdict.arm);
       const auto* const reference = find_arm(results, verdict.reference);
       EK_ASSERT(arm != nullptr && reference != nullptr);
-      verdict.outcome = comparison_outcome(verdict, *arm, *reference, claim);
+      const auto& measure = claim == nullptr ? results.study.measure : claim->measure;
+      verdict.outcome = comparison_outcome(verdict, *arm, *reference, claim, measure);
     }
   }
 }

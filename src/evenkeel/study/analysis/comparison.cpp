@@ -17,15 +17,13 @@ namespace {
 using Outcome = Verdict::Outcome;
 using State = SeedRun::State;
 
-/// Differences of the seeds that both arms finished.
+/// Differences of the seeds for which both arms have a value.
 std::vector<double> paired_differences(const Arm& arm, const Arm& reference,
                                        const Measure& measure) {
   std::vector<double> out;
   for (std::size_t i = 0; i < arm.seed_runs.size(); ++i) {
-    const auto &arm_run = arm.seed_runs[i], &reference_run = reference.seed_runs[i];
-    if (arm_run.state != State::finished || reference_run.state != State::finished) continue;
     const double difference =
-        measured_value(arm_run.run, measure) - measured_value(reference_run.run, measure);
+        seed_run_value(arm.seed_runs[i], measure) - seed_run_value(reference.seed_runs[i], measure);
     if (std::isfinite(difference)) out.push_back(difference);
   }
   return out;
@@ -50,7 +48,7 @@ std::optional<NotTested> contention_of(const Arm& arm, const Arm& reference) {
 bool is_constant(const Arm& arm, const Measure& measure) {
   std::set<double> values;
   for (const auto& seed_run : arm.seed_runs) {
-    if (seed_run.state == State::finished) values.insert(measured_value(seed_run.run, measure));
+    if (seed_run.state == State::finished) values.insert(seed_run_value(seed_run, measure));
   }
   return values.size() == 1;
 }
@@ -64,11 +62,16 @@ std::optional<NotTested> missing_runs_of(const Arm& arm, const Arm& reference) {
   return out.arms.empty() ? std::nullopt : std::optional(out);
 }
 
+/// The number of failed runs that have no value of the measure.
+std::int64_t failures_of(const Arm& arm, const Measure& measure) {
+  return outlives_failure(measure) ? 0 : run_count(arm, State::failed);
+}
+
 /// Combines `p`, that of a difference, with Fisher's test of the failures if one arm fails more
 /// often.
-void combine_with_failures(Verdict& verdict, double& p, const Arm& arm, const Arm& reference) {
-  const auto failed = run_count(arm, State::failed),
-             reference_failed = run_count(reference, State::failed);
+void combine_with_failures(Verdict& verdict, double& p, const Arm& arm, const Arm& reference,
+                           const Measure& measure) {
+  const auto failed = failures_of(arm, measure), reference_failed = failures_of(reference, measure);
   verdict.is_failure_test = false;
   if (failed == reference_failed) return;
   const auto all = static_cast<std::int64_t>(arm.seed_runs.size());
@@ -81,9 +84,9 @@ void combine_with_failures(Verdict& verdict, double& p, const Arm& arm, const Ar
 /// The outcome of the claim that the measure is lower in `arm`. If the test of failures is
 /// significant, the arm that fails less often is better. Else the sign of the difference decides,
 /// unless the better arm has more failed runs.
-Outcome difference_outcome(const Verdict& verdict, const Arm& arm, const Arm& reference) {
-  const auto failed = run_count(arm, State::failed),
-             reference_failed = run_count(reference, State::failed);
+Outcome difference_outcome(const Verdict& verdict, const Arm& arm, const Arm& reference,
+                           const Measure& measure) {
+  const auto failed = failures_of(arm, measure), reference_failed = failures_of(reference, measure);
   if (!verdict.difference &&
       (failed == reference_failed || !is_complete(arm) || !is_complete(reference))) {
     return Outcome::not_measured;
@@ -122,7 +125,7 @@ Verdict comparison(const Arm& arm, const Arm& reference, const Measure& measure)
   }
   if (verdict.not_tested || !is_complete(arm) || !is_complete(reference)) return verdict;
   if (verdict.difference) verdict.p = verdict.difference->p;
-  combine_with_failures(verdict, verdict.p, arm, reference);
+  combine_with_failures(verdict, verdict.p, arm, reference, measure);
   return verdict;
 }
 
@@ -134,20 +137,21 @@ Verdict equivalence_test(const Arm& arm, const Arm& reference, const Claim& clai
     verdict.not_tested = NotTested{.kind = NotTested::Kind::zero_variance};
   }
   if (verdict.not_tested || !is_complete(arm) || !is_complete(reference)) return verdict;
-  const bool fail_equally = run_count(arm, State::failed) == run_count(reference, State::failed);
+  const bool fail_equally =
+      failures_of(arm, claim.measure) == failures_of(reference, claim.measure);
   if (verdict.difference && fail_equally) verdict.p = tost_p(*verdict.difference, claim.margin);
   if (verdict.difference)
     verdict.p_nonequivalence = nonequivalence_p(*verdict.difference, claim.margin);
-  combine_with_failures(verdict, verdict.p_nonequivalence, arm, reference);
+  combine_with_failures(verdict, verdict.p_nonequivalence, arm, reference, claim.measure);
   return verdict;
 }
 
 Outcome comparison_outcome(const Verdict& verdict, const Arm& arm, const Arm& reference,
-                           const Claim* claim) {
+                           const Claim* claim, const Measure& measure) {
   if (verdict.not_tested) return Outcome::not_tested;
   const bool is_equivalence = claim != nullptr && claim->kind == Claim::Kind::equivalent;
   return is_equivalence ? equivalence_outcome(verdict)
-                        : difference_outcome(verdict, arm, reference);
+                        : difference_outcome(verdict, arm, reference, measure);
 }
 
 }  // namespace evenkeel::study

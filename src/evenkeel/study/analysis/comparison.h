@@ -9,7 +9,8 @@ namespace evenkeel::study {
 /// True if every seed of the arm has finished or failed.
 bool is_complete(const Arm& arm);
 
-/// The paired difference arm - reference over the seeds that both arms finished. H0: no difference.
+/// The paired difference arm - reference over the seeds for which both arms have a value. H0: no
+/// difference. Failed runs do not count for a measure that outlives_failure().
 ///   p = p_t                     if both arms have the same number of failed runs
 ///   p = p_fisher                if there are fewer than two pairs
 ///   p = min(1, 2 min(p_t, p_fisher))   otherwise (Bonferroni)
@@ -24,8 +25,9 @@ Verdict comparison(const Arm& arm, const Arm& reference, const Measure& measure)
 Verdict equivalence_test(const Arm& arm, const Arm& reference, const Claim& claim);
 
 /// The outcome of a comparison, from its corrected p-values.
-/// \param claim  nullptr: comparison with the baseline; supported means that the arm is lower
+/// \param claim    nullptr: comparison with the baseline; supported means that the arm is lower
+/// \param measure  what was compared
 Verdict::Outcome comparison_outcome(const Verdict& verdict, const Arm& arm, const Arm& reference,
-                                    const Claim* claim);
+                                    const Claim* claim, const Measure& measure);
 
 }  // namespace evenkeel::study

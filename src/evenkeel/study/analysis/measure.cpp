@@ -8,6 +8,7 @@
 #include "evenkeel/base/nearest.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/config/measures.h"
+#include "evenkeel/study/analysis/multiple_testing.h"
 #include "evenkeel/tasks/labels.h"
 
 namespace evenkeel::study {
@@ -95,6 +96,30 @@ double measured_value(const report::Run& run, const Measure& measure) {
   if (measure.kind == Measure::Kind::task) return task_value(run, measure);
   const auto* const row = measure_row(measure.kind);
   return row == nullptr ? probe_value(run, measure) : row->value(run);
+}
+
+bool outlives_failure(const Measure& measure) {
+  return measure.kind == Measure::Kind::probe && measure.step > 0;
+}
+
+double seed_run_value(const SeedRun& seed_run, const Measure& measure) {
+  const bool counts = seed_run.state == SeedRun::State::finished ||
+                      (seed_run.state == SeedRun::State::failed && outlives_failure(measure));
+  if (!counts) return std::nan("");
+  if (seed_run.recorded.empty()) return measured_value(seed_run.run, measure);
+  const auto found = seed_run.recorded.find(measure.name());
+  return found == seed_run.recorded.end() ? std::nan("") : found->second;
+}
+
+std::vector<Measure> measures_of(const Study& study) {
+  std::vector<Measure> measures = {study.measure};
+  for (const auto& claim : study.claims) {
+    if (uses_sign_test(claim)) continue;
+    const bool is_new =
+        std::find(measures.begin(), measures.end(), claim.measure) == measures.end();
+    if (is_new) measures.push_back(claim.measure);
+  }
+  return measures;
 }
 
 double median_step_milliseconds(const report::Run& run) {

@@ -6,6 +6,7 @@
 
 #include "evenkeel/config/config.h"
 #include "evenkeel/report/run.h"
+#include "evenkeel/study/analysis/results.h"
 #include "evenkeel/study/definition/definition.h"
 
 namespace evenkeel::study {
@@ -27,6 +28,16 @@ const MeasureRow* measure_row(Measure::Kind kind);
 
 /// The value of a measure in a run; NaN if not recorded.
 double measured_value(const report::Run& run, const Measure& measure);
+
+/// True for a probe of a given step: what happens to the run later does not change its value.
+bool outlives_failure(const Measure& measure);
+
+/// The value of a measure in the run of a seed; NaN if it is not recorded, or if the run did not
+/// finish and the measure does not outlive that.
+double seed_run_value(const SeedRun& seed_run, const Measure& measure);
+
+/// The measure of a study and then those of its claims, each once.
+std::vector<Measure> measures_of(const Study& study);
 
 /// The median step time over logged steps, in ms; NaN without logged steps.
 double median_step_milliseconds(const report::Run& run);

@@ -28,8 +28,7 @@ const Arm* find_arm(const Results& results, const std::string& name) {
 std::vector<double> finished_values(const Arm& arm) {
   std::vector<double> values;
   for (const auto& seed_run : arm.seed_runs) {
-    const bool counts = seed_run.state == SeedRun::State::finished && std::isfinite(seed_run.value);
-    if (counts) values.push_back(seed_run.value);
+    if (std::isfinite(seed_run.value)) values.push_back(seed_run.value);
   }
   return values;
 }

@@ -16,7 +16,7 @@ std::int64_t run_count(const Arm& arm, SeedRun::State state);
 /// The arm of this name; nullptr if there is none.
 const Arm* find_arm(const Results& results, const std::string& name);
 
-/// The values of the measure in finished runs.
+/// The values of the measure, of the runs that have one.
 std::vector<double> finished_values(const Arm& arm);
 
 /// The mean of finished_values(); NaN without finished runs.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -27,9 +28,10 @@ struct SeedRun {
   State state = State::missing;
   std::string reason;  // "loss 3.41 above 2.5", "not finite at step 120", "exit code 70, twice"
   std::int64_t seed = 0;
-  std::string key;   // folder in the run cache
-  double value = 0;  // measure of the study; NaN unless finished
-  report::Run run;   // empty if the run is missing
+  std::string key;                                          // folder in the run cache
+  double value = std::numeric_limits<double>::quiet_NaN();  // of the study's measure
+  report::Run run;                                          // empty if the run is missing
+  std::map<std::string, double> recorded;  // of a CSV: Measure::name() -> value; empty: see `run`
 };
 
 /// One combination of the axes.

@@ -6,6 +6,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
+#include "evenkeel/study/analysis/measure.h"
 #include "evenkeel/study/report/number_format.h"
 #include "evenkeel/study/report/outcome.h"
 
@@ -45,24 +46,60 @@ std::string runs_csv(const Results& results) {
                            "parameters", "tokens", "precision", "tuned", "folder"}) {
     names.emplace_back(name);
   }
+  auto measures = measures_of(results.study);
+  measures.erase(measures.begin());  // the column "value"
+  for (const auto& measure : measures) names.push_back(measure.name());
+  if (results.study.exclusive) names.emplace_back(kContentionColumn);
   auto out = csv_line(names);
   for (const auto& arm : results.arms) {
     for (const auto& seed_run : arm.seed_runs) {
       std::vector<std::string> fields = {arm.name};
       for (const auto& axis : axes) fields.push_back(arm.labels.at(axis.name));
       const auto& run = seed_run.run;
-      const bool is_finished = seed_run.state == SeedRun::State::finished;
-      fields.insert(
-          fields.end(),
-          {text(seed_run.seed), to_string(seed_run.state), seed_run.reason,
-           is_finished ? csv_number(display_value(seed_run.value, results.study.measure)) : "",
-           csv_number(report::final_loss(run)),
-           csv_number(report::last_finite(run.validation_loss.y)), text(arm.parameters),
-           csv_number(run.tokens), arm.precision, arm.tuned_value, seed_run.key});
+      fields.insert(fields.end(),
+                    {text(seed_run.seed), to_string(seed_run.state), seed_run.reason,
+                     csv_number(display_value(seed_run.value, results.study.measure)),
+                     csv_number(report::final_loss(run)),
+                     csv_number(report::last_finite(run.validation_loss.y)), text(arm.parameters),
+                     csv_number(run.tokens), arm.precision, arm.tuned_value, seed_run.key});
+      for (const auto& measure : measures) {
+        fields.push_back(csv_number(display_value(seed_run_value(seed_run, measure), measure)));
+      }
+      if (results.study.exclusive) {
+        fields.push_back(csv_number(run.cpu_contention.value_or(std::nan(""))));
+      }
       out += csv_line(fields);
     }
   }
   return out;
+}
+
+std::vector<CsvRow> csv_rows(std::string_view csv, const std::string& name) {
+  std::vector<CsvRow> rows;
+  std::size_t line = 1;
+  bool is_quoted = false, begins_row = true;
+  for (std::size_t at = 0; at < csv.size(); ++at) {
+    if (begins_row) rows.push_back({line, {""}});
+    begins_row = false;
+    auto& fields = rows.back().fields;
+    const char letter = csv[at];
+    if (letter == '\n') ++line;
+    if (letter == '"' && is_quoted && csv.substr(at + 1).starts_with('"')) {
+      fields.back() += csv[++at];
+    } else if (letter == '"') {
+      is_quoted = !is_quoted;
+    } else if (letter == ',' && !is_quoted) {
+      fields.emplace_back();
+    } else if (letter == '\n' && !is_quoted) {
+      begins_row = true;
+    } else if (letter != '\r' || is_quoted) {
+      fields.back() += letter;
+    }
+  }
+  if (is_quoted) {
+    throw Error(Exit::data, text(name, ", line ", rows.back().line, ": a quote is not closed"));
+  }
+  return rows;
 }
 
 std::string searches_csv(const Results& results) {

@@ -102,9 +102,18 @@ std::string second_half_figure(report::Chart chart) {
   return figure(chart);
 }
 
+/// True for runs of which a CSV has the last losses alone.
+bool are_recorded(const Results& results) {
+  return std::ranges::any_of(results.arms, [](const Arm& arm) {
+    return std::ranges::any_of(arm.seed_runs,
+                               [](const SeedRun& run) { return !run.recorded.empty(); });
+  });
+}
+
 }  // namespace
 
 std::string loss_figures(const Results& results) {
+  if (are_recorded(results)) return "";
   const auto quantity = quantity_of(results);
   std::string out;
   for (const auto& panel : panels(results, "", kMaxLossPanels)) {

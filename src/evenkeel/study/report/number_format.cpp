@@ -41,6 +41,10 @@ double display_value(double value, const Measure& measure) {
   return is_time(measure) ? std::exp(value) : value;
 }
 
+double value_of_display(double displayed, const Measure& measure) {
+  return is_time(measure) ? std::log(displayed) : displayed;
+}
+
 double display_difference(double difference, const Measure& measure) {
   constexpr double kHundred = 100;
   return is_time(measure) ? kHundred * std::expm1(difference) : difference;

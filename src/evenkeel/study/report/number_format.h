@@ -15,6 +15,9 @@ inline constexpr const char* kNoValue = "–";
 /// Converts a value and a difference for display: logarithms of step times to ms and per cent; all
 /// other measures are unchanged.
 double display_value(double value, const Measure& measure);
+
+/// The inverse of display_value().
+double value_of_display(double displayed, const Measure& measure);
 double display_difference(double difference, const Measure& measure);
 
 /// A value without unit: "1.0230" (loss), "0.003512" (probe), "20.31" (step time, ms).

@@ -34,18 +34,6 @@ double tokens_of(const config::Config& config, const RunCost& cost) {
   return static_cast<double>(cost.steps * config.train.batch * config.model.context);
 }
 
-/// The resolved model.init: "scheme: trunc_normal(0.02), attention.output x 1/sqrt(2*N)".
-std::string init_of(const config::Config& config) {
-  if (config.model.init != "scheme") return config.model.init;
-  const auto scheme =
-      config::bind(config.scheme, config::shape_of(config, data::vocabulary_of(config.data)));
-  auto out = text("scheme: ", scheme.base_init == "default" ? "normal" : scheme.base_init);
-  for (const auto& [weights, factor] : scheme.init) {
-    for (const auto& weight : weights) out += text(", ", weight, " x ", factor.formula());
-  }
-  return out;
-}
-
 /// Runs one study.
 class StudyRunner {
  public:
@@ -114,7 +102,7 @@ SeedRun StudyRunner::seed_run_of(std::int64_t seed, const std::string& key,
   }
   seed_run.reason = failure_reason(seed_run.run, study_.fails_above);
   seed_run.state = seed_run.reason.empty() ? SeedRun::State::finished : SeedRun::State::failed;
-  if (seed_run.reason.empty()) seed_run.value = measured_value(seed_run.run, study_.measure);
+  seed_run.value = seed_run_value(seed_run, study_.measure);
   return seed_run;
 }
 
@@ -296,6 +284,17 @@ Results run_study(const StudyRequest& request, Resources resources, ProgressTabl
   results.is_reported = true;
   if (leases) remove_leases(*leases, results);
   return results;
+}
+
+std::string init_of(const config::Config& config) {
+  if (config.model.init != "scheme") return config.model.init;
+  const auto scheme =
+      config::bind(config.scheme, config::shape_of(config, data::vocabulary_of(config.data)));
+  auto out = text("scheme: ", scheme.base_init == "default" ? "normal" : scheme.base_init);
+  for (const auto& [weights, factor] : scheme.init) {
+    for (const auto& weight : weights) out += text(", ", weight, " x ", factor.formula());
+  }
+  return out;
 }
 
 std::string run_cache_key(RunCacheKeys& cache_keys, const StudyRequest& request,

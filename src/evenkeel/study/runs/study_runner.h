@@ -63,6 +63,9 @@ struct DryRun {
 /// \param resources  only `run_cache` and `cores` are used
 DryRun dry_run(const StudyRequest& request, const Resources& resources);
 
+/// The resolved model.init: "scheme: trunc_normal(0.02), attention.output x 1/sqrt(2*N)".
+std::string init_of(const config::Config& config);
+
 /// The cache key of a run of this study: its folder in the run cache.
 std::string run_cache_key(RunCacheKeys& cache_keys, const StudyRequest& request,
                           const Resources& resources, const config::Config& config,

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/runs/recorded_results.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/file.h"
+#include "evenkeel/study/analysis/claim_analysis.h"
+#include "evenkeel/study/analysis/confounders.h"
+#include "evenkeel/study/analysis/measure.h"
+#include "evenkeel/study/definition/grid.h"
+#include "evenkeel/study/report/csv.h"
+#include "evenkeel/study/report/number_format.h"
+#include "evenkeel/study/report/outcome.h"
+#include "evenkeel/study/runs/study_runner.h"
+
+namespace evenkeel::study {
+
+namespace {
+
+using State = SeedRun::State;
+
+/// The table of a runs.csv: cells by the name of their column.
+class RunTable {
+ public:
+  RunTable(const std::filesystem::path& file, const Study& study) : name_(file.string()) {
+    rows_ = csv_rows(read_file(file), name_);
+    if (rows_.empty()) refuse(1, "wanted the header of a runs.csv, but the file is empty");
+    for (std::size_t i = 0; i < rows_.front().fields.size(); ++i) {
+      columns_[rows_.front().fields[i]] = i;
+    }
+    std::vector<std::string> wanted = {"seed", "state", "value"};
+    for (const auto& axis : study.axes) wanted.push_back(axis.name);
+    for (const auto& column : wanted) {
+      if (!has(column)) refuse(1, text("has no column \"", column, "\" of study ", study.name));
+    }
+    for (const auto& row : rows_) {
+      if (row.fields.size() != rows_.front().fields.size()) {
+        refuse(row.line, text("has ", row.fields.size(), " fields, but the header has ",
+                              rows_.front().fields.size()));
+      }
+    }
+    rows_.erase(rows_.begin());
+  }
+
+  const std::vector<CsvRow>& rows() const { return rows_; }
+  bool has(const std::string& column) const { return columns_.contains(column); }
+
+  /// "" if the file does not have the column.
+  std::string cell(const CsvRow& row, const std::string& column) const {
+    const auto found = columns_.find(column);
+    return found == columns_.end() ? "" : row.fields[found->second];
+  }
+
+  /// NaN for an empty cell.
+  double cell_number(const CsvRow& row, const std::string& column) const {
+    const auto content = cell(row, column);
+    if (content.empty()) return std::nan("");
+    const auto value = number_of(content);
+    if (!value) refuse(row.line, text(column, " must be a number, but is \"", content, "\""));
+    return *value;
+  }
+
+  std::int64_t seed(const CsvRow& row) const {
+    const auto content = cell(row, "seed");
+    std::int64_t value = 0;
+    const auto read = std::from_chars(content.data(), content.data() + content.size(), value);
+    if (read.ec != std::errc() || read.ptr != content.data() + content.size()) {
+      refuse(row.line, text("seed must be an integer, but is \"", content, "\""));
+    }
+    return value;
+  }
+
+  State state(const CsvRow& row) const {
+    const auto content = cell(row, "state");
+    for (const auto state : {State::finished, State::failed, State::crashed, State::missing}) {
+      if (to_string(state) == content) return state;
+    }
+    refuse(row.line,
+           text("state must be finished, failed, crashed or missing, but is \"", content, "\""));
+  }
+
+  [[noreturn]] void refuse(std::size_t line, const std::string& what) const {
+    throw Error(Exit::data, text(name_, ", line ", line, ": ", what));
+  }
+
+ private:
+  std::string name_;
+  std::vector<CsvRow> rows_;
+  std::map<std::string, std::size_t> columns_;
+};
+
+/// The column that has a measure; "" if none has.
+std::string column_of(const RunTable& table, const Study& study, const Measure& measure) {
+  if (measure == study.measure) return "value";
+  if (table.has(measure.name())) return measure.name();
+  if (measure.kind == Measure::Kind::val_loss) return "validation_loss";
+  if (measure.kind == Measure::Kind::loss) return "training_loss";
+  return "";
+}
+
+/// A run as far as the file has it.
+SeedRun recorded_run(const RunTable& table, const CsvRow& row, const Study& study) {
+  SeedRun out{.state = table.state(row),
+              .reason = table.cell(row, "why"),
+              .seed = table.seed(row),
+              .key = table.cell(row, "folder"),
+              .value = std::nan("")};
+  for (const auto& measure : measures_of(study)) {
+    const auto column = column_of(table, study, measure);
+    const double shown = column.empty() ? std::nan("") : table.cell_number(row, column);
+    out.recorded[measure.name()] = value_of_display(shown, measure);
+  }
+  out.value = seed_run_value(out, study.measure);
+  out.run.loss.add(0, table.cell_number(row, "training_loss"));
+  out.run.validation_loss.add(0, table.cell_number(row, "validation_loss"));
+  out.run.tokens = table.cell_number(row, "tokens");
+  const double contention = table.cell_number(row, kContentionColumn);
+  if (std::isfinite(contention)) out.run.cpu_contention = contention;
+  return out;
+}
+
+/// The seeds of the file, sorted.
+std::vector<std::int64_t> recorded_seeds(const RunTable& table) {
+  std::set<std::int64_t> seeds;
+  for (const auto& row : table.rows()) seeds.insert(table.seed(row));
+  return {seeds.begin(), seeds.end()};
+}
+
+/// All arms of the study, with missing runs.
+std::vector<Arm> empty_arms(const Study& study, const std::vector<GridPoint>& points) {
+  std::vector<Arm> arms;
+  for (const auto& point : points) {
+    Arm arm{.name = point.name, .labels = point.labels};
+    std::vector<std::string> first_trial;
+    if (study.tune) first_trial = {text(study.tune->key, '=', study.tune->values.front())};
+    arm.init = init_of(config_of(study, point, study.seeds.front(), first_trial));
+    for (const auto seed : study.seeds) {
+      arm.seed_runs.push_back({.reason = "not in the file", .seed = seed, .value = std::nan("")});
+    }
+    arms.push_back(std::move(arm));
+  }
+  return arms;
+}
+
+/// Puts a row in the place of its arm and its seed.
+void add_row(const RunTable& table, const CsvRow& row, Results& results) {
+  const auto& study = results.study;
+  const auto arm = std::ranges::find_if(results.arms, [&](const Arm& each) {
+    return std::ranges::all_of(study.axes, [&](const Axis& axis) {
+      return each.labels.at(axis.name) == table.cell(row, axis.name);
+    });
+  });
+  if (arm == results.arms.end()) {
+    table.refuse(row.line,
+                 text("study ", study.name, study.size.empty() ? "" : ", size " + study.size + ",",
+                      " has no arm \"", table.cell(row, "name"), "\""));
+  }
+  const auto place = std::ranges::find(study.seeds, table.seed(row));
+  if (place == study.seeds.end()) return;
+  auto& seed_run = arm->seed_runs[static_cast<std::size_t>(place - study.seeds.begin())];
+  if (!seed_run.recorded.empty()) {
+    table.refuse(row.line, text("a second run of \"", arm->name, "\" with seed ", seed_run.seed));
+  }
+  seed_run = recorded_run(table, row, study);
+  const auto integer = [](double value) { return std::isfinite(value) ? std::llround(value) : 0; };
+  arm->parameters = integer(table.cell_number(row, "parameters"));
+  arm->tokens = seed_run.run.tokens;
+  arm->precision = table.cell(row, "precision");
+  arm->tuned_value = table.cell(row, "tuned");
+}
+
+}  // namespace
+
+RecordedResults recorded_results(Study study, const std::filesystem::path& file, bool keeps_seeds) {
+  const RunTable table(file, study);
+  if (!keeps_seeds) study.seeds = recorded_seeds(table);
+  if (study.seeds.empty()) table.refuse(1, "has no runs");
+  RecordedResults out{.results = {.study = study, .provenance = "of " + file.string()},
+                      .missing_columns = {}};
+  for (const auto& measure : measures_of(study)) {
+    const auto column = column_of(table, study, measure);
+    if (!table.has(column)) out.missing_columns.push_back(measure.name());
+  }
+  auto& results = out.results;
+  results.arms = empty_arms(study, grid_points(study));
+  for (const auto& row : table.rows()) add_row(table, row, results);
+  results.is_complete = std::ranges::all_of(results.arms, [](const Arm& arm) {
+    return std::ranges::none_of(arm.seed_runs, [](const SeedRun& run) {
+      return run.state == State::missing || run.state == State::crashed;
+    });
+  });
+  analyze_claims(results);
+  results.confounders = confounders(results);
+  return out;
+}
+
+}  // namespace evenkeel::study

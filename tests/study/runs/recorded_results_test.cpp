@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/runs/recorded_results.h"
+
+#include <gtest/gtest.h>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/file.h"
+#include "evenkeel/study/analysis/claim_analysis.h"
+#include "evenkeel/study/analysis/measure.h"
+#include "evenkeel/study/report/csv.h"
+#include "evenkeel/study/report/verdict_text.h"
+#include "study/sample_results.h"
+
+namespace evenkeel::study {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A CSV file that is removed at the end of the test.
+class CsvFile {
+ public:
+  explicit CsvFile(const std::string& content)
+      : path_(fs::path(::testing::TempDir()) / "recorded_runs.csv") {
+    write_file(path_, content);
+  }
+  ~CsvFile() { fs::remove(path_); }
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+std::vector<std::string> sentences(const Results& results) {
+  std::vector<std::string> out;
+  for (const auto* const verdicts : {&results.verdicts, &results.baseline_verdicts}) {
+    for (const auto& verdict : *verdicts) out.push_back(sentence(results, verdict));
+  }
+  return out;
+}
+
+/// Of a study with four arms, of which two fail, and a claim on a probe.
+Results judged() {
+  auto results = sample_results({.schemes = {"pre_norm", "hybrid_norm"}, .layers = {"4", "16"}});
+  results.study.claims.push_back({.says = "slopes differ",
+                                  .of = {{"scheme", "hybrid_norm"}},
+                                  .than = {{"scheme", "pre_norm"}},
+                                  .measure = {.kind = Measure::Kind::probe,
+                                              .probe = "grad_norm",
+                                              .part = "block",
+                                              .step = 100,
+                                              .reduction = Measure::Reduction::slope}});
+  analyze_claims(results);
+  return results;
+}
+
+TEST(RecordedResults, HaveTheVerdictsOfTheRuns) {
+  const auto results = judged();
+  const CsvFile file(runs_csv(results));
+  auto study = results.study;
+  study.seeds = {7};
+  const auto recorded = recorded_results(study, file.path(), /*keeps_seeds=*/false);
+  EXPECT_EQ(recorded.missing_columns, std::vector<std::string>());
+  EXPECT_EQ(recorded.results.study.seeds, results.study.seeds);
+  EXPECT_EQ(sentences(recorded.results), sentences(results));
+  EXPECT_GE(sentences(results).size(), 6U);
+  for (std::size_t i = 0; i < results.verdicts.size(); ++i) {
+    EXPECT_EQ(recorded.results.verdicts[i].p, results.verdicts[i].p) << i;
+  }
+  EXPECT_TRUE(recorded.results.is_complete);
+  EXPECT_EQ(runs_csv(recorded.results), runs_csv(results));
+}
+
+TEST(RecordedResults, OfSomeSeeds) {
+  const auto results = judged();
+  const CsvFile file(runs_csv(results));
+  auto study = results.study;
+  study.seeds = {1, 2, 9};
+  const auto recorded = recorded_results(study, file.path(), /*keeps_seeds=*/true);
+  EXPECT_FALSE(recorded.results.is_complete);  // seed 9
+  EXPECT_EQ(recorded.results.arms[0].seed_runs[1].value, results.arms[0].seed_runs[1].value);
+  EXPECT_EQ(recorded.results.arms[0].seed_runs[2].reason, "not in the file");
+}
+
+TEST(RecordedResults, NameMissingMeasures) {
+  auto results = judged();
+  const auto wanted = results.study;
+  results.study.claims.pop_back();
+  const CsvFile file(runs_csv(results));
+  EXPECT_EQ(recorded_results(wanted, file.path(), false).missing_columns,
+            std::vector<std::string>{"slope of grad_norm (block) over blocks at step 100"});
+}
+
+TEST(RecordedResults, RefuseOtherFiles) {
+  const auto study = judged().study;
+  const auto refusal = [&](const std::string& content) -> std::string {
+    const CsvFile file(content);
+    try {
+      recorded_results(study, file.path(), false);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.exit(), Exit::data);
+      const std::string what = error.what();
+      return what.substr(what.find("runs.csv") + 8);
+    }
+    return "none";
+  };
+  const std::string header = "name,scheme,model.layers,seed,state,value\n";
+  EXPECT_EQ(refusal(""), ", line 1: wanted the header of a runs.csv, but the file is empty");
+  EXPECT_EQ(refusal("name,seed\n"), ", line 1: has no column \"state\" of study sample");
+  EXPECT_EQ(refusal(header), ", line 1: has no runs");
+  EXPECT_EQ(refusal(header + "a,pre_norm,5,1,finished,1\n"),
+            ", line 2: study sample, size smoke, has no arm \"a\"");
+  EXPECT_EQ(refusal(header + "a,pre_norm,4,x,finished,1\n"),
+            ", line 2: seed must be an integer, but is \"x\"");
+  EXPECT_EQ(refusal(header + "a,pre_norm,4,1,done,1\n"),
+            ", line 2: state must be finished, failed, crashed or missing, but is \"done\"");
+  EXPECT_EQ(refusal(header + "a,pre_norm,4,1,finished,much\n"),
+            ", line 2: value must be a number, but is \"much\"");
+  EXPECT_EQ(refusal(header + "a,pre_norm,4,1,finished\n"),
+            ", line 2: has 5 fields, but the header has 6");
+  const std::string row = "\"a\nb\",pre_norm,4,1,finished,1\n";
+  EXPECT_EQ(refusal(header + row + row),
+            ", line 4: a second run of \"pre_norm, layers 4\" with seed 1");
+  EXPECT_EQ(refusal(header + "\"a,pre_norm\n"), ", line 2: a quote is not closed");
+}
+
+}  // namespace
+}  // namespace evenkeel::study

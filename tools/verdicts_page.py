@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Keeps docs/experiments/verdicts.md and its figures current: what `evenkeel study --from` says about each CSV file
+of docs/experiments.
+
+Usage: tools/verdicts_page.py PROGRAM [--check]
+The name of a CSV file is STUDY-SIZE.csv or STUDY-TEXT-SIZE.csv. With --check nothing is written; the exit code is 1
+if the page or a figure is out of date.
+"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+DATA = ROOT / "docs/experiments"
+PAGE = DATA / "verdicts.md"
+FIGURES = ROOT / "docs/figures/experiments"
+TEXTS = {"": "built-in text", "fresh": "built-in text, unseen seeds", "shakespeare": "tinyshakespeare"}
+HEAD = """# Verdicts of the recorded runs
+
+Each section is what this version of the program says about a CSV file of this folder: `evenkeel study --from`.
+`tools/verdicts_page.py` writes the page and its figures, and a test compares them with the program.
+Which of the claims are confirmatory is in [findings.md](../findings.md).
+"""
+
+
+def judged(program, file, folder):
+    """(verdicts, columns that the file lacks) of a CSV file; its figures are written to the folder."""
+    study, size = file.stem.split("-")[0], file.stem.split("-")[-1]
+    done = subprocess.run([program, "study", study, "--size", size, "--from", file, "--json", "--figures", folder],
+                          check=True, capture_output=True, text=True)
+    missing = [line.split(" has no column ")[1].strip('"') for line in done.stderr.splitlines() if " has no column " in line]
+    return json.loads(done.stdout)["verdicts"], missing
+
+
+def cell(text):
+    return text.replace("|", "\\|").replace("*", "\\*")
+
+
+def section(file, verdicts, missing, figures):
+    """The part of the page about one CSV file."""
+    study, *text, size = file.stem.split("-")
+    lines = [f"## `{study}`, {size}, {TEXTS[text[0] if text else '']}", "",
+             f"`evenkeel study {study} --size {size} --from docs/experiments/{file.name}`", ""]
+    lines += ["The file does not have:", "", *(f"- {each}" for each in missing), ""] if missing else []
+    lines += ["| verdict | claim | result |", "| --- | --- | --- |"]
+    for each in verdicts:
+        where = f" ({each['where']})" if each["where"] else ""
+        lines.append(f"| {each['outcome']} | {cell(each['claim'] + where)} | {cell(each['sentence'])} |")
+    for name, content in figures.items():
+        title = content.partition("<title>")[2].partition("</title>")[0]
+        lines += ["", f"![{title}](../figures/experiments/{name})"]
+    return "\n".join(lines) + "\n"
+
+
+def made(program):
+    """The files of the page and of its figures, with their contents."""
+    files, page = {}, HEAD
+    for file in sorted(DATA.glob("*.csv")):
+        if file.stem.endswith("-searches"):
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            verdicts, missing = judged(program, file, folder)
+            figures = {f"{file.stem}-{number}.svg": each.read_text()
+                       for number, each in enumerate(sorted(pathlib.Path(folder).iterdir()), 1)}
+        files |= {FIGURES / name: content for name, content in figures.items()}
+        page += "\n" + section(file, verdicts, missing, figures)
+    return files | {PAGE: page}
+
+
+def main(program, *options):
+    files = made(str(pathlib.Path(program).resolve()))
+    known = {PAGE, *FIGURES.glob("*")}
+    stale = [path for path, content in files.items() if not path.exists() or path.read_text() != content]
+    stale += sorted(known - set(files))
+    if not stale:
+        print(f"docs/experiments/verdicts.md and {len(files) - 1} figures are current")
+        return 0
+    if "--check" in options:
+        print(f"out of date: {', '.join(str(path.relative_to(ROOT)) for path in stale)}\n"
+              f"to renew: python3 tools/verdicts_page.py {program}")
+        return 1
+    FIGURES.mkdir(parents=True, exist_ok=True)
+    for path in known - set(files):
+        path.unlink()
+    for path, content in files.items():
+        path.write_text(content)
+    print(f"{len(stale)} files are written anew")
+    return 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        raise SystemExit(__doc__)
+    sys.exit(main(*sys.argv[1:]))
