@@ -7,6 +7,7 @@ names are made first; a TOML file has the text that the page shows for it.
 """
 import pathlib
 import re
+import shutil
 import sys
 import unittest
 
@@ -103,7 +104,7 @@ def made_small(arguments):
     if verb == "eval":
         fewer = [] if "--task" in arguments else ["--sequences", "2"]
         return arguments + fewer + ["--set", "evaluate.max_context=32"]
-    if verb == "study" and rest and not rest[0].startswith("-") and not {"--dry-run", "--slurm"} & set(arguments):
+    if verb == "study" and rest and not rest[0].startswith("-") and not {"--dry-run", "--from", "--slurm"} & set(arguments):
         return arguments + ["--dry-run"]
     if verb == "bench":
         return arguments[:2] + ["--help"]
@@ -124,6 +125,8 @@ class Documentation(program.Case):
             elif name.endswith((".txt", ".jsonl")) and arguments[0] != "report":
                 line = '{"text": "The old baker sees the river."}\n' * 50
                 self.write(name, line if name.endswith(".jsonl") else program.BOOK)
+            elif name == "runs.csv":
+                shutil.copy(ROOT / "docs/experiments/main-shakespeare-desk.csv", self.folder / name)
             elif name == "notes":
                 (self.folder / name).mkdir()
                 self.write("notes/a.md", program.BOOK)
