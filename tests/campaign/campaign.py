@@ -25,7 +25,7 @@ import table
 
 PARTS = ["kills", "faults", "power_cuts", "file_systems", "disk_full", "vanishing_files", "limits", "locks",
          "flips", "resume", "fuzzing", "http_requests", "signals", "keys", "crashes", "ranks", "ranks_bits",
-         "ranks_saves"]
+         "ranks_saves", "ranks_network"]
 MOST_SHOWN = 40  # failures of one part
 
 

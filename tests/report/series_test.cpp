@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 
+#include "evenkeel/report/layer_map.h"
+
 namespace evenkeel::report {
 namespace {
 
@@ -95,6 +97,19 @@ TEST(Statistics, OfNothingAreNotANumber) {
   EXPECT_TRUE(std::isnan(mean_of_last({}, 3)));
   EXPECT_TRUE(std::isnan(median({kGap})));
   EXPECT_TRUE(std::isnan(last_finite({})));
+}
+
+TEST(DepthTrend, OfAnExponentialIsItsRateAndOneLayerDoesNotMoveIt) {
+  Series profile;
+  for (int layer = 1; layer <= 16; ++layer) profile.add(layer, std::exp(-0.1 * layer));
+  EXPECT_NEAR(depth_trend(profile).slope, -0.1, 1e-12);
+  EXPECT_NEAR(depth_trend(profile).spread, std::exp(1.5), 1e-12);
+  Series flat;
+  for (int layer = 1; layer <= 16; ++layer) flat.add(layer, layer == 1 ? 8.2 : 1);
+  EXPECT_EQ(depth_trend(flat).slope, 0);
+  EXPECT_EQ(depth_trend(flat).spread, 8.2);
+  flat.y[3] = 0;
+  EXPECT_TRUE(std::isnan(depth_trend(flat).slope));
 }
 
 }  // namespace

@@ -64,19 +64,16 @@ const LayerMap* find(const std::vector<LayerMap>& maps, const std::string& measu
 
 DepthTrend depth_trend(const Series& profile) {
   const auto none = std::nan("");
-  const auto count = static_cast<double>(profile.size());
   if (profile.size() < 2) return {none, none};
-  double x = 0, y = 0, xx = 0, xy = 0;
+  std::vector<double> slopes;  // of all pairs of layers
   for (std::size_t i = 0; i < profile.size(); ++i) {
     if (!(profile.y[i] > 0) || !std::isfinite(profile.y[i])) return {none, none};
-    const double at = profile.x[i], value = std::log(profile.y[i]);
-    x += at;
-    y += value;
-    xx += at * at;
-    xy += at * value;
+    for (std::size_t j = 0; j < i; ++j) {
+      slopes.push_back(std::log(profile.y[i] / profile.y[j]) / (profile.x[i] - profile.x[j]));
+    }
   }
   const auto [least, most] = std::minmax_element(profile.y.begin(), profile.y.end());
-  return {(count * xy - x * y) / (count * xx - x * x), *most / *least};
+  return {median(slopes), *most / *least};
 }
 
 }  // namespace evenkeel::report

@@ -33,10 +33,12 @@ const LayerMap* find(const std::vector<LayerMap>& maps, const std::string& measu
 /// The change of a profile with depth: figure 2 of the HybridNorm paper (arXiv:2503.04598) in two
 /// numbers.
 struct DepthTrend {
-  double slope = 0;   // least-squares slope of ln(value), per layer
+  double slope = 0;   // of ln(value) per layer: the median over all pairs of layers (Theil-Sen)
   double spread = 0;  // largest / smallest value
 };
 /// The trend of a profile (x: layer); NaN if a value is not above 0, or for fewer than two values.
+/// A single layer, such as the first, hardly moves the slope.
+/// \source Sen 1968, "Estimates of the regression coefficient based on Kendall's tau"
 DepthTrend depth_trend(const Series& profile);
 
 }  // namespace evenkeel::report

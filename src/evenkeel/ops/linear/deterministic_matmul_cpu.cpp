@@ -8,6 +8,7 @@
 #include "evenkeel/kernels/reduction_order.h"
 #include "evenkeel/ops/common/cpu_adapter.h"
 #include "evenkeel/ops/common/operands.h"
+#include "evenkeel/ops/linear/blas_product.h"
 #include "evenkeel/ops/linear/deterministic_matmul.h"
 #include "evenkeel/ops/linear/deterministic_matmul_blocks.h"
 
@@ -17,10 +18,15 @@ namespace {
 
 using at::Tensor;
 
-/// One block of y by one thread of the library. All are matrices of one batch entry.
-void matmul_block(const Tensor& y, const Tensor& x, const Tensor& w, bool is_added) {
-  auto out = y;
-  is_added ? out.addmm_(x, w) : at::mm_out(out, x, w);
+/// One block of y by LibTorch.
+/// \param y, x, w  with a batch axis
+void matmul_block(const Tensor& y, const Tensor& x, const Tensor& w, bool is_added,
+                  const MatmulBlock& block) {
+  const auto b = block.batch;
+  auto out = y.select(0, b).narrow(0, block.row, block.rows).narrow(1, block.column, block.columns);
+  const auto left = x.select(0, b).narrow(0, block.row, block.rows);
+  const auto right = w.select(0, b).narrow(1, block.column, block.columns);
+  is_added ? out.addmm_(left, right) : at::mm_out(out, left, right);
 }
 
 /// \param y, x, w  with a batch axis
@@ -29,15 +35,16 @@ void matmul_in_blocks(const Tensor& y, const Tensor& x, const Tensor& w, bool is
   const auto row_blocks = kernels::blocks_of(y.size(1), size.rows);
   const auto column_blocks = kernels::blocks_of(y.size(2), size.columns);
   const auto blocks = y.size(0) * row_blocks * column_blocks;
-  const auto multiply = [&](std::int64_t block) {
-    const auto b = block / (row_blocks * column_blocks);
-    const auto row = block / column_blocks % row_blocks * size.rows;
-    const auto column = block % column_blocks * size.columns;
-    const auto rows = std::min(size.rows, y.size(1) - row);
-    const auto columns = std::min(size.columns, y.size(2) - column);
-    matmul_block(y.select(0, b).narrow(0, row, rows).narrow(1, column, columns),
-                 x.select(0, b).narrow(0, row, rows), w.select(0, b).narrow(1, column, columns),
-                 is_added);
+  const auto blas = BlasProduct::of(y, x, w, is_added);
+  const auto multiply = [&](std::int64_t index) {
+    const auto row = index / column_blocks % row_blocks * size.rows;
+    const auto column = index % column_blocks * size.columns;
+    const MatmulBlock block{.batch = index / (row_blocks * column_blocks),
+                            .row = row,
+                            .column = column,
+                            .rows = std::min(size.rows, y.size(1) - row),
+                            .columns = std::min(size.columns, y.size(2) - column)};
+    if (!blas || !blas->multiply(block)) matmul_block(y, x, w, is_added, block);
   };
   const auto multiply_all = [&](std::int64_t begin, std::int64_t end) {
     const SerialLibraries one_thread;
