@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <map>
 #include <optional>
+#include <sstream>
 #include <utility>
 
 #include "evenkeel/base/error.h"
@@ -110,15 +110,12 @@ std::string svg_legend(std::string_view figure, double width, double& y) {
   return out;
 }
 
-/// Width and height of a view box "0 0 820 300".
+/// Width and height of a view box "820 300".
 std::optional<std::pair<double, double>> view_box_size(std::string_view box) {
   std::pair<double, double> size;
-  const auto space = box.find(' ');
-  if (space == std::string_view::npos) return std::nullopt;
-  const auto first = std::from_chars(box.data(), box.data() + space, size.first);
-  const auto last = std::from_chars(box.data() + space + 1, box.data() + box.size(), size.second);
-  if (first.ec != std::errc() || last.ec != std::errc()) return std::nullopt;
-  return size;
+  std::istringstream numbers{std::string(box)};
+  numbers >> size.first >> size.second;
+  return numbers ? std::optional(size) : std::nullopt;
 }
 
 /// One figure as SVG; "" if it has no picture.
