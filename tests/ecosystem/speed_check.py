@@ -9,9 +9,9 @@ Usage: tests/ecosystem/speed_check.py EVENKEEL OLMO_EVAL TOKENIZER [--documents 
 
 Makes a model of 151M parameters (12 layers, width 768, scheme `pre_norm`: LlamaForCausalLM) with a single step of
 training, and exports it. Both programs then score the same documents with the same threads, in turn. lm_eval has
-batches of --batch, by default the faster of 1 and 16 in a trial. A time is that of the command less that of the same command with
-two documents: start and loading are left out on both sides. Prints a line per round and precision. The packages are
-those of tools/ecosystem_lm_eval_requirements.txt and tools/transformers_requirements.txt.
+batches of --batch, by default the faster of 1 and 16 in a trial. A time is that of the command less that of the same
+command with two documents: start and loading are left out on both sides. Prints a line per round and precision. The
+packages are those of tools/ecosystem_lm_eval_requirements.txt and tools/transformers_requirements.txt.
 """
 import argparse
 import json
