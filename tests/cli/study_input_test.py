@@ -31,6 +31,16 @@ class Begun(program.Case):
         for file in files:
             self.assertEqual(xml.etree.ElementTree.parse(file).getroot().tag, "{http://www.w3.org/2000/svg}svg")
 
+    def test_dry_run_says_the_hours_that_are_left(self):
+        said = self.succeed("study", "two.toml", "--seeds", "4", "--dry-run")[0]
+        self.assertIn("2 arms, 4 seeds: 8 runs, 4 of them finished\n", said)
+        self.assertRegex(said, r"\nthe other runs take about \d\S* hours here, at the speed of the finished ones\n")
+        plan = json.loads(self.succeed("study", "two.toml", "--seeds", "4", "--dry-run", "--json")[0])
+        self.assertTrue(0 < plan["hours"] < 0.1, plan)
+        self.assertEqual(json.loads(self.succeed("study", "two.toml", "--dry-run", "--json")[0])["hours"], 0)
+        unknown = json.loads(self.succeed("study", "placement", "--dry-run", "--json")[0])
+        self.assertIsNone(unknown["hours"])
+
     def test_recorded_runs_of_another_study(self):
         self.write("odd.csv", "name,scheme,seed,state,value\nx,post_norm,1,finished,2\n")
         self.refuse(65, 'odd.csv, line 2: study two has no arm "x"', "study", "two.toml", "--from", "odd.csv")

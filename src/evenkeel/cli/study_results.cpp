@@ -86,6 +86,7 @@ void print_dry_run(const study::StudyRequest& request, const study::Resources& r
                    bool json) {
   const auto plan = study::dry_run(request, resources);
   const double free = resources.memory_bytes;
+  const auto hours = plan.hours(resources.cores);
   if (json) {
     const nlohmann::ordered_json out = {{"arms", plan.arms},
                                         {"runs", plan.runs},
@@ -97,6 +98,7 @@ void print_dry_run(const study::StudyRequest& request, const study::Resources& r
                                         {"search_flops", plan.search_flops},
                                         {"questions", plan.hypotheses},
                                         {"largest", plan.largest_run},
+                                        {"hours", hours ? nlohmann::ordered_json(*hours) : nullptr},
                                         {"free_bytes", free}};
     print_json(out);
     return;
@@ -111,6 +113,10 @@ void print_dry_run(const study::StudyRequest& request, const study::Resources& r
         with_digits(plan.flops, 3).c_str());
   if (plan.search_runs > 0) print(", and %s to search", with_digits(plan.search_flops, 3).c_str());
   print("\n%s\n", detectable_effect_text(request.study, plan).c_str());
+  if (hours) {
+    print("the other runs take about %s hours here, at the speed of the finished ones\n",
+          with_digits(*hours, 2).c_str());
+  }
   print("largest run: %s (%s of memory, %s free here%s)\n",
         printable_line(plan.largest_run).c_str(), bytes_text(plan.max_bytes).c_str(),
         bytes_text(free).c_str(), plan.max_bytes > free ? ": it does not fit" : "");

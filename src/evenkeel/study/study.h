@@ -6,5 +6,6 @@
 #include "evenkeel/study/definition/definition.h"  // IWYU pragma: export
 #include "evenkeel/study/report/outcome.h"         // IWYU pragma: export
 #include "evenkeel/study/report/verdict_text.h"    // IWYU pragma: export
+#include "evenkeel/study/runs/dry_run.h"           // IWYU pragma: export
 #include "evenkeel/study/runs/recorded_results.h"  // IWYU pragma: export
 #include "evenkeel/study/runs/study_runner.h"      // IWYU pragma: export

@@ -8,6 +8,7 @@
 
 #include "evenkeel/base/file.h"
 #include "evenkeel/study/definition/grid.h"
+#include "evenkeel/study/runs/dry_run.h"
 
 namespace evenkeel::study {
 namespace {

@@ -30,10 +30,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-double tokens_of(const config::Config& config, const RunCost& cost) {
-  return static_cast<double>(cost.steps * config.train.batch * config.model.context);
-}
-
 /// Runs one study.
 class StudyRunner {
  public:
@@ -117,7 +113,7 @@ Arm StudyRunner::arm_of(std::size_t index, const std::map<std::string, JobResult
     arm.norm_parameters = cost.norm_parameters;
     arm.norms_share = cost.norms_share;
     arm.paper_norms_share = cost.paper_norms_share;
-    arm.tokens = tokens_of(config, cost);
+    arm.tokens = run_tokens(config, cost);
     arm.init = init_of(config);
     arm.precision = cost.precision;
   }
@@ -197,22 +193,6 @@ Results StudyRunner::run() {
   return results;
 }
 
-/// Checks that the runs record the measures of the study, and that train.from is not set.
-void check_runs(const Study& study, const std::vector<GridPoint>& arms) {
-  std::vector<std::string> overrides;
-  if (study.tune) overrides.push_back(text(study.tune->key, '=', study.tune->values.front()));
-  for (const auto& arm : arms) {
-    const auto config = config_of(study, arm, study.seeds.front(), overrides);
-    if (!config.train.from.empty()) {
-      throw Error(Exit::usage, text("study ", study.name,
-                                    ": train.from is not for studies, whose "
-                                    "runs start from their own weights"));
-    }
-    check_measure(study.measure, config, study.exclusive);
-    for (const auto& claim : study.claims) check_measure(claim.measure, config, study.exclusive);
-  }
-}
-
 /// True if a run of the study has not ended.
 bool is_stopped(const Results& results) {
   const auto is_missing = [](const SeedRun& run) { return run.state == SeedRun::State::missing; };
@@ -253,6 +233,25 @@ void write_report(StudyFolder& folder, const Results& results) {
 }
 
 }  // namespace
+
+double run_tokens(const config::Config& config, const RunCost& cost) {
+  return static_cast<double>(cost.steps * config.train.batch * config.model.context);
+}
+
+void check_runs(const Study& study, const std::vector<GridPoint>& arms) {
+  std::vector<std::string> overrides;
+  if (study.tune) overrides.push_back(text(study.tune->key, '=', study.tune->values.front()));
+  for (const auto& arm : arms) {
+    const auto config = config_of(study, arm, study.seeds.front(), overrides);
+    if (!config.train.from.empty()) {
+      throw Error(Exit::usage, text("study ", study.name,
+                                    ": train.from is not for studies, whose "
+                                    "runs start from their own weights"));
+    }
+    check_measure(study.measure, config, study.exclusive);
+    for (const auto& claim : study.claims) check_measure(claim.measure, config, study.exclusive);
+  }
+}
 
 void check_is_for_workers(const Study& study) {
   if (!study.exclusive) return;
@@ -302,41 +301,6 @@ std::string run_cache_key(RunCacheKeys& cache_keys, const StudyRequest& request,
                           const RunCost& cost) {
   const auto machine = text(request.provenance, ", ", resources.cores, " cores");
   return cache_keys.key(config, cost.arithmetic, request.study.exclusive ? machine : "");
-}
-
-DryRun dry_run(const StudyRequest& request, const Resources& resources) {
-  DryRun out;
-  RunCacheKeys cache_keys;
-  const auto arms = grid_points(request.study);
-  check_runs(request.study, arms);
-  out.arms = arms.size();
-  const auto effort = request.study.tune ? search_cost(*request.study.tune) : SearchCost{};
-  out.search_runs = arms.size() * effort.runs;
-  out.hypotheses = std::max<std::size_t>(1, hypothesis_count(request.study));
-  if (request.study.seeds.size() >= 2) {
-    out.minimum_detectable_effect =
-        minimum_detectable_effect(static_cast<std::int64_t>(request.study.seeds.size()),
-                                  kSignificanceLevel / static_cast<double>(out.hypotheses));
-  }
-  for (const auto& arm : arms) {
-    for (const auto seed : request.study.seeds) {
-      const auto config = config_of(request.study, arm, seed, {});
-      const auto cost = request.cost(config);
-      ++out.runs;
-      out.flops += cost.flops;
-      if (seed == request.study.seeds.front()) out.search_flops += cost.flops * effort.full_runs;
-      out.tokens += tokens_of(config, cost);
-      if (cost.memory_bytes > out.max_bytes) {
-        out.max_bytes = cost.memory_bytes;
-        out.largest_run = arm.name;
-      }
-      if (request.study.tune) continue;  // its learning rate is not known yet
-      const auto key = run_cache_key(cache_keys, request, resources, config, cost);
-      const auto state = run_status(resources.run_cache / key).state;
-      if (state == RunStatus::State::finished || state == RunStatus::State::diverged) ++out.cached;
-    }
-  }
-  return out;
 }
 
 }  // namespace evenkeel::study

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "evenkeel/study/analysis/results.h"
+#include "evenkeel/study/definition/grid.h"
 #include "evenkeel/study/runs/job_scheduler.h"
 #include "evenkeel/study/runs/run_cache.h"
 
@@ -48,20 +49,12 @@ Results run_study(const StudyRequest& request, Resources resources, ProgressTabl
 /// \throws Error (usage) for a study that times its runs, which need one machine for themselves
 void check_is_for_workers(const Study& study);
 
-/// The runs that run_study() would execute, and their cost.
-struct DryRun {
-  std::size_t arms = 0, runs = 0, cached = 0;  // of the grid; cached: already finished
-  std::size_t search_runs = 0;                 // runs of the search, most of them shortened
-  std::size_t hypotheses = 0;                  // size of the Holm family of claims
-  double flops = 0, tokens = 0;                // of the grid
-  double search_flops = 0;
-  double minimum_detectable_effect = 0;  // at 80 % power; 0: one seed
-  double max_bytes = 0;                  // largest peak memory of a run
-  std::string largest_run;               // name of that run
-};
-/// Computes the dry run. Starts no run.
-/// \param resources  only `run_cache` and `cores` are used
-DryRun dry_run(const StudyRequest& request, const Resources& resources);
+/// Checks that the runs record the measures of the study, and that train.from is not set.
+/// \throws Error (usage)
+void check_runs(const Study& study, const std::vector<GridPoint>& arms);
+
+/// The tokens of a run.
+double run_tokens(const config::Config& config, const RunCost& cost);
 
 /// The resolved model.init: "scheme: trunc_normal(0.02), attention.output x 1/sqrt(2*N)".
 std::string init_of(const config::Config& config);

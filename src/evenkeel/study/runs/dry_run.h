@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "evenkeel/study/runs/study_runner.h"
+
+namespace evenkeel::study {
+
+/// The runs that run_study() would execute, and their cost.
+struct DryRun {
+  std::size_t arms = 0, runs = 0, cached = 0;  // of the grid; cached: already finished
+  std::size_t search_runs = 0;                 // runs of the search, most of them shortened
+  std::size_t hypotheses = 0;                  // size of the Holm family of claims
+  double flops = 0, tokens = 0;                // of the grid
+  double search_flops = 0;
+  double minimum_detectable_effect = 0;  // at 80 % power; 0: one seed
+  double max_bytes = 0;                  // largest peak memory of a run
+  std::string largest_run;               // name of that run
+  double cached_flops = 0;               // of the finished runs
+  double cached_seconds = 0;             // that they took, one thread or more each
+
+  /// The hours that the other runs take if as many as there are cores run at a time, at the speed
+  /// of the finished ones; nullopt without a finished run, or with a search.
+  std::optional<double> hours(int cores) const;
+};
+/// Computes the dry run. Starts no run.
+/// \param resources  only `run_cache` and `cores` are used
+DryRun dry_run(const StudyRequest& request, const Resources& resources);
+
+}  // namespace evenkeel::study
