@@ -9,6 +9,7 @@
 #include "evenkeel/base/number.h"
 #include "evenkeel/base/print.h"
 #include "evenkeel/base/printable.h"
+#include "evenkeel/cli/verb.h"
 #include "evenkeel/report/svg_file.h"
 #include "evenkeel/study/report/figures.h"
 #include "evenkeel/study/study.h"
