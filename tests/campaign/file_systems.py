@@ -5,7 +5,6 @@ An ext4, xfs or btrfs image lies on an xfs with reflinks, so that a clone is ato
 """
 import os
 import shutil
-import subprocess
 import time
 
 import harness
@@ -23,20 +22,13 @@ OPTIONS = {"ext4": "loop", "xfs": "loop,nouuid", "btrfs": "loop"}
 CUTS = {"ext4": (0, 60, 1000), "xfs": (0, 60, 200), "btrfs": (0, 60, 200)}
 
 
-def called(*command):
-    """Runs a command that must succeed."""
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(map(str, command))}: {done.stderr.strip()}")
-
-
 def host(context):
     """A folder on an xfs with reflinks."""
     image, folder = context.folder / "host.img", context.folder / "host"
     folder.mkdir()
-    called("truncate", "-s", "2G", image)
-    called("mkfs.xfs", "-q", "-f", "-m", "reflink=1", image)
-    called("mount", "-o", "loop", image, folder)
+    harness.called("truncate", "-s", "2G", image)
+    harness.called("mkfs.xfs", "-q", "-f", "-m", "reflink=1", image)
+    harness.called("mount", "-o", "loop", image, folder)
     return folder
 
 
@@ -49,14 +41,14 @@ def cut(context, kind, host_folder):
         after.mkdir()
         for path in (image, clone):
             path.unlink(missing_ok=True)
-        called("truncate", "-s", f"{MEGABYTES[kind]}M", image)
-        called(*MAKE[kind], image)
-        called("mount", "-o", OPTIONS[kind], image, before)
+        harness.called("truncate", "-s", f"{MEGABYTES[kind]}M", image)
+        harness.called(*MAKE[kind], image)
+        harness.called("mount", "-o", OPTIONS[kind], image, before)
         try:
             acknowledged = cut_short(context, before / "run", image, clone, folder / "err", chance)
         finally:
-            called("umount", before)
-        called("mount", "-o", OPTIONS[kind], clone, after)
+            harness.called("umount", before)
+        harness.called("mount", "-o", OPTIONS[kind], clone, after)
         try:
             run = after / "run"
             if run.is_dir():
@@ -66,7 +58,7 @@ def cut(context, kind, host_folder):
             elif acknowledged >= 0:
                 yield f"step {acknowledged} was acknowledged, and the folder is missing"
         finally:
-            called("umount", after)
+            harness.called("umount", after)
     return trial
 
 
@@ -77,7 +69,7 @@ def cut_short(context, run, image, clone, log, chance):
         time.sleep(chance.uniform(0.3, 2))
         acknowledged = reader.acknowledged(log.read_text(errors="replace"))
         try:
-            called("cp", "--reflink=always", image, clone)
+            harness.called("cp", "--reflink=always", image, clone)
         finally:
             process.kill()
             process.wait()
@@ -108,7 +100,7 @@ def trials(context):
         folder = host(context)
     except RuntimeError as error:
         raise harness.Skip(f"an xfs with reflinks cannot be mounted: {error}") from None
-    context.at_end(lambda: called("umount", folder))
+    context.at_end(lambda: harness.called("umount", folder))
     for kind in MAKE:
         if not shutil.which(MAKE[kind][0]):
             print(f"file_systems: {kind} skipped: {MAKE[kind][0]} is missing")

@@ -184,6 +184,13 @@ class Context:
         return self.keep(("shim", name), make)
 
 
+def called(*command):
+    """Runs a command that must succeed."""
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(map(str, command))}: {done.stderr.strip()}")
+
+
 def is_running(process):
     """Whether the process has not ended; does not collect its status, which Popen.poll() would."""
     return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None

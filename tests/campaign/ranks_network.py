@@ -31,13 +31,6 @@ SLOW_STEPS = 110  # two windows of 50 steps, of which the program takes the mean
 NAME = socket.gethostname()
 
 
-def called(*command):
-    """Runs a command that must succeed."""
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(map(str, command))}: {done.stderr.strip()}")
-
-
 class Network:
     """Hosts at one switch; each link has this rate in both directions."""
 
@@ -56,20 +49,20 @@ class Network:
         return self
 
     def make(self):
-        called("ip", "netns", "add", self.switch)
-        called("ip", "-n", self.switch, "link", "add", "br0", "type", "bridge")
-        called("ip", "-n", self.switch, "link", "set", "br0", "up")
+        harness.called("ip", "netns", "add", self.switch)
+        harness.called("ip", "-n", self.switch, "link", "add", "br0", "type", "bridge")
+        harness.called("ip", "-n", self.switch, "link", "set", "br0", "up")
         for host, name in enumerate(self.hosts):
             port = self.port(host)
-            called("ip", "netns", "add", name)
-            called("ip", "link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", name)
-            called("ip", "link", "set", port, "netns", self.switch)
-            called("ip", "-n", self.switch, "link", "set", port, "master", "br0", "up")
-            called("ip", "-n", name, "addr", "add", f"10.77.0.{host + 1}/24", "dev", "eth0")
-            called("ip", "-n", name, "link", "set", "eth0", "up")
-            called("ip", "-n", name, "link", "set", "lo", "up")
+            harness.called("ip", "netns", "add", name)
+            harness.called("ip", "link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", name)
+            harness.called("ip", "link", "set", port, "netns", self.switch)
+            harness.called("ip", "-n", self.switch, "link", "set", port, "master", "br0", "up")
+            harness.called("ip", "-n", name, "addr", "add", f"10.77.0.{host + 1}/24", "dev", "eth0")
+            harness.called("ip", "-n", name, "link", "set", "eth0", "up")
+            harness.called("ip", "-n", name, "link", "set", "lo", "up")
             for where, device in ((name, "eth0"), (self.switch, port)):
-                called("ip", "netns", "exec", where, "tc", "qdisc", "add", "dev", device, "root", "tbf", "rate",
+                harness.called("ip", "netns", "exec", where, "tc", "qdisc", "add", "dev", device, "root", "tbf", "rate",
                        self.rate, "burst", "256kb", "latency", "20ms")
 
     def __exit__(self, *_):
@@ -81,7 +74,7 @@ class Network:
 
     def pull(self, host):
         """Pulls the cable of a host."""
-        called("ip", "-n", self.switch, "link", "set", self.port(host), "down")
+        harness.called("ip", "-n", self.switch, "link", "set", self.port(host), "down")
 
 
 class Training:

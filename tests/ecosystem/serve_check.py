@@ -25,22 +25,13 @@ import urllib.request
 
 import openai
 
+from lm_eval_task import CHOICE_TASK, OFFLINE
+
 TOLERANCE = 1e-4  # of a sum: batches of another size round differently in float32
-OFFLINE = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "HF_EVALUATE_OFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
 SUBJECTS = ["The old baker", "A cat", "Nobody", "My neighbour", "The dog of the farmer", "She"]
 VERBS = ["sees", "remembers", "paints", "sells"]
 OBJECTS = ["the river", "a red house", "two dogs and a bird", "an empty street", "the moon", "café"]
 
-CHOICE_TASK = """task: choices
-dataset_path: json
-dataset_kwargs: {{data_files: {{test: {rows}}}}}
-test_split: test
-output_type: multiple_choice
-doc_to_text: "{{{{context}}}}"
-doc_to_choice: "{{{{choices}}}}"
-doc_to_target: "{{{{label}}}}"
-metric_list: [{{metric: acc}}, {{metric: acc_norm}}]
-"""
 TEXT_TASK = """task: texts
 dataset_path: json
 dataset_kwargs: {{data_files: {{test: {rows}}}}}
@@ -220,7 +211,7 @@ def main():
         documents = rows()
         (folder / "rows.jsonl").write_text("".join(json.dumps(each) + "\n" for each in documents))
         for stem, task in (("choices", CHOICE_TASK), ("texts", TEXT_TASK)):
-            (folder / "tasks" / f"{stem}.yaml").write_text(task.format(rows=folder / "rows.jsonl"))
+            (folder / "tasks" / f"{stem}.yaml").write_text(task.format(name=stem, rows=folder / "rows.jsonl"))
         with served(program, folder) as url:
             endpoint = Endpoint(url)
             check_openai(check, endpoint, url)

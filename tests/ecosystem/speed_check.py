@@ -25,20 +25,12 @@ import time
 
 import datasets
 
-OFFLINE = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "HF_EVALUATE_OFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
+from lm_eval_task import CHOICE_TASK, OFFLINE
+from small_runs import settings
+
 SIZES = {"model.layers": 12, "model.width": 768, "model.heads": 16, "model.kv_heads": 4, "model.inner": 2048,
          "model.context": 512, "train.batch": 1, "train.steps": 1, "evaluate.every": 0, "evaluate.sequences": 1}
 FEW = 2  # documents of the run that measures the start
-TASK = """task: hellaswag_local
-dataset_path: json
-dataset_kwargs: {{data_files: {{test: {rows}}}}}
-test_split: test
-output_type: multiple_choice
-doc_to_text: "{{{{context}}}}"
-doc_to_choice: "{{{{choices}}}}"
-doc_to_target: "{{{{label}}}}"
-metric_list: [{{metric: acc}}, {{metric: acc_norm}}]
-"""
 
 
 def cleaned(text):
@@ -80,7 +72,8 @@ class Theirs:
 
     def run(self, count, precision, batch):
         out = tempfile.mkdtemp(dir=".")
-        (pathlib.Path("tasks") / "hellaswag_local.yaml").write_text(TASK.format(rows=os.path.abspath(f"rows-{count}.jsonl")))
+        (pathlib.Path("tasks") / "hellaswag_local.yaml").write_text(
+            CHOICE_TASK.format(name="hellaswag_local", rows=os.path.abspath(f"rows-{count}.jsonl")))
         seconds, _ = timed([sys.executable, "-m", "lm_eval", "run", "--model", "hf", "--model_args",
                             f"pretrained={os.path.abspath('model')},dtype={precision}", "--tasks", "hellaswag_local",
                             "--batch_size", batch, "--include_path", "tasks", "--output_path", out, "--device", "cpu"],
@@ -129,9 +122,8 @@ def main():
         for count in (FEW, given.documents):
             write_documents(documents, count)
         pathlib.Path("book.txt").write_text(" ".join(each["context"] for each in documents))
-        settings = SIZES | {"data.train": "book.txt", "data.tokenizer": given.tokenizer}
-        sets = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
-        timed([given.program, "train", "--run", "run", "--quiet", "--set", "scheme=pre_norm", *sets], {})
+        values = SIZES | {"scheme": "pre_norm", "data.train": "book.txt", "data.tokenizer": given.tokenizer}
+        timed([given.program, "train", "--run", "run", "--quiet", *settings(values)], {})
         timed([given.program, "export", "--run", "run", "--output", "model"], {})
         for precision in ("float32", "bfloat16"):
             compare(Ours(given.program, given.threads), Theirs(given.threads), given.documents, precision, given.rounds,

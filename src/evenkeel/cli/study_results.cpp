@@ -11,6 +11,7 @@
 #include "evenkeel/base/printable.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/report/svg_file.h"
+#include "evenkeel/store/system_calls.h"
 #include "evenkeel/study/report/figures.h"
 #include "evenkeel/study/study.h"
 
@@ -73,11 +74,7 @@ nlohmann::ordered_json results_json(const study::Results& results,
 
 void write_figures(const study::Results& results, const std::filesystem::path& folder) {
   const auto files = report::svg_files(study::figures(results));
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) {
-    throw Error(Exit::io, text(folder.string(), ": cannot be created (", error.message(), ")"));
-  }
+  store::create_folders(store::kernel_calls(), folder);
   for (const auto& each : files) write_file(folder / each.name, each.content);
   print_message(
       text(files.size(), files.size() == 1 ? " figure in " : " figures in ", folder.string()));

@@ -126,7 +126,7 @@ InitText init_text(const OlmoInit& init, const norm::Shape& shape, bool tied) {
 
 /// The first catalogue scheme of the same function, if possible with the same initial weights.
 struct CatalogueMatch {
-  std::string name;
+  config::SchemeSource source;
   bool has_same_start = false;
 };
 
@@ -147,8 +147,8 @@ std::optional<CatalogueMatch> match_in_catalogue(const norm::Scheme& scheme) {
     try {
       const auto print = norm::fingerprint(config::bind(source, scheme.shape));
       if (print.function != own.function) continue;
-      if (print.start == own.start) return CatalogueMatch{source.name, true};
-      if (!match) match = CatalogueMatch{source.name, false};
+      if (print.start == own.start) return CatalogueMatch{source, true};
+      if (!match) match = CatalogueMatch{source, false};
     } catch (const Error&) {
       continue;  // a scheme that this shape does not permit
     }
@@ -167,13 +167,13 @@ OlmoScheme olmo_scheme(const OlmoNorms& norms, const OlmoInit& init, const norm:
   out.source.name = kImportedName;
   const auto match = match_in_catalogue(config::bind(out.source, shape));
   if (match && match->has_same_start) {
-    out.source = config::find_scheme(match->name);
+    out.source = match->source;
   } else if (match && start.word) {
-    out.source = config::find_scheme(match->name);
+    out.source = match->source;
     out.init = *start.word;
   } else if (match) {
     out.source = config::inline_scheme(
-        text("extends = ", config::in_quotes(match->name), "\n", start.toml), "");
+        text("extends = ", config::in_quotes(match->source.name), "\n", start.toml), "");
   }
   return out;
 }

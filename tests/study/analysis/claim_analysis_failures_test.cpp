@@ -61,7 +61,6 @@ TEST(ClaimAnalysis, AnArmThatFailsMoreOftenIsNotEquivalent) {
   EXPECT_NEAR(verdict.p_nonequivalence, 2 * fisher_exact_p(8, 8, 0, 8), 1e-12);
 }
 
-// A crash, a stop: nobody knows what the missing runs would have said.
 TEST(ClaimAnalysis, ALaterFailureDoesNotEraseAMeasure) {
   auto results = two_arms({1, kFailed, 1}, {kFailed, kFailed, 1});
   auto& measure = results.study.claims[0].measure;
@@ -86,6 +85,7 @@ TEST(ClaimAnalysis, ALaterFailureDoesNotEraseAMeasure) {
   EXPECT_FALSE(first_verdict(results).difference);
 }
 
+// A crash, a stop: nobody knows what the missing runs would have said.
 TEST(ClaimAnalysis, WaitsForAllRuns) {
   auto results = two_arms({1.00, 1.11, 1.19, 1.25}, {1.10, 1.20, 1.30, 1.35});
   ASSERT_EQ(first_verdict(results).outcome, Outcome::supported);
