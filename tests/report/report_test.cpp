@@ -117,6 +117,18 @@ TEST_F(Report, SaysHowTheRunEnded) {
   EXPECT_TRUE(has(text, "Clipped in 20 % of the logged steps."));
 }
 
+// Every fifth logged step takes 2 s more, for a probe: 100 steps of 0.5 s and 2 probes.
+TEST_F(Report, CountsTheProbeOfALoggedStepOnce) {
+  const auto at = run("probed", "pre_ln", 0.75);
+  std::string metrics;
+  for (int step = 10; step <= 100; step += 10) {
+    metrics +=
+        json{{"step", step}, {"loss", 1}, {"step_s", step % 50 == 0 ? 2.5 : 0.5}}.dump() + "\n";
+  }
+  write_file(at / "metrics.jsonl", metrics);
+  EXPECT_EQ(tile(page({at}), "Training time"), "0:54");
+}
+
 TEST_F(Report, DrawsTheEntropyFloor) {
   const auto text = page({run("one", "pre_ln", 0.75)});
   EXPECT_TRUE(has(text, ">entropy floor 0.5000</text>"));

@@ -19,14 +19,26 @@ namespace evenkeel::cli {
 
 namespace {
 
-/// A sentence with the minimum detectable effect, in standard deviations.
+/// ": a difference of 0.01 nats per token, if differences of two runs deviate by 0.005"
+std::string smallest_effect_text(const study::Study& study, const study::DryRun& plan) {
+  const auto effect = study::smallest_effect_of(study, study.measure);
+  if (!effect) return "";
+  const auto unit = study.measure.difference_unit();
+  return text(": a difference of ", with_digits(*effect, 2), unit.empty() ? "" : " ", unit,
+              " where the differences of a seed deviate by ",
+              with_digits(*effect / plan.minimum_detectable_effect, 2), " or less");
+}
+
+/// A sentence with the minimum detectable effect, in standard deviations, and the deviation at
+/// which that is the smallest effect of interest.
 std::string detectable_effect_text(const study::Study& study, const study::DryRun& plan) {
   const auto seeds = study.seeds.size();
   if (seeds < 2) return "one seed gives no verdict; two are the least";
   return text("with ", seeds, " seeds and ", plan.hypotheses,
               plan.hypotheses == 1 ? " question" : " questions",
               ", the minimum detectable effect at 80 % power is ",
-              with_digits(plan.minimum_detectable_effect, 2), " standard deviations");
+              with_digits(plan.minimum_detectable_effect, 2), " standard deviations",
+              smallest_effect_text(study, plan));
 }
 
 }  // namespace
@@ -111,6 +123,7 @@ void print_dry_run(const study::StudyRequest& request, const study::Resources& r
         with_digits(plan.flops, 3).c_str());
   if (plan.search_runs > 0) print(", and %s to search", with_digits(plan.search_flops, 3).c_str());
   print("\n%s\n", detectable_effect_text(request.study, plan).c_str());
+  for (const auto& each : study::undecidable_claims(request.study)) print("%s\n", each.c_str());
   if (hours) {
     print("the other runs take about %s hours here, at the speed of the finished ones\n",
           with_digits(*hours, 2).c_str());

@@ -247,6 +247,7 @@ Exit run_study(const StudyOptions& options) {
     print_dry_run(request, resources, options.common.json);
     return Exit::success;
   }
+  for (const auto& each : study::undecidable_claims(request.study)) print_message(each);
   train::catch_signals();
   study::ProgressTable progress_table(options.common.quiet);
   const auto results = study::run_study(request, std::move(resources), progress_table);

@@ -19,13 +19,19 @@ constexpr const char* kLightColours = R"css(.scheme {
 }
 )css";
 
+/// As std::hypot(), which would require glibc 2.35.
+double length_of(PicturePoint from, PicturePoint to) {
+  const double x = to.x - from.x, y = to.y - from.y;
+  return std::sqrt(x * x + y * y);
+}
+
 /// "M1.0 2.0L3.0 4.0" with rounded corners.
 std::string path_of(const PictureWire& wire) {
   constexpr double kCorner = 6;
   std::string out =
       text('M', svg_number(wire.points.front().x), ' ', svg_number(wire.points.front().y));
   const auto toward = [](PicturePoint from, PicturePoint to) {
-    const double length = std::hypot(to.x - from.x, to.y - from.y);
+    const double length = length_of(from, to);
     const double part = length > 0 ? std::fmin(kCorner, length / 2) / length : 0;
     return PicturePoint{from.x + part * (to.x - from.x), from.y + part * (to.y - from.y)};
   };
@@ -47,7 +53,7 @@ std::string path_of(const PictureWire& wire) {
 std::string head_of(const PictureWire& wire) {
   constexpr double kLength = 6, kHalfWidth = 3;
   const auto end = wire.points.back(), before = wire.points[wire.points.size() - 2];
-  const double length = std::hypot(end.x - before.x, end.y - before.y);
+  const double length = length_of(before, end);
   if (!wire.has_arrow || !(length > 0)) return "";
   const double dx = (end.x - before.x) / length, dy = (end.y - before.y) / length;
   const double x = end.x - kLength * dx, y = end.y - kLength * dy;

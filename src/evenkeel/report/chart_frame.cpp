@@ -128,8 +128,9 @@ std::string horizontal_labels(const Chart& chart, const Frame& frame) {
                       "\" y=\"", svg_number(frame.bottom() + kLabelDrop + kChartFrameRow), "\">",
                       escaped(chart.x_label), "</text>\n");
   }
-  return out + text("<text x=\"0\" y=\"", svg_number(frame.bottom() + kLabelDrop), "\">",
-                    escaped(chart.x_label), "</text>\n");
+  return out + text("<text class=\"axis-name\" x=\"0\" y=\"",
+                    svg_number(frame.bottom() + kLabelDrop), "\">", escaped(chart.x_label),
+                    "</text>\n");
 }
 
 }  // namespace

@@ -156,7 +156,10 @@ void add_step(Run& run, const json& record, double& timed_until) {
   run.tokens = std::fmax(run.tokens, number(record, "tokens"));
   run.peak_memory = std::fmax(run.peak_memory, number(record, "memory_bytes"));
   if (const double seconds = number(record, "step_s"); std::isfinite(seconds)) {
-    run.seconds += seconds * std::fmax(0, step - timed_until);
+    const double steps = step - timed_until;
+    const auto& logged = run.step_seconds.y;
+    const double other = logged.empty() ? seconds : std::fmin(seconds, logged.back());
+    if (steps > 0) run.seconds += seconds + other * (steps - 1);
     timed_until = step;
     run.step_seconds.add(step, seconds);
   }
@@ -177,8 +180,9 @@ std::vector<json> records_of(Run& run, const Directory& folder, const std::strin
   return std::move(lines.records);
 }
 
-/// All records of metrics.jsonl. Training time is the sum over records of seconds per step times
-/// the steps since the previous record, since only every log.every-th step is logged.
+/// All records of metrics.jsonl. Training time is the sum over records of the seconds of the step
+/// and of the steps since the previous record, which are not logged: they count as the shorter of
+/// both records' steps, because a logged step may contain a probe.
 /// \throws Error (data, io), json::exception
 void read_metrics(Run& run, const Directory& folder) {
   double timed_until = 0;

@@ -151,6 +151,7 @@ footer { margin-top: 48px; color: var(--muted); font-size: 13px; }
   .tiles { grid-template-columns: repeat(2, minmax(0, 1fr)); }
   .outcome { grid-template-columns: minmax(0, 1fr); margin-top: 8px; }
   svg[viewBox^="0 0 820 "] text { font-size: 18px; }
+  svg[viewBox^="0 0 820 "] text.axis-name { display: none; }
 }
 @media print {
   .tools, .controls, .tip, .live { display: none; }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,10 +29,15 @@ TEST(ClaimAnalysis, ContradictsAClaimOfTheOtherSign) {
             Outcome::contradicted);
 }
 
-TEST(ClaimAnalysis, CountsTheSeedsThatADifferenceRequires) {
-  const auto verdict = first_verdict(two_arms({1.0, 1.3, 1.1}, {1.1, 1.2, 1.25}));
+TEST(ClaimAnalysis, CountsTheSeedsThatTheSmallestEffectRequires) {
+  auto results = two_arms({1.0, 1.3, 1.1}, {1.1, 1.2, 1.25});
+  results.study.smallest_effect = 0.1;
+  const auto verdict = first_verdict(results);
   EXPECT_EQ(verdict.outcome, Outcome::inconclusive);
-  ASSERT_TRUE(verdict.required_seeds.has_value());
+  const double deviation = verdict.difference->standard_deviation;
+  EXPECT_EQ(verdict.required_seeds, required_pairs(0.1 / deviation));
+  results.study.smallest_effect = 0;
+  EXPECT_EQ(first_verdict(results).required_seeds, std::nullopt);
 }
 
 TEST(ClaimAnalysis, PairsRunsBySeedNotByRank) {
@@ -110,6 +116,7 @@ TEST(ClaimAnalysis, CountsHypothesesThatAreNotMeasuredYet) {
 
 TEST(ClaimAnalysis, RequiresTheSeedsOfTheStrictestLevel) {
   auto results = two_arms({1.0, 1.3, 1.1}, {1.1, 1.2, 1.25});
+  results.study.smallest_effect = 0.1;
   results.study.claims.push_back(results.study.claims[0]);
   results.study.claims[1].measure.kind = Measure::Kind::loss;
   for (auto& arm : results.arms) {
@@ -117,11 +124,12 @@ TEST(ClaimAnalysis, RequiresTheSeedsOfTheStrictestLevel) {
   }
   analyze_claims(results);
   EXPECT_EQ(results.verdicts[0].required_seeds,
-            required_pairs(results.verdicts[0].difference->effect_size, 0.05 / 2));
+            required_pairs(0.1 / results.verdicts[0].difference->standard_deviation, 0.05 / 2));
 }
 
 TEST(ClaimAnalysis, RequiresMoreSeedsForMoreHypotheses) {
   auto results = two_arms({1.0, 1.3, 1.1}, {1.1, 1.2, 1.25});
+  results.study.smallest_effect = 0.1;
   analyze_claims(results);
   const auto uncorrected = results.verdicts[0].required_seeds;
   results.study.claims.push_back(results.study.claims[0]);
@@ -130,6 +138,32 @@ TEST(ClaimAnalysis, RequiresMoreSeedsForMoreHypotheses) {
   analyze_claims(results);
   ASSERT_TRUE(uncorrected && results.verdicts[0].required_seeds);
   EXPECT_GE(*results.verdicts[0].required_seeds, *uncorrected);
+}
+
+// R: p.adjust(c(...), "BH") of the uncorrected p-values.
+TEST(ClaimAnalysis, ControlsFalseDiscoveriesWhereTheStudySaysSo) {
+  auto results = two_arms({1.00, 1.13, 1.17}, {1.10, 1.20, 1.30});
+  results.study.claims.clear();
+  results.study.baseline = {{"scheme", "pre"}};
+  for (const char* name : {"post", "mix"}) {
+    results.study.axes[0].values.push_back({name, {std::string("scheme=") + name}});
+  }
+  results.arms.push_back(arm({{"scheme", "post"}}, {1.00, 1.11, 1.19}));
+  results.arms.push_back(arm({{"scheme", "mix"}}, {1.10, 1.24, 1.29}));
+  analyze_claims(results);
+  std::vector<double> raw;
+  for (const auto& verdict : results.baseline_verdicts) raw.push_back(verdict.difference->p);
+  EXPECT_FALSE(results.baseline_verdicts[0].shrunken.has_value());
+  results.study.controls_false_discoveries = true;
+  analyze_claims(results);
+  const auto corrected = benjamini_hochberg(raw);
+  ASSERT_EQ(results.baseline_verdicts.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto& verdict = results.baseline_verdicts[i];
+    EXPECT_DOUBLE_EQ(verdict.p, corrected[i]);
+    ASSERT_TRUE(verdict.shrunken.has_value());
+    EXPECT_LE(*verdict.shrunken, 0.01);
+  }
 }
 
 TEST(ClaimAnalysis, ComparesEveryArmWithTheBaseline) {

@@ -17,7 +17,7 @@ Lines lines_of(const Results& results) {
   return out;
 }
 
-Arm arm(const std::string& axis, const std::string& label, const std::string& init) {
+Arm labelled_arm(const std::string& axis, const std::string& label, const std::string& init) {
   return {.name = label, .labels = {{axis, label}}, .parameters = 100, .tokens = 512, .init = init};
 }
 
@@ -26,7 +26,7 @@ Results three(const Axis& axis, const Lines& inits) {
   Results results;
   results.study.axes = {axis};
   for (std::size_t i = 0; i < inits.size(); ++i) {
-    results.arms.push_back(arm(axis.name, axis.values[i].label, inits[i]));
+    results.arms.push_back(labelled_arm(axis.name, axis.values[i].label, inits[i]));
     if (i == 0) continue;
     results.baseline_verdicts.push_back(
         {.arm = axis.values[i].label, .reference = axis.values[0].label});

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <stdexcept>
+#include <vector>
+
 #include "evenkeel/study/analysis/statistics.h"
 
-// Exact tests of how often something happens, and tests of equivalence.
+// Exact tests of how often something happens, tests of equivalence, and corrections.
 namespace evenkeel::study {
 namespace {
 
@@ -29,6 +33,36 @@ TEST(TostP, AndNonequivalencePAreOppositeClaims) {
   EXPECT_LT(nonequivalence_p(far, 0.1), 0.001);
   EXPECT_GT(nonequivalence_p(near, 0.1), 0.999);
   EXPECT_NEAR(nonequivalence_p(near, 0.1) + tost_p(near, 0.1), 1, 1e-9);
+}
+
+// R: p.adjust(p, "holm").
+TEST(Holm, GivesTheNumbersOfR) {
+  const auto corrected = holm({0.01, 0.04, 0.03, 0.005});
+  const std::vector<double> expected{0.03, 0.06, 0.06, 0.02};
+  ASSERT_EQ(corrected.size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_NEAR(corrected[i], expected[i], 1e-12);
+  }
+}
+
+// R: p.adjust(p, "BH").
+TEST(BenjaminiHochberg, GivesTheNumbersOfR) {
+  const auto corrected = benjamini_hochberg({0.01, 0.04, 0.03, 0.005, 0.9});
+  const std::vector<double> expected{0.025, 0.05, 0.05, 0.025, 0.9};
+  ASSERT_EQ(corrected.size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_NEAR(corrected[i], expected[i], 1e-12);
+  }
+  EXPECT_EQ(benjamini_hochberg({}), std::vector<double>{});
+  EXPECT_THROW(benjamini_hochberg({2}), std::logic_error);
+}
+
+TEST(Holm, TreatsTiesEquallyAndStopsAtOne) {
+  EXPECT_EQ(holm({}), std::vector<double>{});
+  EXPECT_EQ(holm({0.3}), std::vector<double>{0.3});
+  EXPECT_EQ(holm({0.25, 0.125, 0.125}), (std::vector<double>{0.375, 0.375, 0.375}));
+  EXPECT_EQ(holm({0.9, 0.6}), (std::vector<double>{1, 1}));
+  EXPECT_THROW(holm({std::nan("")}), std::logic_error);
 }
 
 }  // namespace

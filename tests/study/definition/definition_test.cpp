@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/file.h"
@@ -13,29 +15,10 @@
 #include "evenkeel/study/analysis/statistics.h"
 #include "evenkeel/study/definition/catalogue.h"
 #include "evenkeel/study/definition/grid.h"
+#include "study/definition/study_text.h"
 
 namespace evenkeel::study {
 namespace {
-
-constexpr const char* kGrid = "[grid]\nscheme = [\"pre_norm\", \"hybrid_norm\"]\n";
-
-Study read(const std::string& toml, const std::string& size = "") {
-  return parse_study(toml, "my.toml", size);
-}
-
-std::string error_of(const std::string& toml, const std::string& size = "") {
-  try {
-    read(toml, size);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.exit(), Exit::usage);
-    return error.what();
-  }
-  return "no error";
-}
-
-std::string with_claim(const std::string& lines) {
-  return std::string(kGrid) + "model.layers = [2, 4]\n[[claims]]\nsays = \"It does\"\n" + lines;
-}
 
 TEST(Definition, CrossesAxesAndTheFirstChangesSlowest) {
   const auto study = read(std::string(kGrid) + "model.layers = [2, 4]\nschedule.peak = [1e-3]\n");
@@ -159,58 +142,6 @@ TEST(Definition, AnErrorInAnArmNamesIt) {
   } catch (const Error& error) {
     EXPECT_EQ(std::string(error.what()).find("study my, arm \"pre_nrm\": "), 0U) << error.what();
   }
-}
-
-TEST(Claims, ReadTheArmsThatTheyCompare) {
-  const auto study =
-      read(with_claim("of = { scheme = \"hybrid_norm\" }\nthan = { scheme = \"pre_norm\" }\n"
-                      "at = { model.layers = 4 }\npaper = -0.014\n"));
-  ASSERT_EQ(study.claims.size(), 1U);
-  const auto& claim = study.claims.front();
-  EXPECT_EQ(claim.kind, Claim::Kind::lower);
-  EXPECT_EQ(claim.of.at("scheme"), "hybrid_norm");
-  EXPECT_EQ(claim.at.at("model.layers"), "4");
-  EXPECT_EQ(claim.paper, -0.014);
-}
-
-TEST(Claims, NameWhatIsWrongWithThem) {
-  EXPECT_EQ(error_of(with_claim("is = \"lowest\"\nof = { scheme = \"pre_norm\" }\n")),
-            "my.toml:6: claims.is: unknown word \"lowest\"; did you mean \"lower\"? known: alike, "
-            "fails, further, lower, trains");
-  EXPECT_EQ(error_of(with_claim("of = { scheme = \"pre_nrm\" }\n")),
-            "my.toml:6: grid.scheme has no value \"pre_nrm\"; did you mean \"pre_norm\"? known: "
-            "hybrid_norm, pre_norm");
-  EXPECT_EQ(error_of(with_claim("of = { shceme = \"pre_norm\" }\n")),
-            "my.toml:6: no axis of the grid is named \"shceme\"; did you mean \"scheme\"? known: "
-            "model.layers, scheme");
-  EXPECT_NE(error_of(with_claim("of = { scheme = \"pre_norm\" }\n")).find("needs another arm"),
-            std::string::npos);
-  EXPECT_NE(error_of(with_claim("is = \"alike\"\nof = { scheme = \"pre_norm\" }\n"
-                                "than = { scheme = \"hybrid_norm\" }\n"))
-                .find("margin = 0.01"),
-            std::string::npos);
-  EXPECT_NE(error_of(with_claim("is = \"further\"\nalong = \"scheme\"\nof = { model.layers = 2 }\n"
-                                "than = { model.layers = 4 }\n"))
-                .find("along must name an axis of numbers"),
-            std::string::npos);
-  EXPECT_NE(error_of(with_claim("of = { scheme = \"pre_norm\" }\nthan = { model.layers = 2 }\n"))
-                .find("the same axes"),
-            std::string::npos);
-}
-
-TEST(Claims, AreRefusedWhereTheySetWhatHasNoEffect) {
-  const std::string trains = "is = \"trains\"\nof = { scheme = \"pre_norm\" }\n";
-  EXPECT_NE(error_of(with_claim(trains + "paper = -5.0\n")).find("paper is a difference"),
-            std::string::npos);
-  EXPECT_NE(error_of(with_claim(trains + "measure = \"loss\"\n")).find("measure"),
-            std::string::npos);
-  EXPECT_NE(error_of(with_claim(trains + "at = { scheme = \"pre_norm\" }\n"))
-                .find("`at` names the axis scheme"),
-            std::string::npos);
-  EXPECT_NE(error_of(with_claim("is = \"further\"\nalong = \"model.layers\"\n"
-                                "of = { model.layers = 2 }\nthan = { model.layers = 4 }\n"))
-                .find("can't be named"),
-            std::string::npos);
 }
 
 TEST(Definition, RefusesOneNumberTwice) {

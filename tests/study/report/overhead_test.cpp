@@ -17,7 +17,7 @@ namespace evenkeel::study {
 namespace {
 
 /// Three runs whose steps take this long, but for one step of each, which was disturbed.
-Arm arm(const std::string& scheme, const std::vector<double>& seconds) {
+Arm timed_arm(const std::string& scheme, const std::vector<double>& seconds) {
   Arm out{.name = scheme, .labels = {{"scheme", scheme}}, .parameters = 10000};
   std::int64_t seed = 0;
   for (const double each : seconds) {
@@ -47,8 +47,8 @@ Results timed() {
   claim.margin = 0.02;
   claim.measure = results.study.measure;
   results.study.claims = {claim};
-  results.arms = {arm("pre_norm", {0.020, 0.021, 0.022}),
-                  arm("hybrid_norm", {0.020 * 1.0501, 0.021 * 1.05, 0.022 * 1.0499})};
+  results.arms = {timed_arm("pre_norm", {0.020, 0.021, 0.022}),
+                  timed_arm("hybrid_norm", {0.020 * 1.0501, 0.021 * 1.05, 0.022 * 1.0499})};
   results.arms[0].norm_parameters = 50;
   results.arms[0].norms_share = 0.0123;
   results.arms[0].paper_norms_share = 2.0 / (6 * 512 + 256);

@@ -34,10 +34,29 @@ TEST(VerdictText, NamesADifferenceWithItsInterval) {
   EXPECT_TRUE(text.starts_with("validation loss of hybrid is lower than of pre by 0.1 [")) << text;
 }
 
-TEST(VerdictText, NamesTheSeedsThatADifferenceRequires) {
-  const auto text = first_sentence(two_arms({1.0, 1.3, 1.1}, {1.1, 1.2, 1.25}));
+TEST(VerdictText, NamesTheSeedsThatTheSmallestEffectRequires) {
+  auto results = two_arms({1.0, 1.3, 1.1}, {1.1, 1.2, 1.25});
+  const auto text = first_sentence(results);
   EXPECT_TRUE(has(text, "do not differ significantly with 3 seeds")) << text;
-  EXPECT_TRUE(has(text, " seeds would be needed")) << text;
+  EXPECT_TRUE(
+      text.ends_with("; a difference of 0.01 nats per token would need more than 1000 seeds"))
+      << text;
+  results.study.smallest_effect = 0.4;
+  EXPECT_TRUE(first_sentence(results).ends_with(
+      "; the interval excludes differences of 0.4 nats per token and more"))
+      << first_sentence(results);
+}
+
+// Seven of eight seeds agree, and one is far off: t needs normal differences, the signs do not.
+TEST(VerdictText, SaysThatTheSignFlipTestDisagrees) {
+  const std::vector<double> zeros(8, 0.0);
+  const auto text = first_sentence(two_arms({-1, -1, -1, -1, -1, -1, -1, -9}, zeros));
+  EXPECT_TRUE(has(text, "do not differ significantly with 8 seeds")) << text;
+  EXPECT_TRUE(has(text,
+                  "; the sign-flip test, which does not assume normal differences, disagrees: "
+                  "p 0.008 and 0."))
+      << text;
+  EXPECT_FALSE(has(first_sentence(two_arms({1.00, 1.11, 1.19}, {1.10, 1.20, 1.30})), "sign-flip"));
 }
 
 TEST(VerdictText, SaysThatConstantsAreNotTested) {
@@ -90,11 +109,11 @@ TEST(VerdictText, NamesTheTestOfFailures) {
       first_sentence(two_arms({x, x, x, 1.0, x, x, 0.9, x}, {1, 1.1, 1, 1, 1, 1, 1, 1}));
   EXPECT_TRUE(
       lower.ends_with("(2 seeds) over the finished runs; 6 of 8 runs of hybrid failed; that "
-                      "hybrid fails more often: p 0.014 (Fisher)"))
+                      "hybrid fails more often: p 0.028 (Fisher)"))
       << lower;
   const auto alike = first_sentence(equivalence({1.000, 1.101, 1.199, x, x, x, x, x},
                                                 {1.001, 1.100, 1.200, 1.3, 1.3, 1.3, 1.3, 1.3}));
-  EXPECT_TRUE(alike.ends_with("that hybrid fails more often: p 0.103 (Fisher)")) << alike;
+  EXPECT_TRUE(alike.ends_with("that hybrid fails more often: p 0.205 (Fisher)")) << alike;
 }
 
 TEST(VerdictText, OfFailsNamesTheSeedsThatWouldBeSignificant) {

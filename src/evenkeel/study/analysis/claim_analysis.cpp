@@ -9,6 +9,8 @@
 #include "evenkeel/study/analysis/max_trainable.h"
 #include "evenkeel/study/analysis/multiple_testing.h"
 #include "evenkeel/study/analysis/ranking.h"
+#include "evenkeel/study/analysis/shrinkage.h"
+#include "evenkeel/study/analysis/sweep.h"
 #include "evenkeel/study/definition/grid.h"
 
 namespace evenkeel::study {
@@ -25,13 +27,16 @@ struct ArmPair {
   std::string where;               // the labels on the axes that the claim does not name
 };
 
-std::vector<ArmPair> arm_pairs(const Results& results, const Claim& claim) {
+std::vector<ArmPair> arm_pairs(const Study& study, const std::vector<Arm>& arms,
+                               const Claim& claim) {
   std::vector<ArmPair> pairs;
-  for (const auto& arm : results.arms) {
+  for (const auto& arm : arms) {
     if (!matches(arm.labels, claim.of) || !matches(arm.labels, claim.at)) continue;
     const auto rest = remaining_labels(arm.labels, claim.of);
-    ArmPair pair{&arm, nullptr, labels_text(results.study, rest)};
-    for (const auto& reference : results.arms) {
+    auto shown = rest;
+    if (claim.measure.kind == Measure::Kind::sweep) shown.erase(claim.measure.axis);
+    ArmPair pair{&arm, nullptr, labels_text(study, shown)};
+    for (const auto& reference : arms) {
       if (!claim.than.empty() && matches(reference.labels, claim.than) &&
           remaining_labels(reference.labels, claim.than) == rest) {
         pair.reference = &reference;
@@ -55,30 +60,37 @@ Verdict failure_rate_verdict(const Claim& claim, const Arm& arm) {
 }
 
 /// The uncorrected verdict of a claim about one arm or one pair of arms.
-Verdict pair_verdict(const Claim& claim, const ArmPair& pair) {
+Verdict pair_verdict(const Study& study, const Claim& claim, const ArmPair& pair) {
   Verdict verdict;
   if (pair.reference == nullptr) {
     verdict = failure_rate_verdict(claim, *pair.arm);
   } else if (claim.kind == Claim::Kind::equivalent) {
-    verdict = equivalence_test(*pair.arm, *pair.reference, claim);
+    verdict = equivalence_test(study, *pair.arm, *pair.reference, claim);
   } else {
-    verdict = comparison(*pair.arm, *pair.reference, claim.measure);
+    verdict = comparison(study, *pair.arm, *pair.reference, claim.measure);
   }
   verdict.where = pair.where;
   return verdict;
 }
 
-/// The uncorrected verdicts of one claim, one for each place.
-std::vector<Verdict> claim_verdicts(const Results& results, const Claim& claim) {
+/// The uncorrected verdicts of a claim, one for each place. Keeps the arms of a sweep.
+std::vector<Verdict> claim_verdicts(Results& results, std::size_t index) {
+  const auto& claim = results.study.claims[index];
   if (claim.kind == Claim::Kind::further) return max_trainable_verdicts(results, claim);
   std::vector<Verdict> verdicts;
-  for (const auto& pair : arm_pairs(results, claim)) verdicts.push_back(pair_verdict(claim, pair));
+  const auto* arms = &results.arms;
+  if (claim.measure.kind == Measure::Kind::sweep) {
+    arms = &(results.swept_arms[index] = swept_arms(results, claim.measure));
+  }
+  for (const auto& pair : arm_pairs(results.study, *arms, claim)) {
+    verdicts.push_back(pair_verdict(results.study, claim, pair));
+  }
   return verdicts;
 }
 
 void test_claims(Results& results) {
   for (std::size_t i = 0; i < results.study.claims.size(); ++i) {
-    for (auto& verdict : claim_verdicts(results, results.study.claims[i])) {
+    for (auto& verdict : claim_verdicts(results, i)) {
       verdict.claim = i;
       results.verdicts.push_back(std::move(verdict));
     }
@@ -96,7 +108,8 @@ void compare_with_baselines(Results& results) {
     for (const auto& reference : results.arms) {
       if (!matches(reference.labels, baseline) || remaining_labels(reference.labels, named) != rest)
         continue;
-      results.baseline_verdicts.push_back(comparison(arm, reference, results.study.measure));
+      results.baseline_verdicts.push_back(
+          comparison(results.study, arm, reference, results.study.measure));
     }
   }
 }
@@ -116,8 +129,8 @@ void set_outcomes(Results& results) {
         confirm_by_sign_test(verdict);
         continue;
       }
-      const auto* const arm = find_arm(results, verdict.arm);
-      const auto* const reference = find_arm(results, verdict.reference);
+      const auto* const arm = find_arm(results, verdict, verdict.arm);
+      const auto* const reference = find_arm(results, verdict, verdict.reference);
       EK_ASSERT(arm != nullptr && reference != nullptr);
       const auto& measure = claim == nullptr ? results.study.measure : claim->measure;
       verdict.outcome = comparison_outcome(verdict, *arm, *reference, claim, measure);
@@ -152,9 +165,11 @@ void analyze_claims(Results& results) {
   results.verdicts.clear();
   results.baseline_verdicts.clear();
   results.fits.clear();
+  results.swept_arms.clear();
   test_claims(results);
   compare_with_baselines(results);
   correct_p_values(results);
+  if (results.study.controls_false_discoveries) shrink_differences(results);
   set_outcomes(results);
   fit_power_laws(results);
 }

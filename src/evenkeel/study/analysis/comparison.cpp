@@ -76,14 +76,29 @@ void combine_with_failures(Verdict& verdict, double& p, const Arm& arm, const Ar
   if (failed == reference_failed) return;
   const auto all = static_cast<std::int64_t>(arm.seed_runs.size());
   const double p_failures = fisher_exact_p(failed, all, reference_failed, all);
-  verdict.is_failure_test = !verdict.difference || p_failures < p;
-  p = std::min(p, p_failures);
-  if (verdict.difference) p = std::min(1.0, 2 * p);
+  if (!verdict.difference) {
+    verdict.is_failure_test = true;
+    p = p_failures;
+    return;
+  }
+  constexpr double kDifferenceShare = 0.75;  // of the error rate; the rest is that of the failures
+  const double of_difference = p / kDifferenceShare;
+  const double of_failures = p_failures / (1 - kDifferenceShare);
+  verdict.is_failure_test = of_failures < of_difference;
+  p = std::min({1.0, of_difference, of_failures});
+}
+
+/// True if `failed` of `all` runs are more failures than `other`, beyond what equal arms show in
+/// one of five studies.
+bool fails_notably_more(std::int64_t failed, std::int64_t other, std::size_t all) {
+  constexpr double kNotable = 0.2;
+  const auto runs = static_cast<std::int64_t>(all);
+  return failed > other && fisher_exact_p(failed, runs, other, runs) < kNotable;
 }
 
 /// The outcome of the claim that the measure is lower in `arm`. If the test of failures is
 /// significant, the arm that fails less often is better. Else the sign of the difference decides,
-/// unless the better arm has more failed runs.
+/// unless the better arm notably fails more often.
 Outcome difference_outcome(const Verdict& verdict, const Arm& arm, const Arm& reference,
                            const Measure& measure) {
   const auto failed = failures_of(arm, measure), reference_failed = failures_of(reference, measure);
@@ -94,9 +109,13 @@ Outcome difference_outcome(const Verdict& verdict, const Arm& arm, const Arm& re
   if (verdict.p >= kSignificanceLevel) return Outcome::inconclusive;
   if (verdict.is_failure_test)
     return failed < reference_failed ? Outcome::supported : Outcome::contradicted;
-  if (verdict.difference->mean < 0)
-    return failed > reference_failed ? Outcome::inconclusive : Outcome::supported;
-  return reference_failed > failed ? Outcome::inconclusive : Outcome::contradicted;
+  const auto all = arm.seed_runs.size();
+  if (verdict.difference->mean < 0) {
+    return fails_notably_more(failed, reference_failed, all) ? Outcome::inconclusive
+                                                             : Outcome::supported;
+  }
+  return fails_notably_more(reference_failed, failed, all) ? Outcome::inconclusive
+                                                           : Outcome::contradicted;
 }
 
 Outcome equivalence_outcome(const Verdict& verdict) {
@@ -113,11 +132,13 @@ bool is_complete(const Arm& arm) {
          static_cast<std::int64_t>(arm.seed_runs.size());
 }
 
-Verdict comparison(const Arm& arm, const Arm& reference, const Measure& measure) {
+Verdict comparison(const Study& study, const Arm& arm, const Arm& reference,
+                   const Measure& measure) {
   Verdict verdict{.arm = arm.name, .reference = reference.name};
   const auto differences = paired_differences(arm, reference, measure);
   if (differences.size() >= 2) {
-    verdict.difference = paired_test(differences);
+    verdict.difference = paired_test(
+        differences, study.uses_bootstrap ? DifferenceTest::bootstrap : DifferenceTest::student_t);
     verdict.not_tested = missing_runs_of(arm, reference);
     if (!verdict.not_tested && measure.kind == Measure::Kind::step_time) {
       verdict.not_tested = contention_of(arm, reference);
@@ -129,8 +150,9 @@ Verdict comparison(const Arm& arm, const Arm& reference, const Measure& measure)
   return verdict;
 }
 
-Verdict equivalence_test(const Arm& arm, const Arm& reference, const Claim& claim) {
-  auto verdict = comparison(arm, reference, claim.measure);
+Verdict equivalence_test(const Study& study, const Arm& arm, const Arm& reference,
+                         const Claim& claim) {
+  auto verdict = comparison(study, arm, reference, claim.measure);
   verdict.p = verdict.p_nonequivalence = 1;
   if (!verdict.not_tested && verdict.difference && is_constant(arm, claim.measure) &&
       is_constant(reference, claim.measure)) {

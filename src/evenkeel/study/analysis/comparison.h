@@ -13,16 +13,19 @@ bool is_complete(const Arm& arm);
 /// difference. Failed runs do not count for a measure that outlives_failure().
 ///   p = p_t                     if both arms have the same number of failed runs
 ///   p = p_fisher                if there are fewer than two pairs
-///   p = min(1, 2 min(p_t, p_fisher))   otherwise (Bonferroni)
-/// p_t is the p-value of paired_test(), p_fisher that of Fisher's exact test of the failure rates.
-/// p is 1 if a run is missing or, for step times, if other processes took CPU time.
-Verdict comparison(const Arm& arm, const Arm& reference, const Measure& measure);
+///   p = min(1, p_t / (3/4), p_fisher / (1/4))   otherwise (weighted Bonferroni)
+/// p_t is the p-value of paired_test() by the study's test, p_fisher that of Fisher's exact test of
+/// the failure rates. p is 1 if a run is missing or, for step times, if other processes took CPU
+/// time.
+Verdict comparison(const Study& study, const Arm& arm, const Arm& reference,
+                   const Measure& measure);
 
 /// The test of a claim of kind `equivalent`. p: tost_p(), H0 |difference| >= margin.
 /// p_nonequivalence: nonequivalence_p(), H0 |difference| <= margin, combined with Fisher's test as
 /// in comparison(). p is 1 if one arm has more failed runs. Not tested if each arm has one value
 /// under all seeds: TOST needs a non-zero standard error.
-Verdict equivalence_test(const Arm& arm, const Arm& reference, const Claim& claim);
+Verdict equivalence_test(const Study& study, const Arm& arm, const Arm& reference,
+                         const Claim& claim);
 
 /// The outcome of a comparison, from its corrected p-values.
 /// \param claim    nullptr: comparison with the baseline; supported means that the arm is lower

@@ -58,8 +58,8 @@ std::set<const Arm*> confounded_arms(const Results& results, const Covariate& co
   std::set<const Arm*> arms;
   for (const auto* const verdicts : {&results.verdicts, &results.baseline_verdicts}) {
     for (const auto& verdict : *verdicts) {
-      const auto* const one = find_arm(results, verdict.arm);
-      const auto* const other = find_arm(results, verdict.reference);
+      const auto* const one = find_arm(results, verdict, verdict.arm);
+      const auto* const other = find_arm(results, verdict, verdict.reference);
       if (one == nullptr || other == nullptr || covariate.of(*one) == covariate.of(*other))
         continue;
       if (is_compared_difference(results.study, *one, *other, covariate)) continue;
@@ -67,6 +67,17 @@ std::set<const Arm*> confounded_arms(const Results& results, const Covariate& co
     }
   }
   return arms;
+}
+
+/// All arms, and then those of sweeps.
+std::vector<const Arm*> every_arm(const Results& results) {
+  std::vector<const Arm*> out;
+  out.reserve(results.arms.size());
+  for (const auto& arm : results.arms) out.push_back(&arm);
+  for (const auto& [claim, arms] : results.swept_arms) {
+    for (const auto& arm : arms) out.push_back(&arm);
+  }
+  return out;
 }
 
 }  // namespace
@@ -78,13 +89,14 @@ std::vector<Confounder> confounders(const Results& results) {
     if (arms.empty()) continue;
     Confounder confounder{.covariate = covariate.name};
     auto& groups = confounder.groups;
-    for (const auto& arm : results.arms) {
-      if (!arms.contains(&arm)) continue;
-      const auto value = covariate.of(arm);
+    for (const auto* const arm : every_arm(results)) {
+      if (!arms.contains(arm)) continue;
+      const auto value = covariate.of(*arm);
       auto group = std::find_if(groups.begin(), groups.end(),
                                 [&](const auto& each) { return each.value == value; });
       if (group == groups.end()) group = groups.insert(group, {value, {}});
-      group->arms.push_back(arm.name);
+      const bool is_new = std::count(group->arms.begin(), group->arms.end(), arm->name) == 0;
+      if (is_new) group->arms.push_back(arm->name);
     }
     out.push_back(std::move(confounder));
   }

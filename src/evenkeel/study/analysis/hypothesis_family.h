@@ -7,11 +7,12 @@
 
 namespace evenkeel::study {
 
-/// A family of hypotheses for correction by Holm. A hypothesis that is added twice counts once.
+/// A family of hypotheses whose p-values are corrected together. A hypothesis that is added twice
+/// counts once.
 class HypothesisFamily {
  public:
   /// \param hypothesis  unique name; equal hypotheses have equal names
-  /// \param p           p-value, overwritten by apply_holm(); must outlive this object
+  /// \param p           p-value, overwritten by adjust(); must outlive this object
   void add(const std::string& hypothesis, double& p);
 
   /// True if a hypothesis of this name was added.
@@ -20,9 +21,9 @@ class HypothesisFamily {
   /// The number of distinct hypotheses.
   std::size_t size() const { return p_values_.size(); }
 
-  /// Holm-adjusts all p-values in place.
-  /// \source Holm 1979
-  void apply_holm();
+  /// Adjusts all p-values in place.
+  /// \param method  holm() or benjamini_hochberg()
+  void adjust(std::vector<double> (*method)(const std::vector<double>& p));
 
  private:
   std::map<std::string, std::vector<double*>> p_values_;

@@ -114,7 +114,7 @@ double seed_run_value(const SeedRun& seed_run, const Measure& measure) {
 std::vector<Measure> measures_of(const Study& study) {
   std::vector<Measure> measures = {study.measure};
   for (const auto& claim : study.claims) {
-    if (uses_sign_test(claim)) continue;
+    if (uses_sign_test(claim) || claim.measure.kind == Measure::Kind::sweep) continue;
     const bool is_new =
         std::find(measures.begin(), measures.end(), claim.measure) == measures.end();
     if (is_new) measures.push_back(claim.measure);

@@ -20,10 +20,10 @@ struct MeasureRow {
   double (*value)(const report::Run&);  // NaN if not recorded
 };
 
-/// All kinds except Measure::Kind::task and probe, in the order of the enumerators.
+/// All kinds except Measure::Kind::task, probe and sweep, in the order of the enumerators.
 const std::vector<MeasureRow>& measure_rows();
 
-/// The row of a kind; nullptr for Measure::Kind::task and probe.
+/// The row of a kind; nullptr for Measure::Kind::task, probe and sweep.
 const MeasureRow* measure_row(Measure::Kind kind);
 
 /// The value of a measure in a run; NaN if not recorded.
@@ -36,7 +36,7 @@ bool outlives_failure(const Measure& measure);
 /// finish and the measure does not outlive that.
 double seed_run_value(const SeedRun& seed_run, const Measure& measure);
 
-/// The measure of a study and then those of its claims, each once.
+/// The measure of a study and then those of its claims that are of one run, each once.
 std::vector<Measure> measures_of(const Study& study);
 
 /// The median step time over logged steps, in ms; NaN without logged steps.

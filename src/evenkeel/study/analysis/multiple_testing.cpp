@@ -29,25 +29,31 @@ bool is_tested(const Verdict& verdict) {
   return !verdict.not_tested && (is_measured || verdict.outcome != Outcome::not_measured);
 }
 
-/// The seeds that would detect the difference at the strictest level of the family.
-std::optional<std::int64_t> required_seeds_of(const Verdict& verdict, const Claim* claim,
-                                              double level) {
+/// The seeds that give 80 % power at the strictest level of the family and the measured deviation:
+/// for the smallest effect of interest, or for equivalence if the arms are equal.
+std::optional<std::int64_t> required_seeds_of(const Study& study, const Verdict& verdict,
+                                              const Claim* claim, double level) {
   if (claim != nullptr && uses_sign_test(*claim)) return sign_test_required_pairs(level);
   if (!verdict.difference || verdict.is_failure_test) return std::nullopt;
-  const auto& difference = *verdict.difference;
-  if (claim == nullptr || claim->kind != Claim::Kind::equivalent)
-    return required_pairs(difference.effect_size, level);
-  if (difference.standard_deviation == 0) return std::nullopt;
-  // A one-sided test at a level is significant where a two-sided test at twice that level is.
-  const double distance = claim->margin - std::abs(difference.mean);
-  return required_pairs(distance / difference.standard_deviation, 2 * level);
+  const double deviation = verdict.difference->standard_deviation;
+  if (deviation == 0) return std::nullopt;
+  if (claim != nullptr && claim->kind == Claim::Kind::equivalent) {
+    // Each of both one-sided tests needs 90 %. A one-sided test at a level is significant where a
+    // two-sided test at twice that level is.
+    constexpr double kPowerOfEach = 0.9;
+    return required_pairs(claim->margin / deviation, 2 * level, kPowerOfEach);
+  }
+  const auto effect = smallest_effect_of(study, claim == nullptr ? study.measure : claim->measure);
+  return effect ? required_pairs(*effect / deviation, level) : std::nullopt;
 }
 
 /// Sets the seeds that a tested verdict needs at the strictest level of its family.
-void set_required_seeds(Verdict& verdict, const Claim* claim, const HypothesisFamily& family) {
+void set_required_seeds(const Study& study, Verdict& verdict, const Claim* claim,
+                        const HypothesisFamily& family) {
   const auto hypotheses = static_cast<double>(std::max<std::size_t>(1, family.size()));
   if (!is_tested(verdict)) return;
-  verdict.required_seeds = required_seeds_of(verdict, claim, kSignificanceLevel / hypotheses);
+  verdict.required_seeds =
+      required_seeds_of(study, verdict, claim, kSignificanceLevel / hypotheses);
 }
 
 /// Adds the hypotheses of a claim's verdict: two for `equivalent`, else one.
@@ -71,6 +77,19 @@ void add_claim(const Results& results, Verdict& verdict, HypothesisFamily& famil
 
 }  // namespace
 
+namespace {
+
+/// The arms that a claim takes together: for a sweep, those along its axis.
+std::size_t runs_of_place(const Study& study, const Claim& claim) {
+  if (claim.measure.kind != Measure::Kind::sweep) return 1;
+  for (const auto& axis : study.axes) {
+    if (axis.name == claim.measure.axis) return axis.values.size();
+  }
+  return 1;
+}
+
+}  // namespace
+
 bool uses_sign_test(const Claim& claim) {
   using Kind = Claim::Kind;
   return claim.kind == Kind::further || claim.kind == Kind::trains || claim.kind == Kind::fails;
@@ -86,11 +105,34 @@ std::size_t hypothesis_count(const Study& study) {
         }));
     if (claim.kind == Claim::Kind::further) {
       ++count;
-    } else {
-      count += claim.kind == Claim::Kind::equivalent ? 2 * points : points;
+      continue;
     }
+    const auto places = points / runs_of_place(study, claim);
+    count += claim.kind == Claim::Kind::equivalent ? 2 * places : places;
   }
   return count;
+}
+
+std::vector<std::string> undecidable_claims(const Study& study) {
+  std::vector<std::string> out;
+  const auto seeds = static_cast<std::int64_t>(study.seeds.size());
+  const auto hypotheses = std::max<std::size_t>(1, hypothesis_count(study));
+  const auto needed =
+      sign_test_required_pairs(kSignificanceLevel / static_cast<double>(hypotheses));
+  for (std::size_t i = 0; i < study.claims.size(); ++i) {
+    const auto cannot = text("claim ", i + 1, " cannot be decided with ", seeds,
+                             seeds == 1 ? " seed: " : " seeds: ");
+    if (uses_sign_test(study.claims[i])) {
+      if (seeds < needed) {
+        out.push_back(text(cannot, "a sign test among ", hypotheses,
+                           hypotheses == 1 ? " hypothesis" : " hypotheses", " needs ", needed,
+                           " that all agree"));
+      }
+    } else if (seeds < 2) {
+      out.push_back(cannot + "a paired difference needs two");
+    }
+  }
+  return out;
 }
 
 void correct_p_values(Results& results) {
@@ -103,14 +145,14 @@ void correct_p_values(Results& results) {
     (is_confirmatory.back() ? confirmatory : exploratory).add(hypothesis, verdict.p);
   }
   for (auto& verdict : results.verdicts) {
-    set_required_seeds(verdict, claim_of(results, verdict), confirmatory);
+    set_required_seeds(results.study, verdict, claim_of(results, verdict), confirmatory);
   }
   for (std::size_t i = 0; i < is_confirmatory.size(); ++i) {
-    set_required_seeds(results.baseline_verdicts[i], nullptr,
+    set_required_seeds(results.study, results.baseline_verdicts[i], nullptr,
                        is_confirmatory[i] ? confirmatory : exploratory);
   }
-  confirmatory.apply_holm();
-  exploratory.apply_holm();
+  confirmatory.adjust(holm);
+  exploratory.adjust(results.study.controls_false_discoveries ? benjamini_hochberg : holm);
 }
 
 }  // namespace evenkeel::study

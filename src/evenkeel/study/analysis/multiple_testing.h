@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <string>
+#include <vector>
+
 #include "evenkeel/study/analysis/results.h"
 
 namespace evenkeel::study {
@@ -11,9 +15,14 @@ bool uses_sign_test(const Claim& claim);
 /// The largest number of p-values of the claims of a study: the size of their Holm family.
 std::size_t hypothesis_count(const Study& study);
 
-/// Holm-adjusts the p-values of all claims, and separately of the comparisons with the baseline
-/// that no claim contains. A comparison in two claims counts once. Pending claims count in the size
-/// of the family. Also sets Verdict::required_seeds at the strictest level of the family.
+/// The claims that cannot be significant with the seeds of the study, each with the reason: "claim
+/// 2 cannot be decided with 3 seeds: a sign test of 4 hypotheses needs 8 that all agree".
+std::vector<std::string> undecidable_claims(const Study& study);
+
+/// Adjusts the p-values of all claims by Holm's method, and separately those of the comparisons
+/// with the baseline that no claim contains by the method of the study. A comparison in two claims
+/// counts once. Pending claims count in the size of the family. Also sets Verdict::required_seeds
+/// at the strictest level of the family.
 void correct_p_values(Results& results);
 
 }  // namespace evenkeel::study

@@ -19,10 +19,25 @@ const Claim* claim_of(const Results& results, const Verdict& verdict) {
   return verdict.claim ? &results.study.claims.at(*verdict.claim) : nullptr;
 }
 
+namespace {
+
+const Arm* arm_named(const std::vector<Arm>& arms, const std::string& name) {
+  const auto found =
+      std::find_if(arms.begin(), arms.end(), [&](const Arm& arm) { return arm.name == name; });
+  return found == arms.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
 const Arm* find_arm(const Results& results, const std::string& name) {
-  const auto found = std::find_if(results.arms.begin(), results.arms.end(),
-                                  [&](const Arm& arm) { return arm.name == name; });
-  return found == results.arms.end() ? nullptr : &*found;
+  return arm_named(results.arms, name);
+}
+
+const Arm* find_arm(const Results& results, const Verdict& verdict, const std::string& name) {
+  if (verdict.claim && results.swept_arms.contains(*verdict.claim)) {
+    return arm_named(results.swept_arms.at(*verdict.claim), name);
+  }
+  return find_arm(results, name);
 }
 
 std::vector<double> finished_values(const Arm& arm) {
@@ -60,7 +75,9 @@ std::vector<std::size_t> ranking(const Results& results) {
     const double mean = mean_value(arm);
     if (!std::isfinite(mean)) return {without, 0};
     if (compares && is_baseline(results.study, arm)) return {compared, 0};
-    if (verdict != nullptr && verdict->difference) return {compared, verdict->difference->mean};
+    if (verdict != nullptr && verdict->difference) {
+      return {compared, verdict->shrunken.value_or(verdict->difference->mean)};
+    }
     return {measured, mean};
   };
   std::vector<std::size_t> order(results.arms.size());

@@ -16,6 +16,9 @@ std::int64_t run_count(const Arm& arm, SeedRun::State state);
 /// The arm of this name; nullptr if there is none.
 const Arm* find_arm(const Results& results, const std::string& name);
 
+/// The arm of this name that a verdict is about: for a sweep, one of Results::swept_arms.
+const Arm* find_arm(const Results& results, const Verdict& verdict, const std::string& name);
+
 /// The values of the measure, of the runs that have one.
 std::vector<double> finished_values(const Arm& arm);
 

@@ -90,9 +90,12 @@ struct Verdict {
   std::optional<NotTested> not_tested;         // set if and only if the outcome is not_tested
   bool is_failure_test =
       false;     // p (`equivalent`: p_nonequivalence) is from Fisher's test of failures
-  double p = 1;  // Holm-adjusted
+  double p = 1;  // adjusted by Holm's method or that of the study
   double p_nonequivalence = 1;  // `equivalent`: H0 |difference| <= margin; Holm-adjusted
-  std::optional<std::int64_t> required_seeds;  // for 80 % power at this effect size
+  // Against the baseline, with false discoveries controlled: the difference as shrunken_means().
+  std::optional<double> shrunken;
+  // For 80 % power at the smallest effect of interest; nullopt also above kMaxPairs.
+  std::optional<std::int64_t> required_seeds;
   // `further`, one per seed: the largest value of the axis up to which all runs finish; NaN if a
   // run is missing, -infinity if the first run fails.
   std::vector<double> arm_max, reference_max;
@@ -122,8 +125,9 @@ struct PowerLawFit {
 struct Results {
   Study study;
   std::vector<Arm> arms;
-  std::vector<Verdict> verdicts;           // of claims, in the order of Study::claims
-  std::vector<Verdict> baseline_verdicts;  // one per compared arm, in the order of arms
+  std::map<std::size_t, std::vector<Arm>> swept_arms;  // of the claims whose measure is a sweep
+  std::vector<Verdict> verdicts;                       // of claims, in the order of Study::claims
+  std::vector<Verdict> baseline_verdicts;              // one per compared arm, in the order of arms
   std::vector<SearchResult> search_results;
   std::vector<PowerLawFit> fits;
   std::vector<Confounder> confounders;

@@ -13,6 +13,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/philox.h"
+#include "evenkeel/study/analysis/sign_flip.h"
 
 namespace evenkeel::study {
 
@@ -98,8 +99,9 @@ TestResult bootstrap_t_test(double t, const std::vector<double>& differences, Mo
   return {.critical_value = all[kRank], .p = static_cast<double>(at_least + 1) / (kResamples + 1)};
 }
 
-TestResult test_result(double t, const std::vector<double>& differences, Moments moments) {
-  if (differences.size() >= kBootstrapFrom) {
+TestResult test_result(double t, const std::vector<double>& differences, Moments moments,
+                       DifferenceTest test) {
+  if (test == DifferenceTest::bootstrap && differences.size() >= kBootstrapFrom) {
     const TestResult result = bootstrap_t_test(t, differences, moments);
     if (std::isfinite(result.critical_value)) return result;
   }
@@ -120,23 +122,24 @@ double t_critical_value(double degrees) {
   return quantile(complement(Student(degrees), kSignificanceLevel / 2));
 }
 
-PairedDifference paired_test(const std::vector<double>& differences) {
+PairedDifference paired_test(const std::vector<double>& differences, DifferenceTest test) {
   EK_ASSERT(differences.size() >= 2);
   EK_ASSERT(std::all_of(differences.begin(), differences.end(), finite));
   const Moments moments = moments_of(differences);
   PairedDifference result{.pairs = static_cast<std::int64_t>(differences.size()),
                           .mean = moments.mean,
                           .standard_deviation = moments.standard_deviation,
-                          .interval = symmetric_interval(moments.mean, 0)};
+                          .interval = symmetric_interval(moments.mean, 0),
+                          .sign_flip_p = sign_flip_p(differences)};
   if (moments.mean != 0) result.effect_size = moments.mean / moments.standard_deviation;
   if (moments.standard_deviation == 0) {
     result.p = moments.mean == 0 ? 1 : 0;
     return result;
   }
   const double error = moments.standard_deviation / std::sqrt(static_cast<double>(result.pairs));
-  const TestResult test = test_result(moments.mean / error, differences, moments);
-  result.interval = symmetric_interval(moments.mean, test.critical_value * error);
-  result.p = test.p;
+  const TestResult tested = test_result(moments.mean / error, differences, moments, test);
+  result.interval = symmetric_interval(moments.mean, tested.critical_value * error);
+  result.p = tested.p;
   return result;
 }
 
@@ -164,18 +167,41 @@ double tost_p(const PairedDifference& difference, double margin) {
   return cdf(complement(Student(pairs - 1), t));
 }
 
-std::vector<double> holm(const std::vector<double>& p) {
+namespace {
+
+/// The indices of p-values from the smallest to the largest.
+std::vector<std::size_t> order_of(const std::vector<double>& p) {
   EK_ASSERT(std::all_of(p.begin(), p.end(), [](double each) { return each >= 0 && each <= 1; }));
   std::vector<std::size_t> order(p.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&p](std::size_t a, std::size_t b) { return p[a] < p[b]; });
+  return order;
+}
+
+}  // namespace
+
+std::vector<double> holm(const std::vector<double>& p) {
+  const auto order = order_of(p);
   std::vector<double> corrected(p.size());
   double largest = 0;
   for (std::size_t rank = 0; rank < order.size(); ++rank) {
     const auto remaining = static_cast<double>(order.size() - rank);
     largest = std::max(largest, std::min(1.0, remaining * p[order[rank]]));
     corrected[order[rank]] = largest;
+  }
+  return corrected;
+}
+
+std::vector<double> benjamini_hochberg(const std::vector<double>& p) {
+  const auto order = order_of(p);
+  std::vector<double> corrected(p.size());
+  double smallest = 1;
+  for (std::size_t rank = order.size(); rank > 0; --rank) {
+    const auto index = order[rank - 1];
+    const double factor = static_cast<double>(order.size()) / static_cast<double>(rank);
+    smallest = std::min(smallest, factor * p[index]);
+    corrected[index] = smallest;
   }
   return corrected;
 }
@@ -205,12 +231,12 @@ double minimum_detectable_effect(std::int64_t pairs, double level) {
   return high;
 }
 
-std::optional<std::int64_t> required_pairs(double effect_size, double level) {
-  if (t_test_power(effect_size, kMaxPairs, level) < kPower) return std::nullopt;
+std::optional<std::int64_t> required_pairs(double effect_size, double level, double power) {
+  if (t_test_power(effect_size, kMaxPairs, level) < power) return std::nullopt;
   std::int64_t low = 2, high = kMaxPairs;  // bisection: the power grows with the number of pairs
   while (low < high) {
     const std::int64_t middle = std::midpoint(low, high);
-    if (t_test_power(effect_size, middle, level) < kPower) {
+    if (t_test_power(effect_size, middle, level) < power) {
       low = middle + 1;
     } else {
       high = middle;

@@ -29,6 +29,9 @@ const EnumNames<Measure::Reduction> kReductions = {
     {"spread", Measure::Reduction::spread},   {"mean", Measure::Reduction::mean},
     {"largest", Measure::Reduction::largest}, {"first", Measure::Reduction::first},
     {"last", Measure::Reduction::last}};
+const EnumNames<Measure::Sweep> kSweeps = {{"best", Measure::Sweep::best},
+                                           {"sensitivity", Measure::Sweep::sensitivity},
+                                           {"max_trainable", Measure::Sweep::max_trainable}};
 const EnumNames<Claim::Kind> kKinds = {{"lower", Claim::Kind::lower},
                                        {"alike", Claim::Kind::equivalent},
                                        {"trains", Claim::Kind::trains},
@@ -78,9 +81,21 @@ Measure task_measure(TableReader& table) {
   return measure;
 }
 
+/// The measure of a sweep: { over = "schedule.peak", as = "sensitivity", cap = 3.0 }. `cap` is
+/// fails_above without a value.
+Measure sweep_measure(TableReader& table, const Study& study) {
+  Measure measure;
+  measure.kind = Measure::Kind::sweep;
+  measure.axis = table.string("over", "");
+  measure.sweep = enum_value(kSweeps, table.word("as", "best", enum_names(kSweeps)));
+  measure.cap = table.number("cap", study.fails_above, config::kNotNegative);
+  table.refuse_unknown_keys();
+  return measure;
+}
+
 /// `measure = "val_loss"`, `{ task = "hellaswag", metric = "len_norm" }`, or
 /// `{ probe = "grad_norm", part = "block", step = 100, as = "slope" }`.
-Measure measure_of(TableReader& table, const Measure& fallback) {
+Measure measure_of(TableReader& table, const Study& study, const Measure& fallback) {
   const auto* const node = table.node("measure");
   if (node == nullptr) return fallback;
   Measure measure;
@@ -91,6 +106,7 @@ Measure measure_of(TableReader& table, const Measure& fallback) {
   }
   auto probe = table.section("measure");
   if (probe.node("task") != nullptr) return task_measure(probe);
+  if (probe.node("over") != nullptr) return sweep_measure(probe, study);
   measure.kind = Measure::Kind::probe;
   measure.probe = probe.string("probe", "");
   measure.part = probe.string("part", measure.probe == "grad_norm" ? "block" : "");
@@ -167,6 +183,28 @@ bool is_difference(Claim::Kind kind) {
   return kind == Claim::Kind::lower || kind == Claim::Kind::equivalent;
 }
 
+/// Checks the axis and the cap of a claim's sweep.
+void check_sweep(const Study& study, const Claim& claim, const std::string& where) {
+  const auto must = [&](bool condition, const auto&... parts) {
+    if (!condition) throw Error(Exit::usage, text(where, parts...));
+  };
+  const auto& measure = claim.measure;
+  must(!claim.of.contains(measure.axis) && !claim.at.contains(measure.axis),
+       "the axis that a measure goes over can't be named in `of`, `than` or `at`");
+  const auto& values = axis_named(study, measure.axis, where).values;
+  must(values.size() >= 2, "a measure over ", measure.axis, " needs two values of it or more");
+  for (const auto& value : values) {
+    must(number_of(value.label).value_or(0) > 0,
+         "a measure goes over an axis of positive numbers, ", "but ", measure.axis, " has \"",
+         value.label, "\"");
+  }
+  must(measure.sweep == Measure::Sweep::max_trainable || measure.cap > 0, "a measure over ",
+       measure.axis, " needs the loss that a failed run counts as: cap = 3.0, ", "or fails_above");
+  must(measure.sweep == Measure::Sweep::max_trainable || study.measure.unit().starts_with("nats"),
+       "a measure over ", measure.axis, " is of a loss, but the study measures the ",
+       study.measure.name());
+}
+
 /// Checks that a claim has all fields of its kind, and no field that its kind ignores.
 void check_claim(const Study& study, const Claim& claim, const std::string& where) {
   const auto must = [&](bool condition, const auto&... parts) {
@@ -199,6 +237,7 @@ void check_claim(const Study& study, const Claim& claim, const std::string& wher
   }
   must(is_difference(claim.kind) || !std::isfinite(claim.paper),
        "paper is a difference, which a claim of the kind \"", kind, "\" has not");
+  if (claim.measure.kind == Measure::Kind::sweep) check_sweep(study, claim, where);
   if (claim.along.empty()) return;
   must(!claim.of.contains(claim.along) && !claim.at.contains(claim.along),
        "the axis that a claim goes along can't be named in `of`, `than` or `at`");
@@ -215,7 +254,8 @@ Claim claims_parser_claim_of(const Study& study, TableReader& table) {
   claim.of = selection_of(study, table, "of");
   claim.than = selection_of(study, table, "than");
   claim.at = selection_of(study, table, "at");
-  claim.measure = is_difference(claim.kind) ? measure_of(table, study.measure) : study.measure;
+  claim.measure =
+      is_difference(claim.kind) ? measure_of(table, study, study.measure) : study.measure;
   claim.margin = table.number("margin", 0, config::kNotNegative);
   claim.along = table.string("along", "");
   if (const auto* const node = table.node("paper")) {
@@ -231,6 +271,16 @@ Claim claims_parser_claim_of(const Study& study, TableReader& table) {
 
 std::string Measure::name() const {
   if (const auto* const row = measure_row(kind)) return row->name;
+  if (kind == Kind::sweep) {
+    switch (sweep) {
+      case Sweep::best:
+        return text("loss at its best ", axis);
+      case Sweep::sensitivity:
+        return text("loss sensitivity over ", axis);
+      case Sweep::max_trainable:
+        return text("largest trainable ", axis);
+    }
+  }
   if (kind == Kind::task) {
     const auto* const label = tasks::find_label(task);
     const auto of = !metric.empty() || label == nullptr ? metric : tasks::name_of(label->metric);
@@ -244,6 +294,7 @@ std::string Measure::name() const {
 }
 
 std::string Measure::unit() const {
+  if (kind == Kind::sweep) return sweep == Sweep::max_trainable ? "doublings" : "nats per token";
   const auto* const row = measure_row(kind);
   return row == nullptr ? "" : row->unit;
 }
@@ -261,7 +312,11 @@ std::optional<double> number_of(const std::string& label) {
 }
 
 void parse_claims(Study& study, TableReader& top, const std::string& where) {
-  study.measure = measure_of(top, Measure{});
+  study.measure = measure_of(top, study, Measure{});
+  if (study.measure.kind == Measure::Kind::sweep) {
+    top.refuse("measure", "a measure of one run; measures over an axis are for claims",
+               *top.node("measure"));
+  }
   study.baseline = selection_of(study, top, "baseline");
   const auto* const node = top.node("claims");
   if (node == nullptr) return;

@@ -40,14 +40,20 @@ struct Measure {
     ood_wrong,
     step_time,  // ln(median step time in ms), so that differences are log ratios
     task,       // a metric of a task, after the last step that it was scored at
-    probe
+    probe,
+    sweep  // one number of all runs of a seed along an axis; of claims only
   };
+  /// The number that a sweep gives (analysis/sweep.h).
+  enum class Sweep { best, sensitivity, max_trainable };
   /// The reduction of a profile over layers to one number.
   enum class Reduction { slope, steepness, spread, mean, largest, first, last };
   Kind kind = Kind::val_loss;
   std::string probe, part;  // fields of probes.jsonl: "grad_norm", "block"
   std::int64_t step = 0;    // step of the probe; 0: the last probed step
   Reduction reduction = Reduction::mean;
+  std::string axis;                     // `sweep`: an axis with numeric labels
+  Sweep sweep = Sweep::best;            // `sweep`
+  double cap = 0;                       // `sweep`: the loss of a failed run, and the largest
   std::string task, metric;             // `task`: a label; "len_norm", or "" for its own
   std::string name() const;             // "validation loss", "slope of grad_norm at step 100"
   std::string unit() const;             // in reports: "nats per token", "ms"
@@ -97,10 +103,20 @@ struct Study {
   double fails_above = 0;  // a run with a higher last validation loss has failed; nats per token
   bool exclusive = false;  // TOML key `alone`: one run at a time, for step times
   double minutes = 0;      // no run starts after this time in the study; 0: no limit
+  bool uses_bootstrap = false;  // TOML: test = "bootstrap"; else Student's t
+  // TOML: correction = "benjamini_hochberg", of the comparisons with the baseline that no claim
+  // contains; else Holm.
+  bool controls_false_discoveries = false;
+  std::optional<double> smallest_effect;  // of interest, in the unit of the measure; 0: none
   std::string power_law = "none";  // "parameters": fit the measure against the number of parameters
   std::vector<Claim> claims;
   std::string text;  // content of the file
 };
+
+/// The smallest difference of this measure that matters: that of the study for the study's own
+/// measure, else 0.01 for losses in nats; nullopt without any.
+std::optional<double> smallest_effect_of(const Study& study, const Measure& measure);
+inline constexpr double kSmallestEffectNats = 0.01;
 
 /// A label as a number, "1e-3" or "16"; nullopt if it is not numeric.
 std::optional<double> number_of(const std::string& label);

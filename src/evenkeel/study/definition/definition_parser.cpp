@@ -167,6 +167,12 @@ void parse_scalars(Study& study, TableReader& top) {
   study.fails_above = top.number("fails_above", 0, config::kNotNegative);
   study.exclusive = top.flag("alone", false);
   study.minutes = top.number("minutes", 0, config::kNotNegative);
+  study.uses_bootstrap = top.word("test", "t", {"t", "bootstrap"}) == "bootstrap";
+  study.controls_false_discoveries =
+      top.word("correction", "holm", {"holm", "benjamini_hochberg"}) == "benjamini_hochberg";
+  if (top.node("smallest_effect") != nullptr) {
+    study.smallest_effect = top.number("smallest_effect", 0, config::kNotNegative);
+  }
   study.power_law = top.word("power_law", "none", {"none", "parameters"});
   study.seeds = seeds_of(top);
 }
@@ -179,6 +185,13 @@ std::string stem_of(const std::string& where) {
 }
 
 }  // namespace
+
+std::optional<double> smallest_effect_of(const Study& study, const Measure& measure) {
+  if (study.smallest_effect && measure == study.measure) {
+    return *study.smallest_effect > 0 ? study.smallest_effect : std::nullopt;
+  }
+  return measure.unit().starts_with("nats") ? std::optional(kSmallestEffectNats) : std::nullopt;
+}
 
 void add_setting(Study& study, const std::string& setting) {
   auto changed = study;

@@ -79,10 +79,8 @@ std::string effect_text(double effect_size) {
   return report::fixed(effect_size, 2);
 }
 
-std::string required_seeds_text(const Verdict& verdict) {
-  if (!verdict.difference || verdict.difference->effect_size == 0) return kNoValue;
-  return verdict.required_seeds ? with_commas(*verdict.required_seeds)
-                                : "more than " + with_commas(kMaxPairs);
+std::string plain_difference_text(double difference, const Measure& measure) {
+  return signed_text(difference, measure) + (is_time(measure) ? " %" : "");
 }
 
 std::string unfinished_runs_text(const Arm& arm) {

@@ -35,8 +35,8 @@ std::string p_text(double p);
 /// Cohen's d_z with two decimals; "∞" if all differences are equal.
 std::string effect_text(double effect_size);
 
-/// "11", "more than 1,000".
-std::string required_seeds_text(const Verdict& verdict);
+/// "-0.0098", of a difference without its interval
+std::string plain_difference_text(double difference, const Measure& measure);
 
 /// "1 failed, 1 missing"; "" if all finished.
 std::string unfinished_runs_text(const Arm& arm);

@@ -36,23 +36,47 @@ bool has_several_baselines(const Results& results) {
   return names.size() > 1;
 }
 
-/// Difference, effect, p and seeds needed.
+/// Difference, effect, p and p of the sign-flip test; shrunken difference if the study has it.
 std::vector<Cell> difference_cells(const Results& results, const Arm& arm) {
+  const auto& study = results.study;
   const auto* const verdict = baseline_verdict(results, arm);
-  if (is_baseline(results.study, arm)) return {{"baseline"}, {kNoValue}, {kNoValue}, {kNoValue}};
-  if (verdict == nullptr) return {{kNoValue}, {kNoValue}, {kNoValue}, {kNoValue}};
+  const bool is_reference = is_baseline(study, arm);
+  std::vector<Cell> cells = {
+      {is_reference ? "baseline" : kNoValue}, {kNoValue}, {kNoValue}, {kNoValue}};
+  if (study.controls_false_discoveries) cells.push_back({kNoValue});
+  if (is_reference || verdict == nullptr) return cells;
   if (!verdict->difference) {  // then p compares the shares of failed runs
-    const auto p = verdict->p < 1 ? p_text(verdict->p) : kNoValue;
-    return {{kNoValue}, {kNoValue}, {p}, {kNoValue}};
+    if (verdict->p < 1) cells[2] = {p_text(verdict->p)};
+    return cells;
   }
-  const auto difference = difference_text(*verdict->difference, results.study.measure);
-  if (verdict->not_tested) {
-    return {{difference}, {kNoValue}, {to_string(verdict->outcome)}, {kNoValue}};
+  const auto& difference = *verdict->difference;
+  cells[0] = {difference_text(difference, study.measure)};
+  cells[2] = {verdict->not_tested ? to_string(verdict->outcome) : p_text(verdict->p)};
+  if (!verdict->not_tested) {
+    cells[1] = {effect_text(difference.effect_size)};
+    cells[3] = {p_text(difference.sign_flip_p)};
   }
-  return {{difference},
-          {effect_text(verdict->difference->effect_size)},
-          {p_text(verdict->p)},
-          {verdict->is_failure_test ? kNoValue : required_seeds_text(*verdict)}};
+  if (verdict->shrunken) cells[4] = {plain_difference_text(*verdict->shrunken, study.measure)};
+  return cells;
+}
+
+/// The footnote on differences from the baseline.
+std::string differences_footnote(const Results& results) {
+  auto out = text(
+      " Difference: to the baseline",
+      has_several_baselines(results) ? " that shares all other axes" : "",
+      ", paired by seed, with its 95 % interval; effect: mean over deviation of the differences; "
+      "p: two-sided, or Fisher's test of the failed shares where that p is smaller, corrected "
+      "with the claims (Holm) if one states the comparison, else with the other comparisons (",
+      results.study.controls_false_discoveries ? "Benjamini-Hochberg" : "Holm",
+      "); sign-flip p: of the exact test without assumptions about the distribution, not "
+      "corrected, at least 2^(1 - seeds).");
+  if (results.study.controls_false_discoveries) {
+    out +=
+        " Shrunken: the difference drawn towards the mean of all by its share of noise (empirical "
+        "Bayes), because the best of many is partly luck; arms are sorted by it.";
+  }
+  return out;
 }
 
 /// "+0.01", "–" where there is no figure.
@@ -86,7 +110,8 @@ ReportTable arms_table(const Results& results) {
     table.columns.insert(table.columns.end(), {{"difference", Kind::number},
                                                {"effect", Kind::number},
                                                {"p", Kind::number},
-                                               {"seeds needed", Kind::number}});
+                                               {"sign-flip p", Kind::number}});
+    if (study.controls_false_discoveries) table.columns.push_back({"shrunken", Kind::number});
   }
   const auto curve_styles = curve_styles_of(results);
   for (const auto at : ranking(results)) {
@@ -106,15 +131,7 @@ ReportTable arms_table(const Results& results) {
     table.footnote +=
         " Times are compared by their ratio: means are geometric, differences per cent.";
   }
-  if (compares) {
-    table.footnote += text(
-        " Difference: to the baseline",
-        has_several_baselines(results) ? " that shares all other axes" : "",
-        ", paired by seed, with its 95 % interval; effect: mean over "
-        "deviation of the differences; p: two-sided, or Fisher's test of the failed shares where "
-        "that p is smaller, corrected (Holm) with the claims if one states the comparison, else "
-        "with the other comparisons; seeds needed: for 80 % power at this effect.");
-  }
+  if (compares) table.footnote += differences_footnote(results);
   return table;
 }
 

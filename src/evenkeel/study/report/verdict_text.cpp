@@ -8,6 +8,7 @@
 #include "evenkeel/base/number.h"
 #include "evenkeel/study/analysis/multiple_testing.h"
 #include "evenkeel/study/analysis/ranking.h"
+#include "evenkeel/study/analysis/sign_flip.h"
 #include "evenkeel/study/report/number_format.h"
 
 namespace evenkeel::study {
@@ -38,13 +39,33 @@ std::string failures(const Arm& arm) {
   return out;
 }
 
-std::string required_seeds_note(const Verdict& verdict) {
-  if (verdict.difference->effect_size == 0) return "";
-  if (!verdict.required_seeds) {
-    return text("; more than ", kMaxPairs, " seeds would be needed for a difference of this size");
+std::string required_seeds_text(const Verdict& verdict) {
+  return verdict.required_seeds ? seeds_text(*verdict.required_seeds)
+                                : text("more than ", kMaxPairs, " seeds");
+}
+
+/// "; a difference of 0.01 nats per token would need 12 seeds" of an inconclusive difference.
+std::string smallest_effect_note(const Study& study, const Verdict& verdict,
+                                 const Measure& measure) {
+  const auto effect = smallest_effect_of(study, measure);
+  const auto& difference = *verdict.difference;
+  if (!effect || difference.standard_deviation == 0) return "";
+  const auto unit = measure.difference_unit();
+  const auto amount =
+      text(number(display_difference(*effect, measure)), unit.empty() ? "" : " ", unit);
+  if (difference.interval.low > -*effect && difference.interval.high < *effect) {
+    return text("; the interval excludes differences of ", amount, " and more");
   }
-  return text("; ", *verdict.required_seeds,
-              " seeds would be needed for a difference of this size");
+  return text("; a difference of ", amount, " would need ", required_seeds_text(verdict));
+}
+
+/// That the sign-flip test, before correction, does not agree with the p-value of the difference.
+std::string sign_flip_note(const PairedDifference& difference) {
+  const bool is_significant = difference.p < kSignificanceLevel;
+  const bool has_power = difference.pairs >= static_cast<std::int64_t>(kLeastFlipPairs);
+  if (!has_power || is_significant == (difference.sign_flip_p < kSignificanceLevel)) return "";
+  return text("; the sign-flip test, which does not assume normal differences, disagrees: p ",
+              p_text(difference.sign_flip_p), " and ", p_text(difference.p), " uncorrected");
 }
 
 /// "; that hybrid_norm fails less often: p 0.007 (Fisher)"
@@ -104,8 +125,8 @@ std::string joined(const std::vector<double>& max_trainable) {
 }
 
 /// The arm with the lower measure and the difference, or that the seeds are inconclusive.
-std::string difference_sentence(const Verdict& verdict, const Arm& arm, const Arm& reference,
-                                const Measure& measure) {
+std::string difference_sentence(const Study& study, const Verdict& verdict, const Arm& arm,
+                                const Arm& reference, const Measure& measure) {
   const auto failed = failures(arm) + failures(reference);
   if (!verdict.difference) return no_difference_text(verdict, arm, reference, measure) + failed;
   const auto& difference = *verdict.difference;
@@ -118,25 +139,31 @@ std::string difference_sentence(const Verdict& verdict, const Arm& arm, const Ar
     return text(measure.name(), " of ", arm.name, " is ", lower ? "lower" : "higher", " than of ",
                 reference.name, " by ", difference_with_unit(difference, measure, lower ? -1 : 1),
                 " (", seeds_text(difference.pairs), ", ", "p ", p_text(verdict.p), ", effect ",
-                number(difference.effect_size), ")", failed);
+                number(difference.effect_size), ")", sign_flip_note(difference), failed);
   }
   return text(arm.name, " and ", reference.name, " do not differ significantly with ",
               seeds_text(difference.pairs), ": ", difference_with_unit(difference, measure), " (",
-              "p ", p_text(verdict.p), ")", required_seeds_note(verdict), failed);
+              "p ", p_text(verdict.p), ")", sign_flip_note(difference),
+              smallest_effect_note(study, verdict, measure), failed);
 }
 
 /// The sentence of a claim of kind `equivalent`: the difference, and p of "within the margin".
-std::string equivalence_sentence(const Verdict& verdict, const Arm& arm, const Arm& reference,
-                                 const Claim& claim) {
+std::string equivalence_sentence(const Study& study, const Verdict& verdict, const Arm& arm,
+                                 const Arm& reference, const Claim& claim) {
   const auto failed = failures(arm) + failures(reference);
-  if (!verdict.difference) return difference_sentence(verdict, arm, reference, claim.measure);
+  if (!verdict.difference) {
+    return difference_sentence(study, verdict, arm, reference, claim.measure);
+  }
   const bool is_time = claim.measure.kind == Measure::Kind::step_time;
   const bool is_open = verdict.outcome == Verdict::Outcome::inconclusive;
-  return text(arm_difference_text(*verdict.difference, arm, reference, claim.measure),
-              "; difference within ", number(display_difference(claim.margin, claim.measure)),
-              is_time ? " %" : "", ": ", "p ", p_text(verdict.p),
-              is_open && failed.empty() ? required_seeds_note(verdict) : "", failed,
-              verdict.is_failure_test ? fisher_text(verdict.p_nonequivalence, arm, reference) : "");
+  return text(
+      arm_difference_text(*verdict.difference, arm, reference, claim.measure),
+      "; difference within ", number(display_difference(claim.margin, claim.measure)),
+      is_time ? " %" : "", ": ", "p ", p_text(verdict.p),
+      is_open && failed.empty()
+          ? text("; if there is no difference, it would need ", required_seeds_text(verdict))
+          : "",
+      failed, verdict.is_failure_test ? fisher_text(verdict.p_nonequivalence, arm, reference) : "");
 }
 
 /// Why a difference was not tested, and what to do.
@@ -222,15 +249,15 @@ std::string sentence(const Results& results, const Verdict& verdict) {
   if (claim != nullptr && uses_sign_test(*claim)) {
     return sign_test_sentence(results, verdict, *claim);
   }
-  const auto* const arm = find_arm(results, verdict.arm);
-  const auto* const reference = find_arm(results, verdict.reference);
+  const auto* const arm = find_arm(results, verdict, verdict.arm);
+  const auto* const reference = find_arm(results, verdict, verdict.reference);
   EK_ASSERT(arm != nullptr && reference != nullptr);
   const auto& measure = claim != nullptr ? claim->measure : results.study.measure;
   if (verdict.not_tested) return not_tested_sentence(verdict, *arm, *reference, measure);
   if (claim != nullptr && claim->kind == Claim::Kind::equivalent) {
-    return equivalence_sentence(verdict, *arm, *reference, *claim);
+    return equivalence_sentence(results.study, verdict, *arm, *reference, *claim);
   }
-  return difference_sentence(verdict, *arm, *reference, measure);
+  return difference_sentence(results.study, verdict, *arm, *reference, measure);
 }
 
 std::string confounder_text(const Confounder& confounder) {

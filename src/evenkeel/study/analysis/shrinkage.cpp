@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/analysis/shrinkage.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "evenkeel/base/error.h"
+
+namespace evenkeel::study {
+
+namespace {
+
+/// The weighted mean of estimates and the weighted sum of their squared distances from it.
+struct Dispersion {
+  double mean = 0, squares = 0;
+};
+
+Dispersion dispersion_of(const std::vector<double>& estimates, const std::vector<double>& errors,
+                         double variance) {
+  double weights = 0, sum = 0;
+  for (std::size_t i = 0; i < estimates.size(); ++i) {
+    const double weight = 1 / (variance + errors[i] * errors[i]);
+    weights += weight;
+    sum += weight * estimates[i];
+  }
+  Dispersion out{.mean = sum / weights, .squares = 0};
+  for (std::size_t i = 0; i < estimates.size(); ++i) {
+    const double distance = estimates[i] - out.mean;
+    out.squares += distance * distance / (variance + errors[i] * errors[i]);
+  }
+  return out;
+}
+
+/// The variance at which the dispersion is its expectation, count - 1; 0 if it is never above.
+double variance_of_true_values(const std::vector<double>& estimates,
+                               const std::vector<double>& errors) {
+  const auto expected = static_cast<double>(estimates.size() - 1);
+  if (dispersion_of(estimates, errors, 0).squares <= expected) return 0;
+  const auto [least, most] = std::minmax_element(estimates.begin(), estimates.end());
+  const double range = *most - *least;
+  double low = 0, high = range * range;  // there it is at most count / 4
+  constexpr int kHalvings = 60;
+  for (int i = 0; i < kHalvings; ++i) {
+    const double middle = (low + high) / 2;
+    (dispersion_of(estimates, errors, middle).squares > expected ? low : high) = middle;
+  }
+  return high;
+}
+
+}  // namespace
+
+std::vector<double> shrunken_means(const std::vector<double>& estimates,
+                                   const std::vector<double>& errors) {
+  EK_ASSERT(estimates.size() == errors.size());
+  constexpr std::size_t kLeast = 3;
+  std::vector<double> uncertain, their_errors;
+  for (std::size_t i = 0; i < estimates.size(); ++i) {
+    if (errors[i] == 0) continue;
+    uncertain.push_back(estimates[i]);
+    their_errors.push_back(errors[i]);
+  }
+  if (uncertain.size() < kLeast) return estimates;
+  const double variance = variance_of_true_values(uncertain, their_errors);
+  const double mean = dispersion_of(uncertain, their_errors, variance).mean;
+  auto out = estimates;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (errors[i] == 0) continue;
+    out[i] = mean + variance / (variance + errors[i] * errors[i]) * (estimates[i] - mean);
+  }
+  return out;
+}
+
+void shrink_differences(Results& results) {
+  std::vector<Verdict*> compared;
+  std::vector<double> estimates, errors;
+  for (auto& verdict : results.baseline_verdicts) {
+    verdict.shrunken.reset();
+    if (!verdict.difference) continue;
+    const auto& difference = *verdict.difference;
+    compared.push_back(&verdict);
+    estimates.push_back(difference.mean);
+    errors.push_back(difference.standard_deviation /
+                     std::sqrt(static_cast<double>(difference.pairs)));
+  }
+  const auto shrunken = shrunken_means(estimates, errors);
+  for (std::size_t i = 0; i < compared.size(); ++i) compared[i]->shrunken = shrunken[i];
+}
+
+}  // namespace evenkeel::study

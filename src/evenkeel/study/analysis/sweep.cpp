@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/analysis/sweep.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/study/definition/grid.h"
+
+namespace evenkeel::study {
+
+namespace {
+
+using Losses = std::vector<std::vector<double>>;
+
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+bool is_missing(const std::vector<double>& row) {
+  return std::any_of(row.begin(), row.end(), [](double loss) { return std::isnan(loss); });
+}
+
+/// The index with the lowest mean over the seeds of the other half; -1 if a run of them is missing.
+std::ptrdiff_t best_index(const Losses& losses, std::size_t seed) {
+  std::vector<double> sums(losses.front().size());
+  for (std::size_t other = (seed + 1) % 2; other < losses.size(); other += 2) {
+    if (is_missing(losses[other])) return -1;
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += losses[other][i];
+  }
+  return std::min_element(sums.begin(), sums.end()) - sums.begin();
+}
+
+double sensitivity(const std::vector<double>& x, const std::vector<double>& row) {
+  double area = 0;
+  for (std::size_t i = 1; i < x.size(); ++i) {
+    area += (row[i - 1] + row[i]) / 2 * std::log(x[i] / x[i - 1]);
+  }
+  return area / std::log(x.back() / x.front()) - *std::min_element(row.begin(), row.end());
+}
+
+double log2_max_trainable(const std::vector<double>& x, const std::vector<double>& row) {
+  const auto failed =
+      std::find_if(row.begin(), row.end(), [](double loss) { return std::isinf(loss); });
+  const auto finished = failed - row.begin();
+  const double largest =
+      finished == 0 ? x[0] * x[0] / x[1] : x[static_cast<std::size_t>(finished - 1)];
+  return std::log2(largest);
+}
+
+/// The loss of a run: infinity if it failed, NaN if it is missing.
+double swept_loss(const SeedRun& seed_run) {
+  switch (seed_run.state) {
+    case SeedRun::State::finished:
+      return seed_run.value;
+    case SeedRun::State::failed:
+      return std::numeric_limits<double>::infinity();
+    case SeedRun::State::crashed:
+    case SeedRun::State::missing:
+      return kUnknown;
+  }
+  return kUnknown;
+}
+
+/// An arm with the value of each seed, of members that are sorted by x.
+Arm swept_arm(const Study& study, const Measure& measure,
+              const std::vector<std::pair<double, const Arm*>>& members) {
+  Arm out = *members.front().second;
+  auto labels = out.labels;
+  labels.erase(measure.axis);
+  out.name = labels_text(study, labels);
+  out.labels[measure.axis] = kAllLabels;
+  std::vector<double> x;
+  Losses losses(out.seed_runs.size());
+  for (const auto& [value, arm] : members) {
+    x.push_back(value);
+    for (std::size_t seed = 0; seed < losses.size(); ++seed) {
+      losses[seed].push_back(swept_loss(arm->seed_runs[seed]));
+    }
+  }
+  const auto values = sweep_values(measure.sweep, x, losses, measure.cap);
+  for (std::size_t seed = 0; seed < values.size(); ++seed) {
+    const bool is_known = std::isfinite(values[seed]);
+    out.seed_runs[seed] = {.state = is_known ? SeedRun::State::finished : SeedRun::State::missing,
+                           .seed = out.seed_runs[seed].seed,
+                           .value = values[seed],
+                           .recorded = {{measure.name(), values[seed]}}};
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<double> sweep_values(Measure::Sweep sweep, const std::vector<double>& x, Losses losses,
+                                 double cap) {
+  EK_ASSERT(x.size() >= 2);
+  std::vector<double> out(losses.size(), kUnknown);
+  auto capped = losses;
+  for (auto& row : capped) {
+    for (auto& loss : row) {
+      if (!std::isnan(loss)) loss = std::min(loss, cap);
+    }
+  }
+  for (std::size_t seed = 0; seed < losses.size(); ++seed) {
+    if (is_missing(losses[seed])) continue;
+    switch (sweep) {
+      case Measure::Sweep::best: {
+        const auto index = losses.size() < 2 ? -1 : best_index(capped, seed);
+        if (index >= 0) out[seed] = capped[seed][static_cast<std::size_t>(index)];
+        break;
+      }
+      case Measure::Sweep::sensitivity:
+        out[seed] = sensitivity(x, capped[seed]);
+        break;
+      case Measure::Sweep::max_trainable:
+        out[seed] = log2_max_trainable(x, losses[seed]);
+        break;
+    }
+  }
+  return out;
+}
+
+std::vector<Arm> swept_arms(const Results& results, const Measure& measure) {
+  std::vector<std::pair<Selection, std::vector<std::pair<double, const Arm*>>>> groups;
+  for (const auto& arm : results.arms) {
+    auto rest = arm.labels;
+    const auto x = number_of(rest.at(measure.axis));
+    EK_ASSERT(x.has_value());
+    rest.erase(measure.axis);
+    auto group = std::find_if(groups.begin(), groups.end(),
+                              [&](const auto& each) { return each.first == rest; });
+    if (group == groups.end()) group = groups.insert(group, {rest, {}});
+    group->second.emplace_back(*x, &arm);
+  }
+  std::vector<Arm> out;
+  for (auto& [rest, members] : groups) {
+    std::sort(members.begin(), members.end());
+    out.push_back(swept_arm(results.study, measure, members));
+  }
+  return out;
+}
+
+}  // namespace evenkeel::study

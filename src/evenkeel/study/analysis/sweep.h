@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "evenkeel/study/analysis/results.h"
+
+/// Measures of all runs of a seed along an axis x of numbers, Measure::Kind::sweep. Of a run the
+/// loss l counts, at most Measure::cap, which is also the loss of a failed run.
+namespace evenkeel::study {
+
+/// One number for each seed: `losses` has a row for each seed, with a loss for each x.
+/// best           the loss at the x that has the lowest mean over the other half of the seeds
+///                (even or odd index), so that the choice does not use the seed's own noise
+/// sensitivity    mean of l over log x (trapezoids) minus the lowest l
+/// max_trainable  log2 of the largest x up to which every run finishes; where the first fails, one
+///                step below it
+/// NaN where a run is missing; `best` also with one seed.
+/// \param x       rising, positive; two or more
+/// \param losses  [seeds][x]; infinity: failed, NaN: missing
+/// \source Wortsman et al. 2023, arXiv 2309.14322, section 2 (sensitivity)
+std::vector<double> sweep_values(Measure::Sweep sweep, const std::vector<double>& x,
+                                 std::vector<std::vector<double>> losses, double cap);
+
+/// The arms of a claim whose measure is a sweep: one for all arms that differ on its axis only.
+/// Their labels on that axis are kAllLabels; SeedRun::recorded holds the value.
+std::vector<Arm> swept_arms(const Results& results, const Measure& measure);
+inline constexpr const char* kAllLabels = "all";
+
+}  // namespace evenkeel::study

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/analysis/sweep.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "study/claim_fixture.h"
+
+namespace evenkeel::study {
+namespace {
+
+using Sweep = Measure::Sweep;
+
+constexpr double kDiverged = std::numeric_limits<double>::infinity();
+const std::vector<double> kRates{1, 2, 4};
+
+TEST(SweepValues, TakesTheBestValueOfTheOtherSeeds) {
+  // Seeds 0 and 2 like x = 1 best, seeds 1 and 3 x = 2: each is scored at the other's choice.
+  const auto found =
+      sweep_values(Sweep::best, kRates, {{1, 2, 3}, {5, 4, 6}, {1, 2, 3}, {5, 4, 6}}, 9);
+  EXPECT_EQ(found, (std::vector<double>{2, 5, 2, 5}));
+  EXPECT_TRUE(std::isnan(sweep_values(Sweep::best, kRates, {{1, 2, 3}}, 9)[0]));
+}
+
+TEST(SweepValues, CountsAFailedRunAsTheCap) {
+  EXPECT_EQ(sweep_values(Sweep::best, kRates, {{1, 2, 3}, {kDiverged, 4, 6}}, 5),
+            (std::vector<double>{2, 5}));
+  // (3 + 4) / 2 and (4 + 5) / 2 over log 2 each, less 3
+  EXPECT_NEAR(sweep_values(Sweep::sensitivity, kRates, {{3, 4, kDiverged}}, 5)[0], 1, 1e-12);
+  EXPECT_NEAR(sweep_values(Sweep::sensitivity, kRates, {{3, 4, 17}}, 5)[0], 1, 1e-12);
+}
+
+TEST(SweepValues, WeighsUnevenStepsByTheirLogarithm) {
+  // trapezoids 1.5 over log 2 and 2.5 over log 8, less 1
+  EXPECT_NEAR(sweep_values(Sweep::sensitivity, {1, 2, 16}, {{1, 2, 3}}, 9)[0],
+              (1.5 * 1 + 2.5 * 3) / 4 - 1, 1e-12);
+}
+
+TEST(SweepValues, TakesTheLargestValueBelowTheFirstFailure) {
+  const auto found = sweep_values(Sweep::max_trainable, kRates,
+                                  {{1, 1, 1}, {1, kDiverged, 1}, {kDiverged, 1, 1}}, 0);
+  EXPECT_EQ(found, (std::vector<double>{2, 0, -1}));
+}
+
+TEST(SweepValues, IsUnknownWhereARunIsMissing) {
+  const double missing = std::nan("");
+  for (const auto sweep : {Sweep::best, Sweep::sensitivity, Sweep::max_trainable}) {
+    EXPECT_TRUE(std::isnan(sweep_values(sweep, kRates, {{1, missing, 1}, {1, 1, 1}}, 9)[0]));
+  }
+}
+
+/// Two schemes at three rates, with the losses of three seeds.
+Results rates(Sweep sweep) {
+  Results results;
+  results.study.axes = {axis("scheme", {"hybrid", "pre"}), axis("schedule.peak", {"1", "2", "4"})};
+  results.study.seeds = {1, 2, 3};
+  const double x = kFailed;
+  const std::vector<std::vector<double>> hybrid{{3, 3.1, 2.9}, {2.0, 2.1, 1.9}, {2.5, 2.6, 2.41}};
+  const std::vector<std::vector<double>> pre{{3, 3.1, 2.9}, {2.0, 2.11, 1.9}, {x, x, x}};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto rate = results.study.axes[1].values[i].label;
+    results.arms.push_back(arm({{"scheme", "hybrid"}, {"schedule.peak", rate}}, hybrid[i]));
+    results.arms.push_back(arm({{"scheme", "pre"}, {"schedule.peak", rate}}, pre[i]));
+  }
+  Claim claim{.says = "less sensitive", .of = {{"scheme", "hybrid"}}, .than = {{"scheme", "pre"}}};
+  claim.measure = {.kind = Measure::Kind::sweep, .axis = "schedule.peak", .sweep = sweep, .cap = 4};
+  results.study.claims = {claim};
+  return results;
+}
+
+TEST(SweptArms, AreComparedSeedBySeed) {
+  auto results = rates(Sweep::sensitivity);
+  analyze_claims(results);
+  ASSERT_EQ(results.verdicts.size(), 1U);
+  const auto& verdict = results.verdicts[0];
+  EXPECT_EQ(verdict.arm, "hybrid");
+  EXPECT_EQ(verdict.reference, "pre");
+  EXPECT_EQ(verdict.where, "");
+  EXPECT_EQ(verdict.outcome, Verdict::Outcome::supported);
+  // A failure at the largest rate counts 4 instead of 2.5, for half of the upper step.
+  EXPECT_NEAR(verdict.difference->mean, -1.5 / 4, 0.01);
+}
+
+TEST(SweptArms, WaitForAllRuns) {
+  auto results = rates(Sweep::best);
+  results.arms[0].seed_runs[1].state = SeedRun::State::missing;
+  analyze_claims(results);
+  EXPECT_EQ(results.verdicts.at(0).outcome, Verdict::Outcome::not_measured);  // no seed has both
+  results = rates(Sweep::sensitivity);
+  results.arms[0].seed_runs[1].state = SeedRun::State::missing;
+  analyze_claims(results);
+  EXPECT_EQ(results.verdicts.at(0).outcome, Verdict::Outcome::not_tested);
+}
+
+}  // namespace
+}  // namespace evenkeel::study

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "evenkeel/study/analysis/multiple_testing.h"
+#include "evenkeel/study/definition/definition.h"
+#include "study/definition/study_text.h"
+
+namespace evenkeel::study {
+namespace {
+
+TEST(Claims, ReadTheArmsThatTheyCompare) {
+  const auto study =
+      read(with_claim("of = { scheme = \"hybrid_norm\" }\nthan = { scheme = \"pre_norm\" }\n"
+                      "at = { model.layers = 4 }\npaper = -0.014\n"));
+  ASSERT_EQ(study.claims.size(), 1U);
+  const auto& claim = study.claims.front();
+  EXPECT_EQ(claim.kind, Claim::Kind::lower);
+  EXPECT_EQ(claim.of.at("scheme"), "hybrid_norm");
+  EXPECT_EQ(claim.at.at("model.layers"), "4");
+  EXPECT_EQ(claim.paper, -0.014);
+}
+
+TEST(Claims, NameWhatIsWrongWithThem) {
+  EXPECT_EQ(error_of(with_claim("is = \"lowest\"\nof = { scheme = \"pre_norm\" }\n")),
+            "my.toml:6: claims.is: unknown word \"lowest\"; did you mean \"lower\"? known: alike, "
+            "fails, further, lower, trains");
+  EXPECT_EQ(error_of(with_claim("of = { scheme = \"pre_nrm\" }\n")),
+            "my.toml:6: grid.scheme has no value \"pre_nrm\"; did you mean \"pre_norm\"? known: "
+            "hybrid_norm, pre_norm");
+  EXPECT_EQ(error_of(with_claim("of = { shceme = \"pre_norm\" }\n")),
+            "my.toml:6: no axis of the grid is named \"shceme\"; did you mean \"scheme\"? known: "
+            "model.layers, scheme");
+  EXPECT_NE(error_of(with_claim("of = { scheme = \"pre_norm\" }\n")).find("needs another arm"),
+            std::string::npos);
+  EXPECT_NE(error_of(with_claim("is = \"alike\"\nof = { scheme = \"pre_norm\" }\n"
+                                "than = { scheme = \"hybrid_norm\" }\n"))
+                .find("margin = 0.01"),
+            std::string::npos);
+  EXPECT_NE(error_of(with_claim("is = \"further\"\nalong = \"scheme\"\nof = { model.layers = 2 }\n"
+                                "than = { model.layers = 4 }\n"))
+                .find("along must name an axis of numbers"),
+            std::string::npos);
+  EXPECT_NE(error_of(with_claim("of = { scheme = \"pre_norm\" }\nthan = { model.layers = 2 }\n"))
+                .find("the same axes"),
+            std::string::npos);
+}
+
+TEST(Claims, MeasureAllRunsAlongAnAxis) {
+  const std::string pair = "of = { scheme = \"hybrid_norm\" }\nthan = { scheme = \"pre_norm\" }\n";
+  const auto over = [&](const std::string& measure) {
+    return with_claim(pair + "measure = { over = " + measure + " }\n");
+  };
+  const auto study = read(over("\"model.layers\", as = \"sensitivity\", cap = 3"));
+  const auto& measure = study.claims.at(0).measure;
+  EXPECT_EQ(measure.kind, Measure::Kind::sweep);
+  EXPECT_EQ(measure.sweep, Measure::Sweep::sensitivity);
+  EXPECT_EQ(measure.cap, 3);
+  EXPECT_EQ(measure.name(), "loss sensitivity over model.layers");
+  EXPECT_EQ(hypothesis_count(study), 1U);  // of two depths together
+  EXPECT_NE(error_of(over("\"model.layer\", cap = 3")).find("did you mean \"model.layers\"?"),
+            std::string::npos);
+  EXPECT_NE(error_of(over("\"model.layers\"")).find("needs the loss that a failed run counts as"),
+            std::string::npos);
+  EXPECT_NE(error_of(over("\"scheme\", cap = 3")).find("can't be named in `of`"),
+            std::string::npos);
+  EXPECT_NE(error_of("measure = { over = \"scheme\" }\n" + std::string(kGrid))
+                .find("measures over an axis are for claims"),
+            std::string::npos);
+}
+
+TEST(UndecidableClaims, AreThoseWithTooFewSeeds) {
+  const std::string trains = "is = \"trains\"\nof = { scheme = \"pre_norm\" }\n";
+  auto study = read(with_claim(trains + "at = { model.layers = 2 }\n"));
+  EXPECT_EQ(undecidable_claims(study),
+            std::vector<std::string>{"claim 1 cannot be decided with 3 seeds: a sign test among 1 "
+                                     "hypothesis needs 6 that all agree"});
+  set_seeds(study, "6");
+  EXPECT_TRUE(undecidable_claims(study).empty());
+  study.claims[0].kind = Claim::Kind::lower;
+  set_seeds(study, "1");
+  EXPECT_EQ(undecidable_claims(study),
+            std::vector<std::string>{
+                "claim 1 cannot be decided with 1 seed: a paired difference needs two"});
+}
+
+TEST(SmallestEffect, IsAHundredthOfANatForLosses) {
+  auto study = read(kGrid);
+  EXPECT_EQ(smallest_effect_of(study, study.measure), 0.01);
+  EXPECT_EQ(smallest_effect_of(study, {.kind = Measure::Kind::val_wrong}), std::nullopt);
+  study = read("smallest_effect = 0.5\nmeasure = \"val_gap\"\n" + std::string(kGrid));
+  EXPECT_EQ(smallest_effect_of(study, study.measure), 0.5);
+  EXPECT_EQ(smallest_effect_of(study, {.kind = Measure::Kind::loss}), 0.01);
+  study.smallest_effect = 0;
+  EXPECT_EQ(smallest_effect_of(study, study.measure), std::nullopt);
+}
+
+TEST(Claims, AreRefusedWhereTheySetWhatHasNoEffect) {
+  const std::string trains = "is = \"trains\"\nof = { scheme = \"pre_norm\" }\n";
+  EXPECT_NE(error_of(with_claim(trains + "paper = -5.0\n")).find("paper is a difference"),
+            std::string::npos);
+  EXPECT_NE(error_of(with_claim(trains + "measure = \"loss\"\n")).find("measure"),
+            std::string::npos);
+  EXPECT_NE(error_of(with_claim(trains + "at = { scheme = \"pre_norm\" }\n"))
+                .find("`at` names the axis scheme"),
+            std::string::npos);
+  EXPECT_NE(error_of(with_claim("is = \"further\"\nalong = \"model.layers\"\n"
+                                "of = { model.layers = 2 }\nthan = { model.layers = 4 }\n"))
+                .find("can't be named"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace evenkeel::study
