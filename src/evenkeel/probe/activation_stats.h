@@ -38,6 +38,10 @@ double kurtosis(const at::Tensor& x);
 /// The fraction of entries with |x| > 6 rms(token).
 double outlier_share(const at::Tensor& x);
 
+/// |mean of a token| / rms(token), mean over all tokens; 0 for a token of zeros. Of independent
+/// normal features it is sqrt(2 / (pi D)).
+double token_mean(const at::Tensor& x);
+
 /// The mean of cos(x_i, x_j) over all pairs of positions i < j of a sequence, and over the batch.
 /// The cosine with a token of zeros is 0. NaN for T = 1.
 double token_cosine(const at::Tensor& x);

@@ -96,6 +96,20 @@ Claim equality(const std::string& statement, const InvarianceRow& row, const at:
           .limit = kInvarianceRounding};
 }
 
+/// The root mean square that rms_norm gives to a row of 1e-4 with epsilon 1e-5 inside the root,
+/// where it would be 1 with epsilon 0: 1e-4 / sqrt(1e-8 + 1e-5).
+Claim small_row() {
+  constexpr double kSize = 1e-4, kEpsilon = 1e-5, kExpected = 0.0316;
+  auto row = bare("rms_norm", Kind::rms_norm);
+  row.norm.epsilon = kEpsilon;
+  const auto z = at::full({1, 1, kFeatures}, kSize, at::kDouble);
+  return {.subject = row.name,
+          .statement = "of a row of size 1e-4, with epsilon 1e-5: size of the result",
+          .measured = norm_function(row, true)(z).pow(2).mean().sqrt().item<double>(),
+          .relation = Relation::at_most,
+          .limit = kExpected + 1e-4};
+}
+
 }  // namespace
 
 NormFunction norm_function(const InvarianceRow& row, bool fused) {
@@ -153,7 +167,8 @@ Claims equality_claims() {
           equality("of one group is layer_norm", one_group, z, 1, layer, z),
           equality("with rate_max 1, shift_max 0 is batch_norm",
                    bare("batch_renorm", Kind::batch_renorm), z, 1,
-                   bare("batch_norm", Kind::batch_norm), z)};
+                   bare("batch_norm", Kind::batch_norm), z),
+          small_row()};
 }
 
 }  // namespace evenkeel::probe

@@ -40,6 +40,15 @@ at::Tensor whole_matrix(const Sample& sample) {
   return with_weight(sample, sample.weight * kFactor);
 }
 
+at::Tensor negative_matrix(const Sample& sample) {
+  return with_weight(sample, -kFactor * sample.weight);
+}
+
+/// W + b 1^T, with an entry of b for each feature: z changes by b times the sum of x.
+at::Tensor constant_for_each_weight_row(const Sample& sample) {
+  return with_weight(sample, sample.weight + noise("b", {sample.weight.size(0), 1}));
+}
+
 at::Tensor shifted_rows(const Sample& sample) {
   return with_weight(sample, sample.weight + noise("v", {sample.weight.size(1)}));
 }
@@ -105,15 +114,15 @@ struct AxisLetters {
   const char* letters;
 };
 constexpr std::array<AxisLetters, 6> kLetters = {{
-    {norm::StatisticAxis::batch, true, "==x=x====xxxx"},
-    {norm::StatisticAxis::sequence, true, "==x=x=====xxx"},
-    {norm::StatisticAxis::row, true, "x=====xx====="},
-    {norm::StatisticAxis::group, true, "x=====x======"},
-    {norm::StatisticAxis::row, false, "x=xxxxxx===x="},
-    {norm::StatisticAxis::none, false, "xxxxxxxxxxxx="},
+    {norm::StatisticAxis::batch, true, "==x=x====xxxxxx"},
+    {norm::StatisticAxis::sequence, true, "==x=x=====xxxxx"},
+    {norm::StatisticAxis::row, true, "x=====xx=====xx"},
+    {norm::StatisticAxis::group, true, "x=====x======xx"},
+    {norm::StatisticAxis::row, false, "x=xxxxxx===x=xx"},
+    {norm::StatisticAxis::none, false, "xxxxxxxxxxxx=xx"},
 }};
 /// The expected letters for a fixed element-wise map: no statistics, or running statistics.
-constexpr const char* kFixedMap = "xxxxxxxxxxxx=";
+constexpr const char* kFixedMap = "xxxxxxxxxxxx=xx";
 
 /// The row of a kind with default fields and epsilon 0.
 InvarianceRow exact(const norm::KindRow& kind) {
@@ -149,7 +158,7 @@ const std::array<Variant, 3> kVariants = {{
        constexpr double kPart = 0.5;
        norm.partial = kPart;
      },
-     "x=xxxxxx===x="},
+     "x=xxxxxx===x=xx"},
     // Away from its initial value, the gain of SeeDNorm depends on the scale of x: no invariance
     // remains.
     {Kind::seed_norm, "seed_norm",
@@ -202,6 +211,8 @@ const std::array<Change, kChanges>& changes() {
       {"scale one token", one_token},
       {"shift all features of one token", one_token_shifted},
       {"change one token, outputs before it", another_token, kToken},
+      {"scale the whole matrix by a negative number", negative_matrix},
+      {"add to each weight row a constant of its own", constant_for_each_weight_row},
   }};
   return kAll;
 }

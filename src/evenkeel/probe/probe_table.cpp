@@ -79,7 +79,7 @@ std::string table_of(const ProbeResult& result, std::span<const Column> columns)
   constexpr std::size_t kLayer = 5, kWidth = 12;
   std::string out = "layer";
   for (const auto& [column, profile] : shown) add_cell(out, column->heading, kWidth);
-  out += "\n";
+  out += '\n';
   for (auto l = first; l <= last; ++l) {
     std::string line;
     add_cell(line, l == 0 ? "embed" : std::to_string(l), kLayer);

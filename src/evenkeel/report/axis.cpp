@@ -102,9 +102,11 @@ std::vector<Tick> linear_ticks(double low, double high, int wanted) {
   const double step = nice_step(low, high, wanted);
   const double largest = std::max(std::abs(low), std::abs(high));
   std::vector<Tick> ticks;
-  const double last = std::floor(high / step + kSlack);
-  for (double index = std::ceil(low / step - kSlack); index <= last; ++index) {
-    ticks.push_back({index * step, axis_label(index * step, step, largest)});
+  const double first = std::ceil(low / step - kSlack), last = std::floor(high / step + kSlack);
+  const auto count = static_cast<int>(last - first) + 1;
+  for (int i = 0; i < count; ++i) {
+    const double at = (first + i) * step;
+    ticks.push_back({at, axis_label(at, step, largest)});
   }
   return ticks;
 }

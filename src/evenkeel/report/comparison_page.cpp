@@ -76,7 +76,7 @@ std::string comparison_page_verdict(const std::vector<Run>& runs, const std::str
     out +=
         text(", ", fixed(next - best, kComparisonPageDecimals), " below ", escaped(runs[1].name));
   }
-  out += ".";
+  out += '.';
   const auto caution = caution_text(runs);
   return caution.empty() ? out : text(out, " ", element("span", caution, "muted"));
 }

@@ -42,6 +42,7 @@ constexpr std::array kShownMeasures = {
                  "between its input and output stream, in pi"},
     ShownMeasure{"kurtosis", "", "Kurtosis", "of a token's features"},
     ShownMeasure{"outlier_share", "", "Outliers", "share beyond 6 rms of their token"},
+    ShownMeasure{"token_mean", "", "Mean of tokens", "over their rms"},
     ShownMeasure{"sparse_attention", "", "Sparse attention", "share of queries"},
     ShownMeasure{"circuit_collapse", "noise 0.1", "Circuit collapse",
                  "share of sparse queries, noise 0.1"},

@@ -111,7 +111,7 @@ Server::Server(ServedModel served, int port, std::function<void(const HttpLogEnt
                    .post = [this](const std::shared_ptr<Job>& job) { queue_.push(job); },
                    .log = std::move(log)}) {}
 
-Server::~Server() {
+Server::~Server() {  // NOLINT(bugprone-exception-escape): out of memory ends the program
   queue_.close();
 }
 

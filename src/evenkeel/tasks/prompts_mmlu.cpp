@@ -22,7 +22,7 @@ std::string letter_of(std::size_t choice) {
 /// A question, up to the answer.
 std::string unsolved(const MmluQuestion& question, bool has_letters) {
   std::string prompt = has_letters ? "" : "Question: ";
-  prompt.append(strip(question.question)) += "\n";
+  prompt.append(strip(question.question)) += '\n';
   if (has_letters) {
     for (std::size_t i = 0; i < question.choices.size(); ++i) {
       prompt += letter_of(i) + ". " + question.choices[i] + "\n";

@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -15,14 +16,31 @@ namespace evenkeel::train {
 
 namespace {
 
-std::atomic<bool> stop_requested = false;
+constexpr std::int64_t kSecond = 1'000'000'000;  // ns
+
+std::atomic<std::int64_t> first_stop = 0;  // when a stop was first requested, ns; 0: not yet
 std::atomic<bool> save_requested = false;
 static_assert(std::atomic<bool>::is_always_lock_free);  // a signal handler requires this
+static_assert(std::atomic<std::int64_t>::is_always_lock_free);
+
+/// A monotonic clock, in ns; never 0.
+std::int64_t now() {
+  timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec * kSecond + time.tv_nsec + 1;
+}
 
 bool is_terminal = false;  // then a stop prints a message: a long step looks like a hang
 
+/// The first signal asks for a stop. Signals within a second of it count as one, because `timeout`
+/// and terminals send one to the program and one to its process group.
 extern "C" void on_stop(int /*signal*/) {
-  if (stop_requested.exchange(true)) ::_exit(static_cast<int>(Exit::stopped));
+  const auto at = now();
+  std::int64_t first = 0;
+  if (!first_stop.compare_exchange_strong(first, at)) {
+    if (at - first >= kSecond) ::_exit(static_cast<int>(Exit::stopped));
+    return;
+  }
   constexpr std::string_view kMessage = "\nfinishing this step; once more stops at once\n";
   if (is_terminal && ::write(STDERR_FILENO, kMessage.data(), kMessage.size()) < 0)
     is_terminal = false;
@@ -65,7 +83,7 @@ void catch_signals(bool announces) {
 }
 
 bool stop_wanted() {
-  return stop_requested;
+  return first_stop != 0;
 }
 
 bool save_wanted() {

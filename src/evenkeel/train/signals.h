@@ -7,11 +7,11 @@ namespace evenkeel::train {
 ///
 /// | signal                   | effect                                                        |
 /// | ------------------------ | ------------------------------------------------------------- |
-/// | SIGINT, SIGTERM          | an orderly stop; a second one ends the process, exit code 130 |
+/// | SIGINT, SIGTERM          | an orderly stop; after a second, another one ends the process |
 /// | SIGUSR1                  | a checkpoint after the step                                   |
 /// | SIGHUP, SIGPIPE, SIGXFSZ | ignored                                                       |
 ///
-/// Signals that hold_signals() holds arrive after this call.
+/// The exit code of that end is 130. Signals that hold_signals() holds arrive after this call.
 /// \param announces  on a terminal, a stop prints a message
 void catch_signals(bool announces = true);
 

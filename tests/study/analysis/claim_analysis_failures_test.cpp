@@ -66,6 +66,19 @@ TEST(ClaimAnalysis, AnArmThatFailsMoreOftenIsNotEquivalent) {
   EXPECT_NEAR(verdict.p_nonequivalence, 2 * fisher_exact_p(8, 8, 0, 8), 1e-12);
 }
 
+TEST(ClaimAnalysis, ArmsThatFailAtTheTaskAreNotTestedForEquality) {
+  auto results = two_arms({0.90, 0.92, 0.91}, {0.91, 0.90, 0.93});
+  results.study.claims[0].kind = Claim::Kind::equivalent;
+  results.study.claims[0].margin = 0.1;
+  EXPECT_EQ(first_verdict(results).outcome, Outcome::supported);
+  results.study.claims[0].competence = 0.5;
+  const auto verdict = first_verdict(results);
+  EXPECT_EQ(verdict.outcome, Outcome::not_tested);
+  EXPECT_EQ(verdict.not_tested->kind, NotTested::Kind::incompetent);
+  results.study.claims[0].competence = 0.95;
+  EXPECT_EQ(first_verdict(results).outcome, Outcome::supported);
+}
+
 TEST(ClaimAnalysis, ALaterFailureDoesNotEraseAMeasure) {
   auto results = two_arms({1, kFailed, 1}, {kFailed, kFailed, 1});
   auto& measure = results.study.claims[0].measure;

@@ -75,6 +75,55 @@ TEST(CheckMeasure, WantsTheTaskAmongThoseOfTheRuns) {
   EXPECT_THROW(check("copa"), Error);
 }
 
+/// A run of 100 steps with the validation losses 4, 3, 2.
+report::Run run_with_a_curve() {
+  report::Run run;
+  run.steps = 100;
+  for (int i = 0; i < 3; ++i) run.validation_loss.add(50.0 * i, 4 - i);
+  for (int step = 10; step <= 100; step += 10) run.loss.add(step, 1.5);
+  return run;
+}
+
+TEST(MeasuredValue, OfACurveIsAtTheNearestEvaluation) {
+  const auto run = run_with_a_curve();
+  const auto at = [&](double share) {
+    Measure measure{.kind = Kind::loss_at};
+    measure.share = share;
+    return measured_value(run, measure);
+  };
+  EXPECT_EQ(at(0.1), 4);
+  EXPECT_EQ(at(0.5), 3);
+  EXPECT_EQ(at(0.7), 3);
+  EXPECT_EQ(at(1), 2);
+}
+
+TEST(MeasuredValue, OfATargetIsTheShareOfTheStepsUntilIt) {
+  const auto run = run_with_a_curve();
+  const auto until = [&](double target) {
+    Measure measure{.kind = Kind::steps_to_loss};
+    measure.target = target;
+    return measured_value(run, measure);
+  };
+  EXPECT_EQ(until(5), 0);
+  EXPECT_EQ(until(3), 0.5);
+  EXPECT_EQ(until(2.5), 0.75);
+  EXPECT_EQ(until(1), 1);
+  EXPECT_EQ(measured_value(run, {.kind = Kind::generalization_gap}), 0.5);
+}
+
+TEST(MeasuredValue, OfADriftIsTheDeviationOverSteps) {
+  report::Run run;
+  run.layer_maps.push_back({.measure = "attention_entropy", .part = "", .on = "training"});
+  auto& map = run.layer_maps.back();
+  map.values[10] = {1, 3};  // mean 2
+  map.values[20] = {4, 4};
+  Measure measure{.kind = Kind::probe, .probe = "attention_entropy"};
+  measure.reduction = Measure::Reduction::drift;
+  EXPECT_NEAR(measured_value(run, measure), std::sqrt(2), 1e-12);
+  map.values.erase(20);
+  EXPECT_TRUE(std::isnan(measured_value(run, measure)));
+}
+
 // The median, since single steps are disturbed; its logarithm, since times are compared by ratio.
 TEST(MeasuredValue, OfTimesIsTheLogarithmOfTheMedianInMilliseconds) {
   report::Run run;

@@ -38,7 +38,7 @@ struct SchemeSource {
 
 /// The scheme with a catalogue name or in a .toml file. The `extends` of a file is searched in the
 /// file's folder, then in ./schemes, then in the catalogue; that of a catalogue scheme only in the
-/// catalogue.
+/// catalogue. Names of families of models are taken, too: "llama" is pre_norm, "qwen3" pre_qk.
 /// \throws SchemeError; Error (usage, exit code 64) if the file is not TOML; Error (io, 74) if it
 ///         cannot be read
 SchemeSource find_scheme(const std::string& name_or_file);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cctype>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -127,10 +128,23 @@ void inherit_info(toml::table& merged, const UnmergedScheme& own) {
   }
 }
 
+/// The scheme that a family of models has; other names are returned as they are.
+std::string scheme_of_model(const std::string& name) {
+  static const std::map<std::string, std::string, std::less<>> kFamilies = {
+      {"deepseek_v3", "pre_norm"},
+      {"llama", "pre_norm"},
+      {"mistral", "pre_norm"},
+      {"qwen2", "pre_norm"},
+      {"qwen3", "pre_qk"}};
+  const auto found = kFamilies.find(name);
+  return found == kFamilies.end() ? name : found->second;
+}
+
 }  // namespace
 
 SchemeSource find_scheme(const std::string& name_or_file) {
-  auto own = is_path(name_or_file) ? from_file(name_or_file) : from_catalogue(name_or_file);
+  auto own = is_path(name_or_file) ? from_file(name_or_file)
+                                   : from_catalogue(scheme_of_model(name_or_file));
   const auto name = own.name;
   return make_source(name, merged_with_parents(std::move(own), {}));
 }

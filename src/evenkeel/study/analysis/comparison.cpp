@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "evenkeel/base/cpu_contention.h"
@@ -51,6 +52,16 @@ bool is_constant(const Arm& arm, const Measure& measure) {
     if (seed_run.state == State::finished) values.insert(seed_run_value(seed_run, measure));
   }
   return values.size() == 1;
+}
+
+/// The mean of the measure over the seeds that have one; -infinity without any.
+double mean_of(const Arm& arm, const Measure& measure) {
+  std::vector<double> values;
+  for (const auto& seed_run : arm.seed_runs) {
+    const double value = seed_run_value(seed_run, measure);
+    if (std::isfinite(value)) values.push_back(value);
+  }
+  return values.empty() ? -std::numeric_limits<double>::infinity() : mean_estimate(values).mean;
 }
 
 /// True if runs of these arms are missing, so that their difference can still change.
@@ -157,6 +168,12 @@ Verdict equivalence_test(const Study& study, const Arm& arm, const Arm& referenc
   if (!verdict.not_tested && verdict.difference && is_constant(arm, claim.measure) &&
       is_constant(reference, claim.measure)) {
     verdict.not_tested = NotTested{.kind = NotTested::Kind::zero_variance};
+  }
+  if (!verdict.not_tested && verdict.difference) {
+    const double worse = std::max(mean_of(arm, claim.measure), mean_of(reference, claim.measure));
+    if (worse >= claim.competence) {
+      verdict.not_tested = NotTested{.kind = NotTested::Kind::incompetent};
+    }
   }
   if (verdict.not_tested || !is_complete(arm) || !is_complete(reference)) return verdict;
   const bool fail_equally =

@@ -23,7 +23,8 @@ Verdict comparison(const Study& study, const Arm& arm, const Arm& reference,
 /// The test of a claim of kind `equivalent`. p: tost_p(), H0 |difference| >= margin.
 /// p_nonequivalence: nonequivalence_p(), H0 |difference| <= margin, combined with Fisher's test as
 /// in comparison(). p is 1 if one arm has more failed runs. Not tested if each arm has one value
-/// under all seeds: TOST needs a non-zero standard error.
+/// under all seeds: TOST needs a non-zero standard error. Nor if a mean is not below
+/// Claim::competence: two arms that fail at the task are alike for no reason of interest.
 Verdict equivalence_test(const Study& study, const Arm& arm, const Arm& reference,
                          const Claim& claim);
 

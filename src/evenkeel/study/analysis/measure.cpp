@@ -33,16 +33,56 @@ double reduced(const report::Series& profile, Measure::Reduction reduction) {
       return values.front();
     case Measure::Reduction::last:
       return values.back();
+    case Measure::Reduction::drift:
+      break;  // of several profiles
   }
   return std::nan("");
+}
+
+/// The standard deviation over probed steps of the mean over layers; NaN with fewer than two.
+double drift_of(const report::LayerMap& map) {
+  std::vector<double> means;
+  for (const auto& [step, profile] : map.values) {
+    const double mean = reduced(map.at(step), Measure::Reduction::mean);
+    if (std::isfinite(mean)) means.push_back(mean);
+  }
+  return mean_estimate(means).standard_deviation;
 }
 
 double probe_value(const report::Run& run, const Measure& measure) {
   const auto* const map = report::find(run.layer_maps, measure.probe, measure.part);
   if (map == nullptr || map->values.empty()) return std::nan("");
+  if (measure.reduction == Measure::Reduction::drift) return drift_of(*map);
   const auto step =
       measure.step > 0 ? static_cast<double>(measure.step) : map->values.rbegin()->first;
   return reduced(map->at(step), measure.reduction);
+}
+
+/// The validation loss of the evaluation nearest to a share of the planned steps.
+double loss_at(const report::Run& run, double share) {
+  const auto& losses = run.validation_loss;
+  double nearest = std::nan(""), distance = 0;
+  for (std::size_t i = 0; i < losses.size(); ++i) {
+    const double away = std::abs(losses.x[i] - share * run.steps);
+    if (std::isnan(nearest) || away < distance) {
+      nearest = losses.y[i];
+      distance = away;
+    }
+  }
+  return nearest;
+}
+
+/// The share of the planned steps after which the validation loss is at most `target`, linear
+/// between evaluations; 1 if it never is.
+double steps_to_loss(const report::Run& run, double target) {
+  const auto& [steps, losses] = run.validation_loss;
+  for (std::size_t i = 0; i < losses.size(); ++i) {
+    if (!(losses[i] <= target)) continue;
+    if (i == 0 || !std::isfinite(losses[i - 1])) return steps[i] / run.steps;
+    const double part = (losses[i - 1] - target) / (losses[i - 1] - losses[i]);
+    return (steps[i - 1] + part * (steps[i] - steps[i - 1])) / run.steps;
+  }
+  return losses.empty() ? std::nan("") : 1;
 }
 
 /// A loss of the task's gold choices, or 1 - accuracy.
@@ -74,6 +114,9 @@ const std::vector<MeasureRow>& measure_rows() {
        [](const Run& run) { return last_finite(run.gap.y); }},
       {Kind::loss, "loss", "training loss", "nats per token",
        [](const Run& run) { return report::final_loss(run); }},
+      {Kind::generalization_gap, "generalization_gap", "validation loss less training loss",
+       "nats per token",
+       [](const Run& run) { return last_finite(run.validation_loss.y) - report::final_loss(run); }},
       {Kind::val_wrong, "val_wrong", "share of wrong answers", "",
        [](const Run& run) { return 1 - last_finite(run.exact_match.y); }},
       {Kind::ood_loss, "ood_loss", "loss out of distribution", "nats per token",
@@ -94,6 +137,8 @@ const MeasureRow* measure_row(Measure::Kind kind) {
 
 double measured_value(const report::Run& run, const Measure& measure) {
   if (measure.kind == Measure::Kind::task) return task_value(run, measure);
+  if (measure.kind == Measure::Kind::loss_at) return loss_at(run, measure.share);
+  if (measure.kind == Measure::Kind::steps_to_loss) return steps_to_loss(run, measure.target);
   const auto* const row = measure_row(measure.kind);
   return row == nullptr ? probe_value(run, measure) : row->value(run);
 }
@@ -150,6 +195,29 @@ void check_task_measure(const Measure& measure, const config::Evaluate& evaluate
                                 measure.metric, "\""));
 }
 
+/// \throws Error (usage) if the runs do not take the probe at that step
+void check_probe_measure(const Measure& measure, const config::Probe& probe) {
+  const auto must = [](bool good, const auto&... parts) {
+    if (!good) throw Error(Exit::usage, text("measure: ", parts...));
+  };
+  const auto known = config::measure_names();
+  must(measure.reduction != Measure::Reduction::drift || measure.step == 0, measure.name(),
+       " is of all probed steps; leave out step");
+  must(has_word(known, measure.probe) && measure.probe != "all", "no probe is named \"",
+       measure.probe, "\"", did_you_mean(measure.probe, known));
+  if (!has_word(probe.what, "all") && !has_word(probe.what, measure.probe)) {
+    throw Error(Exit::usage, text("measure: probe.what must name ", measure.probe));
+  }
+  const bool by_list = measure.step > 0 ? std::find(probe.steps.begin(), probe.steps.end(),
+                                                    measure.step) != probe.steps.end()
+                                        : !probe.steps.empty();
+  const bool by_interval = probe.every > 0 && measure.step % probe.every == 0;
+  if (by_list || by_interval) return;
+  throw Error(Exit::usage, text("measure: ", measure.name(),
+                                " is never probed; name the step in "
+                                "probe.steps, or set probe.every"));
+}
+
 }  // namespace
 
 void check_measure(const Measure& measure, const config::Config& config, bool exclusive) {
@@ -172,23 +240,11 @@ void check_measure(const Measure& measure, const config::Config& config, bool ex
   must(measure.kind != Kind::step_time || exclusive,
        "\"step_time\" can be compared only between runs that had the machine for themselves; set "
        "alone = true");
+  const bool is_of_curve = measure.kind == Kind::loss_at || measure.kind == Kind::steps_to_loss;
+  must(!is_of_curve || config.evaluate.every > 0, measure.name(),
+       " needs evaluations while the runs train; set evaluate.every");
   if (measure.kind == Kind::task) check_task_measure(measure, config.evaluate);
-  if (measure.kind != Measure::Kind::probe) return;
-  const auto& probe = config.probe;
-  const auto known = config::measure_names();
-  must(has_word(known, measure.probe) && measure.probe != "all", "no probe is named \"",
-       measure.probe, "\"", did_you_mean(measure.probe, known));
-  if (!has_word(probe.what, "all") && !has_word(probe.what, measure.probe)) {
-    throw Error(Exit::usage, text("measure: probe.what must name ", measure.probe));
-  }
-  const bool by_list = measure.step > 0 ? std::find(probe.steps.begin(), probe.steps.end(),
-                                                    measure.step) != probe.steps.end()
-                                        : !probe.steps.empty();
-  const bool by_interval = probe.every > 0 && measure.step % probe.every == 0;
-  if (by_list || by_interval) return;
-  throw Error(Exit::usage, text("measure: ", measure.name(),
-                                " is never probed; name the step in "
-                                "probe.steps, or set probe.every"));
+  if (measure.kind == Kind::probe) check_probe_measure(measure, config.probe);
 }
 
 std::string failure_reason(const report::Run& run, double fails_above) {

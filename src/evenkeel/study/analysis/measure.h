@@ -20,10 +20,10 @@ struct MeasureRow {
   double (*value)(const report::Run&);  // NaN if not recorded
 };
 
-/// All kinds except Measure::Kind::task, probe and sweep, in the order of the enumerators.
+/// The kinds that are named by one word, in the order of the enumerators.
 const std::vector<MeasureRow>& measure_rows();
 
-/// The row of a kind; nullptr for Measure::Kind::task, probe and sweep.
+/// The row of a kind; nullptr for the other kinds.
 const MeasureRow* measure_row(Measure::Kind kind);
 
 /// The value of a measure in a run; NaN if not recorded.

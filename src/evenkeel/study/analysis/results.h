@@ -69,7 +69,8 @@ struct NotTested {
   enum class Kind {
     missing_runs,    // some seeds have neither finished nor failed
     cpu_contention,  // other processes took too much CPU time while steps were timed
-    zero_variance    // `equivalent` only: each arm has one value under all seeds
+    zero_variance,   // `equivalent` only: each arm has one value under all seeds
+    incompetent      // `equivalent` only: a mean is above Claim::competence
   };
   Kind kind = Kind::missing_runs;
   std::vector<std::string> arms;  // missing_runs: arms with missing runs

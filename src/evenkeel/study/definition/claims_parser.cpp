@@ -10,9 +10,8 @@
 #include "evenkeel/base/nearest.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/config/toml_text.h"
-#include "evenkeel/study/analysis/measure.h"
-#include "evenkeel/tasks/labels.h"
-#include "evenkeel/tasks/metric.h"
+#include "evenkeel/study/definition/enum_names.h"
+#include "evenkeel/study/definition/measure_parser.h"
 
 namespace evenkeel::study {
 
@@ -21,105 +20,11 @@ namespace {
 using config::place;
 using config::TableReader;
 
-template <typename Enum>
-using EnumNames = std::vector<std::pair<std::string, Enum>>;
-
-const EnumNames<Measure::Reduction> kReductions = {
-    {"slope", Measure::Reduction::slope},     {"steepness", Measure::Reduction::steepness},
-    {"spread", Measure::Reduction::spread},   {"mean", Measure::Reduction::mean},
-    {"largest", Measure::Reduction::largest}, {"first", Measure::Reduction::first},
-    {"last", Measure::Reduction::last}};
-const EnumNames<Measure::Sweep> kSweeps = {{"best", Measure::Sweep::best},
-                                           {"sensitivity", Measure::Sweep::sensitivity},
-                                           {"max_trainable", Measure::Sweep::max_trainable}};
 const EnumNames<Claim::Kind> kKinds = {{"lower", Claim::Kind::lower},
                                        {"alike", Claim::Kind::equivalent},
                                        {"trains", Claim::Kind::trains},
                                        {"fails", Claim::Kind::fails},
                                        {"further", Claim::Kind::further}};
-
-template <typename Enum>
-std::vector<std::string> enum_names(const EnumNames<Enum>& table) {
-  std::vector<std::string> names;
-  for (const auto& [name, value] : table) names.push_back(name);
-  return names;
-}
-
-template <typename Enum>
-Enum enum_value(const EnumNames<Enum>& names, const std::string& name) {
-  const auto found = std::find_if(names.begin(), names.end(),
-                                  [&](const auto& each) { return each.first == name; });
-  EK_ASSERT(found != names.end());
-  return found->second;
-}
-
-template <typename Enum>
-std::string enum_name(const EnumNames<Enum>& names, Enum value) {
-  const auto found = std::find_if(names.begin(), names.end(),
-                                  [&](const auto& each) { return each.second == value; });
-  EK_ASSERT(found != names.end());
-  return found->first;
-}
-
-/// The names of measure_rows() with their kinds.
-EnumNames<Measure::Kind> named_measures() {
-  EnumNames<Measure::Kind> names;
-  for (const auto& row : measure_rows()) names.emplace_back(row.key, row.kind);
-  return names;
-}
-
-/// The measure of a task: { task = "hellaswag", metric = "len_norm" }.
-Measure task_measure(TableReader& table) {
-  static const std::vector<std::string> known = {"acc",      "len_norm", "acc_norm", "acc_bytes",
-                                                 "ce_loss",  "bpb",      "brier",    "soft",
-                                                 "soft_log", "f1"};
-  Measure measure;
-  measure.kind = Measure::Kind::task;
-  measure.task = table.string("task", "");
-  if (table.node("metric") != nullptr) measure.metric = table.word("metric", "", known);
-  table.refuse_unknown_keys();
-  return measure;
-}
-
-/// The measure of a sweep: { over = "schedule.peak", as = "sensitivity", cap = 3.0 }. `cap` is
-/// fails_above without a value.
-Measure sweep_measure(TableReader& table, const Study& study) {
-  Measure measure;
-  measure.kind = Measure::Kind::sweep;
-  measure.axis = table.string("over", "");
-  measure.sweep = enum_value(kSweeps, table.word("as", "best", enum_names(kSweeps)));
-  measure.cap = table.number("cap", study.fails_above, config::kNotNegative);
-  table.refuse_unknown_keys();
-  return measure;
-}
-
-/// `measure = "val_loss"`, `{ task = "hellaswag", metric = "len_norm" }`, or
-/// `{ probe = "grad_norm", part = "block", step = 100, as = "slope" }`.
-Measure measure_of(TableReader& table, const Study& study, const Measure& fallback) {
-  const auto* const node = table.node("measure");
-  if (node == nullptr) return fallback;
-  Measure measure;
-  if (!node->is_table()) {
-    const auto known = named_measures();
-    measure.kind = enum_value(known, table.word("measure", "val_loss", enum_names(known)));
-    return measure;
-  }
-  auto probe = table.section("measure");
-  if (probe.node("task") != nullptr) return task_measure(probe);
-  if (probe.node("over") != nullptr) return sweep_measure(probe, study);
-  measure.kind = Measure::Kind::probe;
-  measure.probe = probe.string("probe", "");
-  measure.part = probe.string("part", measure.probe == "grad_norm" ? "block" : "");
-  measure.step = probe.integer("step", 0, {.least = 0});
-  measure.reduction = enum_value(kReductions, probe.word("as", "mean", enum_names(kReductions)));
-  probe.refuse_unknown_keys();
-  if (measure.probe.empty()) {
-    throw Error(Exit::usage, text(place(*node),
-                                  "a measure of a probe must name it: { probe = "
-                                  "\"grad_norm\", ... } (docs/probes.md)"));
-  }
-  return measure;
-}
 
 /// The axis of this name. \throws Error (usage) with the nearest name
 /// \param where  start of the message: file and line
@@ -257,6 +162,12 @@ Claim claims_parser_claim_of(const Study& study, TableReader& table) {
   claim.measure =
       is_difference(claim.kind) ? measure_of(table, study, study.measure) : study.measure;
   claim.margin = table.number("margin", 0, config::kNotNegative);
+  if (const auto* const node = table.node("competence")) {
+    if (claim.kind != Claim::Kind::equivalent) {
+      table.refuse("competence", "in a claim of the kind \"alike\" only", *node);
+    }
+    claim.competence = table.number("competence", 0, config::kPositive);
+  }
   claim.along = table.string("along", "");
   if (const auto* const node = table.node("paper")) {
     if (!node->is_number()) table.refuse("paper", "a number", *node);
@@ -268,40 +179,6 @@ Claim claims_parser_claim_of(const Study& study, TableReader& table) {
 }
 
 }  // namespace
-
-std::string Measure::name() const {
-  if (const auto* const row = measure_row(kind)) return row->name;
-  if (kind == Kind::sweep) {
-    switch (sweep) {
-      case Sweep::best:
-        return text("loss at its best ", axis);
-      case Sweep::sensitivity:
-        return text("loss sensitivity over ", axis);
-      case Sweep::max_trainable:
-        return text("largest trainable ", axis);
-    }
-  }
-  if (kind == Kind::task) {
-    const auto* const label = tasks::find_label(task);
-    const auto of = !metric.empty() || label == nullptr ? metric : tasks::name_of(label->metric);
-    if (of == "ce_loss" || of == "bpb" || of == "brier") return text(of, " of ", task);
-    if (of == "soft_log") return text("negative soft_log of ", task);
-    return text("error rate on ", task, metric.empty() ? "" : " (" + metric + ")");
-  }
-  return text(enum_name(kReductions, reduction), " of ", probe,
-              part.empty() ? "" : " (" + part + ")", " over blocks",
-              step == 0 ? "" : text(" at step ", step));
-}
-
-std::string Measure::unit() const {
-  if (kind == Kind::sweep) return sweep == Sweep::max_trainable ? "doublings" : "nats per token";
-  const auto* const row = measure_row(kind);
-  return row == nullptr ? "" : row->unit;
-}
-
-std::string Measure::difference_unit() const {
-  return kind == Kind::step_time ? "%" : unit();
-}
 
 std::optional<double> number_of(const std::string& label) {
   double value = 0;

@@ -35,22 +35,28 @@ struct Measure {
     val_loss,
     val_gap,
     loss,
-    val_wrong,  // error rate (1 - exact match), for texts with answers
-    ood_loss,   // of data.ood
+    generalization_gap,  // validation loss less training loss
+    val_wrong,           // error rate (1 - exact match), for texts with answers
+    ood_loss,            // of data.ood
     ood_wrong,
     step_time,  // ln(median step time in ms), so that differences are log ratios
     task,       // a metric of a task, after the last step that it was scored at
     probe,
-    sweep  // one number of all runs of a seed along an axis; of claims only
+    loss_at,        // validation loss after a share of the steps
+    steps_to_loss,  // share of the steps until the validation loss is at most a target; 1: never
+    sweep           // one number of all runs of a seed along an axis; of claims only
   };
   /// The number that a sweep gives (analysis/sweep.h).
   enum class Sweep { best, sensitivity, max_trainable };
-  /// The reduction of a profile over layers to one number.
-  enum class Reduction { slope, steepness, spread, mean, largest, first, last };
+  /// The reduction of a profile over layers to one number. `drift`: of all probed steps, the
+  /// standard deviation over steps of the mean over layers.
+  enum class Reduction { slope, steepness, spread, mean, largest, first, last, drift };
   Kind kind = Kind::val_loss;
   std::string probe, part;  // fields of probes.jsonl: "grad_norm", "block"
   std::int64_t step = 0;    // step of the probe; 0: the last probed step
   Reduction reduction = Reduction::mean;
+  double share = 0;                     // `loss_at`: of the planned steps, in (0, 1]
+  double target = 0;                    // `steps_to_loss`: nats per token
   std::string axis;                     // `sweep`: an axis with numeric labels
   Sweep sweep = Sweep::best;            // `sweep`
   double cap = 0;                       // `sweep`: the loss of a failed run, and the largest
@@ -76,6 +82,8 @@ struct Claim {
   Selection at;  // restricts the claim to these values; empty: all
   Measure measure;
   double margin = 0;  // `equivalent`: in the unit of the measure
+  // `equivalent`: both means must be below it, or the claim is not tested; infinity: no threshold
+  double competence = std::numeric_limits<double>::infinity();
   std::string along;  // `further`: an axis with numeric labels
   double paper = std::numeric_limits<double>::quiet_NaN();  // published `of` minus `than`
   std::string source;                                       // place in the paper: "Table 13"

@@ -65,7 +65,7 @@ std::string scaling_figure(const Results& results) {
     chart.lines.push_back(std::move(points));
     chart.note += text(chart.note.empty() ? "" : "; ", power_law_text(fit));
   }
-  chart.note += ".";
+  chart.note += '.';
   return figure(chart);
 }
 

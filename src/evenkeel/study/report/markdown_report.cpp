@@ -62,7 +62,7 @@ std::string markdown_fairness(const Results& results) {
   for (const auto& each : results.confounders) {
     out += "- " + escaped_markdown(confounder_text(each)) + "\n";
   }
-  if (!results.confounders.empty()) out += "\n";
+  if (!results.confounders.empty()) out += '\n';
   out +=
       markdown_paragraph(search_text(results)) + markdown_paragraph("Time: " + times_text(results));
   if (!results.search_results.empty()) out += to_markdown(search_table(results));

@@ -179,6 +179,8 @@ std::string not_tested_text(const NotTested& reason) {
                   " of the processors' time while ", reason.contended, " of ", reason.total,
                   " runs were timed; remove their folders from the pool, and give the "
                   "command again on a quiet machine");
+    case NotTested::Kind::incompetent:
+      return "an arm is not below the threshold that the claim sets, so that equality says nothing";
     case NotTested::Kind::zero_variance:
       return "the results of neither arm depend on the seed; equivalence cannot be tested without "
              "variance";
