@@ -35,9 +35,10 @@ class Signals(program.Case):
         self.check_stops_in_order(signal.SIGTERM)
 
     def test_a_second_signal_stops_at_once_and_leaves_the_last_checkpoint_intact(self):
-        process = self.start_training("run", checkpoint_every=2, train_batch=512)  # steps of half a second
+        process = self.start_training("run", checkpoint_every=2, train_batch=4096)  # a third of a second a step
         process.send_signal(signal.SIGINT)
-        process.send_signal(signal.SIGSTOP)  # so that the step does not end before the second signal
+        time.sleep(0.1)  # until the first signal is handled
+        process.send_signal(signal.SIGSTOP)  # so that the step does not end before the second one
         time.sleep(1.1)
         process.send_signal(signal.SIGTERM)
         process.send_signal(signal.SIGCONT)
@@ -56,7 +57,7 @@ class Signals(program.Case):
         process.send_signal(signal.SIGCONT)
         code, error = self.finish(process)
         self.assertEqual(code, 0, error)
-        self.assertEqual(self.status("run")["state"], "interrupted")
+        self.assertEqual(self.status("run")["state"], "stopped")
 
     def test_sigusr1_saves_and_goes_on(self):
         process = self.start_training("run")

@@ -27,7 +27,6 @@ namespace evenkeel::cli {
 namespace {
 
 constexpr const char* kProbeExamples = R"(Examples:
-  evenkeel probe                                        the default model on its first batch
   evenkeel probe --run runs/x-1                         a checkpoint; also into its probes.jsonl
   evenkeel probe --run runs/x-1 --what skip_loss        loss without each block
   evenkeel train --set probe.steps=[1,100]              during a run, update_ratio included)";
