@@ -64,7 +64,24 @@ void BpeEncoder::encode_uncached(std::string_view word, std::vector<Id>& out) {
       return;
     }
   }
-  begin_symbols(word);
+  if (bpe_.symbols != Bpe::Symbols::byte_level) return encode_part(word, out);
+  // With ignore_merges the ids of a part differ from those of an equal word, which are held.
+  const auto add = [&](std::string_view part) {
+    bpe_.ignore_merges ? encode_part(part, out) : encode(part, out);
+  };
+  std::size_t begin = 0;
+  for (std::size_t at = 1; at < word.size(); ++at) {
+    if (bpe_.neighbors.contains(word[at - 1], word[at])) continue;
+    add(word.substr(begin, at - begin));
+    begin = at;
+  }
+  if (begin == 0) return encode_part(word, out);
+  add(word.substr(begin));
+}
+
+/// Encodes a part of a word that no merge crosses the ends of.
+void BpeEncoder::encode_part(std::string_view part, std::vector<Id>& out) {
+  begin_symbols(part);
   bpe_.merges.apply(ids_, scratch_);
   out.insert(out.end(), ids_.begin(), ids_.end());
 }

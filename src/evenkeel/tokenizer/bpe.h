@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "evenkeel/tokenizer/byte_neighbors.h"
 #include "evenkeel/tokenizer/character_ids.h"
 #include "evenkeel/tokenizer/merges.h"
 
@@ -34,6 +35,7 @@ struct Bpe {
   bool ignore_merges = false;  // a word that is a token is not built by merges
   IdByText words;              // with ignore_merges: all tokens
   Merges merges;
+  ByteNeighbors neighbors;  // byte_level: of the results of the merges
 };
 
 /// Encodes words with a Bpe; holds the ids of frequent words. One thread uses it.
@@ -71,6 +73,7 @@ class BpeEncoder {
   void fill(Slot& slot, std::string_view word, std::vector<Id>& out);
   void encode_uncached(std::string_view word, std::vector<Id>& out);
   void begin_symbols(std::string_view word);
+  void encode_part(std::string_view part, std::vector<Id>& out);
   void push_bytes(std::string_view bytes);
 
   const Bpe& bpe_;

@@ -199,6 +199,7 @@ Model tiktoken_file(const std::string& path, std::string_view content, const std
   model.bpe.merges = Merges(pairs);
   for_each_pair(model.ids,
                 [&](Id left, Id right, Id id) { model.bpe.merges.add(left, right, id, id); });
+  for (const auto& [bytes, id] : model.ids) model.bpe.neighbors.add(bytes);
   model.bpe.ignore_merges = true;
   model.bpe.words = model.ids;
   const auto used = encoding == nullptr ? pattern : std::string(encoding->pattern);

@@ -105,7 +105,11 @@ class BpeReader {
       const auto a = token_of(merges, rank, left), b = token_of(merges, rank, right);
       const auto merged = token_of(merges, rank, left + right);
       bpe_.merges.add(a, b, static_cast<std::uint32_t>(rank), merged);
-      neighbors.add(left + right);
+      if (bpe_.symbols == Bpe::Symbols::byte_level) {
+        bpe_.neighbors.add(*bytes_of_characters(left + right));
+      } else {
+        neighbors.add(left + right);
+      }
       merges_bytes = merges_bytes || fallback_byte(left) || fallback_byte(right);
     }
     const bool may_divide = bpe_.symbols == Bpe::Symbols::characters && !bpe_.ignore_merges;
