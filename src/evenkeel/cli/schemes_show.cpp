@@ -104,6 +104,12 @@ Exit show(const CommonOptions& common, const std::filesystem::path& svg) {
     print_json(schemes_show_as_json(shown));
   } else {
     schemes_show_print(shown);
+    const auto given = common.scheme.value_or("");
+    const auto scheme = config::scheme_of_model(given);
+    if (scheme != given) {
+      print_row("name", text(given, " is a name for ", scheme,
+                             "; nothing but the norms is that of these models"));
+    }
   }
   return Exit::success;
 }

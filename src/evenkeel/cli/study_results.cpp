@@ -35,15 +35,31 @@ std::string detectable_effect_text(const study::Study& study, const study::DryRu
   const auto seeds = study.seeds.size();
   if (seeds < 2) return "one seed gives no verdict; two are the least";
   return text("with ", seeds, " seeds and ", plan.hypotheses,
-              plan.hypotheses == 1 ? " question" : " questions",
+              plan.hypotheses == 1 ? " hypothesis" : " hypotheses",
               ", the minimum detectable effect at 80 % power is ",
               with_digits(plan.minimum_detectable_effect, 2), " standard deviations",
               smallest_effect_text(study, plan));
 }
 
+/// Adds the difference of a verdict, if it has one.
+void add_difference(nlohmann::ordered_json& line, const study::Verdict& verdict) {
+  if (!verdict.difference) return;
+  const auto& difference = *verdict.difference;
+  line["difference"] = difference.mean;
+  line["low"] = difference.interval.low;
+  line["high"] = difference.interval.high;
+  line["pairs"] = difference.pairs;
+  line["standard_deviation"] = difference.standard_deviation;
+  if (verdict.shrunken) line["shrunken"] = *verdict.shrunken;
+  if (verdict.not_tested) return;
+  line["p"] = verdict.p;
+  line["sign_flip_p"] = verdict.sign_flip_p;
+}
+
 }  // namespace
 
-void print_results(const study::Results& results, const std::filesystem::path& folder) {
+void print_results(const study::Results& results, const std::filesystem::path& folder,
+                   bool is_recorded) {
   for (const auto& verdict : results.verdicts) {
     const auto& claim = *study::claim_of(results, verdict);
     print("%-13s %s%s\n              %s\n", study::to_string(verdict.outcome).c_str(),
@@ -55,7 +71,10 @@ void print_results(const study::Results& results, const std::filesystem::path& f
     for (const auto& verdict : results.baseline_verdicts)
       print("%s\n", printable_line(study::sentence(results, verdict)).c_str());
   }
-  if (!results.is_complete) print("not all runs are finished; the same command resumes them\n");
+  if (!results.is_complete) {
+    print("%s\n", is_recorded ? "the file does not have all runs"
+                              : "not all runs are finished; the same command resumes them");
+  }
   if (!results.is_reported) return;
   print("report: %s\n", printable_line((folder / "report.html").string()).c_str());
 }
@@ -69,18 +88,20 @@ nlohmann::ordered_json results_json(const study::Results& results,
                                    {"where", verdict.where},
                                    {"outcome", study::to_string(verdict.outcome)},
                                    {"sentence", study::sentence(results, verdict)}};
-    if (verdict.difference) {
-      line["difference"] = verdict.difference->mean;
-      line["low"] = verdict.difference->interval.low;
-      line["high"] = verdict.difference->interval.high;
-      if (!verdict.not_tested) line["p"] = verdict.p;
-    }
+    add_difference(line, verdict);
     verdicts.push_back(std::move(line));
+  }
+  auto comparisons = nlohmann::ordered_json::array();
+  for (const auto& verdict : results.baseline_verdicts) {
+    nlohmann::ordered_json line = {{"arm", verdict.arm}, {"baseline", verdict.reference}};
+    add_difference(line, verdict);
+    comparisons.push_back(std::move(line));
   }
   return {{"study", results.study.name},
           {"size", results.study.size},
           {"whole", results.is_complete},
           {"verdicts", verdicts},
+          {"comparisons", comparisons},
           {"report", results.is_reported ? (folder / "report.html").string() : ""}};
 }
 

@@ -13,7 +13,8 @@ namespace evenkeel::cli {
 
 /// Prints one verdict per claim, or the differences from the baseline if there are no claims.
 /// \param folder  of the study
-void print_results(const study::Results& results, const std::filesystem::path& folder);
+void print_results(const study::Results& results, const std::filesystem::path& folder,
+                   bool is_recorded);
 
 /// The verdicts as JSON. "difference", "low" and "high" are arm minus reference with its 95 %
 /// interval; "p" is absent for a claim that is not tested.

@@ -193,7 +193,7 @@ Exit show_results(const StudyOptions& options, const study::Results& results,
   if (options.common.json) {
     print_json(results_json(results, folder));
   } else {
-    print_results(results, folder);
+    print_results(results, folder, options.from.has_value());
   }
   if (options.figures) write_figures(results, *options.figures);
   return exit_of(results, options.strict);

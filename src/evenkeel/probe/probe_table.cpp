@@ -29,6 +29,7 @@ constexpr std::array kOverview = {
     Column{"ffn/stream", "branch_ratio", "feed_forward"},
     Column{"kurtosis", "kurtosis", ""},
     Column{"outliers", "outlier_share", ""},
+    Column{"mean/rms", "token_mean", ""},
     Column{"entropy", "attention_entropy", ""},
     Column{"logit max", "attention_logit_max", ""},
     Column{"cosine", "token_cosine", ""},

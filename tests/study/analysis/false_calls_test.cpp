@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -91,6 +92,47 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"failures_3", 3, kEqual, 0.1}, Case{"failures_5", 5, kEqual, 0.1},
                       Case{"failures_10", 10, kEqual, 0.1}, Case{"failures_20", 20, kEqual, 0.1}),
     [](const auto& each) { return std::string(each.param.name); });
+
+/// A study of two equal arms at three learning rates whose losses nearly tie.
+Results equal_sweeps(std::uint64_t index) {
+  constexpr std::uint64_t kSeeds = 10;
+  const Philox random(1, "test/false_calls/sweep");
+  Results results;
+  results.study.axes = {axis("scheme", {"a", "b"}), axis("schedule.peak", {"1", "2", "4"})};
+  std::uint64_t at = 0;
+  for (const char* name : {"a", "b"}) {
+    for (int rate = 0; rate < 3; ++rate) {
+      std::vector<double> losses;
+      for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+        losses.push_back(0.5 * rate + random.normal(at++, index));
+      }
+      const auto& label = results.study.axes[1].values[static_cast<std::size_t>(rate)].label;
+      results.arms.push_back(arm({{"scheme", name}, {"schedule.peak", label}}, losses));
+    }
+  }
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    results.study.seeds.push_back(static_cast<std::int64_t>(seed));
+  }
+  Claim claim{.says = "a is lower", .of = {{"scheme", "a"}}, .than = {{"scheme", "b"}}};
+  claim.measure = {.kind = Measure::Kind::sweep, .axis = "schedule.peak", .cap = 99};
+  results.study.claims = {claim};
+  return results;
+}
+
+// A paired t-test of the losses at the chosen rates calls a difference in 11 % of these studies:
+// all seeds of a half share one choice.
+TEST(EqualSweeps, AreCalledDifferentInFivePercentOfTheStudies) {
+  constexpr std::uint64_t kStudies = 8000;  // standard error 0.24 points
+  int called = 0;
+  for (std::uint64_t i = 0; i < kStudies; ++i) {
+    const auto outcome = first_verdict(equal_sweeps(i)).outcome;
+    called += outcome == Verdict::Outcome::supported || outcome == Verdict::Outcome::contradicted;
+  }
+  const double share = static_cast<double>(called) / kStudies;
+  RecordProperty("share", std::to_string(share));
+  EXPECT_GE(share, 0.035);
+  EXPECT_LE(share, 0.055);
+}
 
 }  // namespace
 }  // namespace evenkeel::study

@@ -53,6 +53,20 @@ TEST(SweepValues, IsUnknownWhereARunIsMissing) {
   }
 }
 
+TEST(SwapTest, IsTheShareOfSwapsWithAsLargeADifference) {
+  // Only without a swap is the difference as large.
+  const std::vector<std::vector<double>> low(6, {1, 2, 3}), high(6, {2, 3, 4});
+  const auto found = swap_test(low, high);
+  EXPECT_EQ(found.pairs, 6);
+  EXPECT_EQ(found.mean, -1);
+  EXPECT_EQ(found.p, 1.0 / 32);
+  EXPECT_LT(found.interval.high, 0);
+  const auto three = swap_test({low.begin(), low.begin() + 3}, {high.begin(), high.begin() + 3});
+  EXPECT_EQ(three.p, 0.25);
+  EXPECT_GE(three.interval.high, 0);
+  EXPECT_EQ(swap_test(low, low).p, 1);
+}
+
 /// Two schemes at three rates, with the losses of three seeds.
 Results rates(Sweep sweep) {
   Results results;

@@ -37,7 +37,7 @@ TEST(RunsCsv, HasAHeaderAndOneRowPerRun) {
   ASSERT_EQ(rows.size(), 1u + 3 * 2 * 3);
   EXPECT_EQ(rows[0], (Fields{"name", "scheme", "model.layers", "seed", "state", "why", "value",
                              "training_loss", "validation_loss", "parameters", "tokens",
-                             "precision", "tuned", "folder"}));
+                             "precision", "tuned", "folder", "study", "size"}));
   for (const auto& row : rows) EXPECT_EQ(row.size(), rows[0].size());
   EXPECT_EQ(Fields(rows[1].begin(), rows[1].begin() + 6),
             (Fields{"pre_norm, layers 4", "pre_norm", "4", "1", "finished", ""}));

@@ -43,6 +43,10 @@ struct SchemeSource {
 ///         cannot be read
 SchemeSource find_scheme(const std::string& name_or_file);
 
+/// The catalogue's scheme of a family of models: "pre_norm" for "llama"; other names are returned
+/// as they are. Only the norms are those of the models.
+std::string scheme_of_model(const std::string& name);
+
 /// The scheme of a TOML text that is not in a file, such as the inline table `scheme = { ... }`.
 ///
 ///   | text                                     | name of the scheme  |

@@ -128,7 +128,8 @@ void inherit_info(toml::table& merged, const UnmergedScheme& own) {
   }
 }
 
-/// The scheme that a family of models has; other names are returned as they are.
+}  // namespace
+
 std::string scheme_of_model(const std::string& name) {
   static const std::map<std::string, std::string, std::less<>> kFamilies = {
       {"deepseek_v3", "pre_norm"},
@@ -139,8 +140,6 @@ std::string scheme_of_model(const std::string& name) {
   const auto found = kFamilies.find(name);
   return found == kFamilies.end() ? name : found->second;
 }
-
-}  // namespace
 
 SchemeSource find_scheme(const std::string& name_or_file) {
   auto own = is_path(name_or_file) ? from_file(name_or_file)

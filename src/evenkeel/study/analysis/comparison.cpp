@@ -10,6 +10,7 @@
 #include "evenkeel/study/analysis/measure.h"
 #include "evenkeel/study/analysis/ranking.h"
 #include "evenkeel/study/analysis/statistics.h"
+#include "evenkeel/study/analysis/sweep.h"
 
 namespace evenkeel::study {
 
@@ -17,6 +18,10 @@ namespace {
 
 using Outcome = Verdict::Outcome;
 using State = SeedRun::State;
+
+bool is_of_best(const Measure& measure) {
+  return measure.kind == Measure::Kind::sweep && measure.sweep == Measure::Sweep::best;
+}
 
 /// Differences of the seeds for which both arms have a value.
 std::vector<double> paired_differences(const Arm& arm, const Arm& reference,
@@ -148,8 +153,11 @@ Verdict comparison(const Study& study, const Arm& arm, const Arm& reference,
   Verdict verdict{.arm = arm.name, .reference = reference.name};
   const auto differences = paired_differences(arm, reference, measure);
   if (differences.size() >= 2) {
-    verdict.difference = paired_test(
-        differences, study.uses_bootstrap ? DifferenceTest::bootstrap : DifferenceTest::student_t);
+    verdict.difference =
+        is_of_best(measure) && is_complete(arm) && is_complete(reference)
+            ? swap_test(arm.swept_losses, reference.swept_losses)
+            : paired_test(differences, study.uses_bootstrap ? DifferenceTest::bootstrap
+                                                            : DifferenceTest::student_t);
     verdict.not_tested = missing_runs_of(arm, reference);
     if (!verdict.not_tested && measure.kind == Measure::Kind::step_time) {
       verdict.not_tested = contention_of(arm, reference);

@@ -56,20 +56,36 @@ void set_required_seeds(const Study& study, Verdict& verdict, const Claim* claim
       required_seeds_of(study, verdict, claim, kSignificanceLevel / hypotheses);
 }
 
+/// Sets Verdict::sign_flip_p before correction: p, where it is that of a t-test with the sign-flip
+/// test in its place.
+void set_sign_flip_p(const Results& results, Verdict& verdict) {
+  verdict.sign_flip_p = verdict.p;
+  const auto* const claim = claim_of(results, verdict);
+  const bool is_of_difference = claim == nullptr || claim->kind == Claim::Kind::lower;
+  if (!is_of_difference || !verdict.difference || verdict.not_tested || verdict.is_failure_test)
+    return;
+  const auto& difference = *verdict.difference;
+  if (difference.p > 0) {
+    verdict.sign_flip_p = std::min(1.0, verdict.p / difference.p * difference.sign_flip_p);
+  }
+}
+
 /// Adds the hypotheses of a claim's verdict: two for `equivalent`, else one.
-void add_claim(const Results& results, Verdict& verdict, HypothesisFamily& family) {
+/// \param p  which p-value
+void add_claim(const Results& results, Verdict& verdict, HypothesisFamily& family,
+               double Verdict::* p) {
   const auto& claim = *claim_of(results, verdict);
   switch (claim.kind) {
     case Claim::Kind::further:
-      return family.add(text("further ", *verdict.claim, '\n', verdict.where), verdict.p);
+      return family.add(text("further ", *verdict.claim, '\n', verdict.where), verdict.*p);
     case Claim::Kind::trains:
     case Claim::Kind::fails:
-      return family.add("fails " + verdict.arm, verdict.p);
+      return family.add("fails " + verdict.arm, verdict.*p);
     case Claim::Kind::lower:
-      return family.add(hypothesis_name(verdict, claim.measure), verdict.p);
+      return family.add(hypothesis_name(verdict, claim.measure), verdict.*p);
     case Claim::Kind::equivalent: {
       const auto margin = text(hypothesis_name(verdict, claim.measure), claim.margin);
-      family.add("within " + margin, verdict.p);
+      family.add("within " + margin, verdict.*p);
       return family.add("beyond " + margin, verdict.p_nonequivalence);
     }
   }
@@ -122,11 +138,14 @@ std::vector<std::string> undecidable_claims(const Study& study) {
   for (std::size_t i = 0; i < study.claims.size(); ++i) {
     const auto cannot = text("claim ", i + 1, " cannot be decided with ", seeds,
                              seeds == 1 ? " seed: " : " seeds: ");
-    if (uses_sign_test(study.claims[i])) {
+    const auto& measure = study.claims[i].measure;
+    const bool swaps =
+        measure.kind == Measure::Kind::sweep && measure.sweep == Measure::Sweep::best;
+    if (uses_sign_test(study.claims[i]) || swaps) {
       if (seeds < needed) {
-        out.push_back(text(cannot, "a sign test among ", hypotheses,
+        out.push_back(text(cannot, swaps ? "a swap test among " : "a sign test among ", hypotheses,
                            hypotheses == 1 ? " hypothesis" : " hypotheses", " needs ", needed,
-                           " that all agree"));
+                           swaps ? "" : " that all agree"));
       }
     } else if (seeds < 2) {
       out.push_back(cannot + "a paired difference needs two");
@@ -135,9 +154,36 @@ std::vector<std::string> undecidable_claims(const Study& study) {
   return out;
 }
 
-void correct_p_values(Results& results) {
+namespace {
+
+/// Corrects the sign-flip p-values as the p-values are, in families of their own.
+void correct_sign_flip_p(Results& results) {
   HypothesisFamily confirmatory, exploratory;
-  for (auto& verdict : results.verdicts) add_claim(results, verdict, confirmatory);
+  // Copies, which are corrected twice otherwise.
+  std::vector<double> beyond;
+  beyond.reserve(results.verdicts.size());
+  for (auto& verdict : results.verdicts) {
+    set_sign_flip_p(results, verdict);
+    beyond.push_back(verdict.p_nonequivalence);
+    add_claim(results, verdict, confirmatory, &Verdict::sign_flip_p);
+  }
+  for (auto& verdict : results.baseline_verdicts) {
+    set_sign_flip_p(results, verdict);
+    const auto hypothesis = hypothesis_name(verdict, results.study.measure);
+    (confirmatory.contains(hypothesis) ? confirmatory : exploratory)
+        .add(hypothesis, verdict.sign_flip_p);
+  }
+  confirmatory.adjust(holm);
+  exploratory.adjust(results.study.controls_false_discoveries ? benjamini_hochberg : holm);
+  for (std::size_t i = 0; i < beyond.size(); ++i) results.verdicts[i].p_nonequivalence = beyond[i];
+}
+
+}  // namespace
+
+void correct_p_values(Results& results) {
+  correct_sign_flip_p(results);
+  HypothesisFamily confirmatory, exploratory;
+  for (auto& verdict : results.verdicts) add_claim(results, verdict, confirmatory, &Verdict::p);
   std::vector<bool> is_confirmatory;
   for (auto& verdict : results.baseline_verdicts) {
     const auto hypothesis = hypothesis_name(verdict, results.study.measure);

@@ -46,6 +46,8 @@ struct Arm {
   std::string init;              // "scheme (megatron)", "normal"
   std::string precision;         // "bfloat16"
   std::string tuned_value;       // the value that the search chose; "" without one
+  // Of a sweep: for each seed the losses along the axis, at most Measure::cap; else empty.
+  std::vector<std::vector<double>> swept_losses;
 };
 
 /// The trials of one arm and the value that they chose.
@@ -93,6 +95,7 @@ struct Verdict {
       false;     // p (`equivalent`: p_nonequivalence) is from Fisher's test of failures
   double p = 1;  // adjusted by Holm's method or that of the study
   double p_nonequivalence = 1;  // `equivalent`: H0 |difference| <= margin; Holm-adjusted
+  double sign_flip_p = 1;       // as p, with the sign-flip test in the place of the t-test
   // Against the baseline, with false discoveries controlled: the difference as shrunken_means().
   std::optional<double> shrunken;
   // For 80 % power at the smallest effect of interest; nullopt also above kMaxPairs.

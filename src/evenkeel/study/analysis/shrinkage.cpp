@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <map>
+#include <string>
 
 #include "evenkeel/base/error.h"
 
@@ -71,20 +73,37 @@ std::vector<double> shrunken_means(const std::vector<double>& estimates,
   return out;
 }
 
-void shrink_differences(Results& results) {
-  std::vector<Verdict*> compared;
+namespace {
+
+/// Shrinks the differences from one baseline. Their deviations are pooled: with few seeds that of a
+/// single difference is too uncertain, and a small one would hardly shrink.
+void shrink_group(const std::vector<Verdict*>& compared) {
+  double squares = 0, degrees = 0;
+  for (const auto* const verdict : compared) {
+    const auto& difference = *verdict->difference;
+    const auto free = static_cast<double>(difference.pairs - 1);
+    squares += free * difference.standard_deviation * difference.standard_deviation;
+    degrees += free;
+  }
   std::vector<double> estimates, errors;
-  for (auto& verdict : results.baseline_verdicts) {
-    verdict.shrunken.reset();
-    if (!verdict.difference) continue;
-    const auto& difference = *verdict.difference;
-    compared.push_back(&verdict);
-    estimates.push_back(difference.mean);
-    errors.push_back(difference.standard_deviation /
-                     std::sqrt(static_cast<double>(difference.pairs)));
+  for (const auto* const verdict : compared) {
+    const auto pairs = static_cast<double>(verdict->difference->pairs);
+    estimates.push_back(verdict->difference->mean);
+    errors.push_back(std::sqrt(squares / degrees / pairs));
   }
   const auto shrunken = shrunken_means(estimates, errors);
   for (std::size_t i = 0; i < compared.size(); ++i) compared[i]->shrunken = shrunken[i];
+}
+
+}  // namespace
+
+void shrink_differences(Results& results) {
+  std::map<std::string, std::vector<Verdict*>> by_baseline;
+  for (auto& verdict : results.baseline_verdicts) {
+    verdict.shrunken.reset();
+    if (verdict.difference) by_baseline[verdict.reference].push_back(&verdict);
+  }
+  for (const auto& [baseline, compared] : by_baseline) shrink_group(compared);
 }
 
 }  // namespace evenkeel::study

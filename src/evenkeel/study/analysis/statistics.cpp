@@ -290,11 +290,13 @@ std::int64_t sign_test_required_pairs(double level) {
 }
 
 double nonequivalence_p(const PairedDifference& difference, double margin) {
-  const double distance = std::abs(difference.mean) - margin;
-  if (difference.standard_deviation == 0) return distance > 0 ? 0 : 1;
+  const double size = std::abs(difference.mean);
+  if (difference.standard_deviation == 0) return size > margin ? 0 : 1;
   const auto pairs = static_cast<double>(difference.pairs);
-  return cdf(complement(Student(pairs - 1),
-                        distance / (difference.standard_deviation / std::sqrt(pairs))));
+  const double error = difference.standard_deviation / std::sqrt(pairs);
+  const Student student(pairs - 1);
+  return std::min(1.0, cdf(complement(student, (size - margin) / error)) +
+                           cdf(complement(student, (size + margin) / error)));
 }
 
 }  // namespace evenkeel::study

@@ -94,7 +94,8 @@ std::optional<std::int64_t> required_pairs(double effect_size, double level = 0.
                                            double power = 0.8);
 inline constexpr std::int64_t kMaxPairs = 1000;
 
-/// One-sided t-test for the opposite of tost_p(). H0: |mean| <= margin.
+/// The t-test for the opposite of tost_p(). H0: |mean| <= margin. p is the probability, at a mean
+/// of the margin, of a mean at least as large in either direction.
 double nonequivalence_p(const PairedDifference& difference, double margin);
 
 /// Fisher's exact test, two-sided. H0: the rates count / all and other_count / other_all are equal.

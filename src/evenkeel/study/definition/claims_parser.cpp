@@ -96,6 +96,9 @@ void check_sweep(const Study& study, const Claim& claim, const std::string& wher
   const auto& measure = claim.measure;
   must(!claim.of.contains(measure.axis) && !claim.at.contains(measure.axis),
        "the axis that a measure goes over can't be named in `of`, `than` or `at`");
+  must(claim.kind != Claim::Kind::equivalent || measure.sweep != Measure::Sweep::best,
+       "equality of losses at their best values cannot be tested; compare one value, or ask for "
+       "\"lower\"");
   const auto& values = axis_named(study, measure.axis, where).values;
   must(values.size() >= 2, "a measure over ", measure.axis, " needs two values of it or more");
   for (const auto& value : values) {

@@ -42,8 +42,9 @@ std::string runs_csv(const Results& results) {
   const auto& axes = results.study.axes;
   std::vector<std::string> names = {"name"};  // many studies have an axis "arm"
   for (const auto& axis : axes) names.push_back(axis.name);
-  for (const char* name : {"seed", "state", "why", "value", "training_loss", "validation_loss",
-                           "parameters", "tokens", "precision", "tuned", "folder"}) {
+  for (const char* name :
+       {"seed", "state", "why", "value", "training_loss", "validation_loss", "parameters", "tokens",
+        "precision", "tuned", "folder", "study", "size"}) {
     names.emplace_back(name);
   }
   auto measures = measures_of(results.study);
@@ -61,7 +62,8 @@ std::string runs_csv(const Results& results) {
                      csv_number(display_value(seed_run.value, results.study.measure)),
                      csv_number(report::final_loss(run)),
                      csv_number(report::last_finite(run.validation_loss.y)), text(arm.parameters),
-                     csv_number(run.tokens), arm.precision, arm.tuned_value, seed_run.key});
+                     csv_number(run.tokens), arm.precision, arm.tuned_value, seed_run.key,
+                     results.study.name, results.study.size});
       for (const auto& measure : measures) {
         fields.push_back(csv_number(display_value(seed_run_value(seed_run, measure), measure)));
       }

@@ -54,7 +54,7 @@ std::vector<Cell> difference_cells(const Results& results, const Arm& arm) {
   cells[2] = {verdict->not_tested ? to_string(verdict->outcome) : p_text(verdict->p)};
   if (!verdict->not_tested) {
     cells[1] = {effect_text(difference.effect_size)};
-    cells[3] = {p_text(difference.sign_flip_p)};
+    cells[3] = {p_text(verdict->sign_flip_p)};
   }
   if (verdict->shrunken) cells[4] = {plain_difference_text(*verdict->shrunken, study.measure)};
   return cells;
@@ -69,8 +69,8 @@ std::string differences_footnote(const Results& results) {
       "p: two-sided, or Fisher's test of the failed shares where that p is smaller, corrected "
       "with the claims (Holm) if one states the comparison, else with the other comparisons (",
       results.study.controls_false_discoveries ? "Benjamini-Hochberg" : "Holm",
-      "); sign-flip p: of the exact test without assumptions about the distribution, not "
-      "corrected, at least 2^(1 - seeds).");
+      "); sign-flip p: the same with the exact test that does not assume normal differences, whose "
+      "p is at least 2^(1 - seeds) before correction.");
   if (results.study.controls_false_discoveries) {
     out +=
         " Shrunken: the difference drawn towards the mean of all by its share of noise (empirical "

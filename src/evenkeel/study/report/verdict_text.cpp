@@ -59,13 +59,19 @@ std::string smallest_effect_note(const Study& study, const Verdict& verdict,
   return text("; a difference of ", amount, " would need ", required_seeds_text(verdict));
 }
 
-/// That the sign-flip test, before correction, does not agree with the p-value of the difference.
-std::string sign_flip_note(const PairedDifference& difference) {
-  const bool is_significant = difference.p < kSignificanceLevel;
-  const bool has_power = difference.pairs >= static_cast<std::int64_t>(kLeastFlipPairs);
-  if (!has_power || is_significant == (difference.sign_flip_p < kSignificanceLevel)) return "";
-  return text("; the sign-flip test, which does not assume normal differences, disagrees: p ",
-              p_text(difference.sign_flip_p), " and ", p_text(difference.p), " uncorrected");
+/// That the sign-flip test, corrected as p, does not agree.
+std::string sign_flip_note(const Verdict& verdict) {
+  const bool is_significant = verdict.p < kSignificanceLevel;
+  const auto& difference = *verdict.difference;
+  if (difference.pairs < static_cast<std::int64_t>(kLeastFlipPairs)) return "";
+  // The smallest p of so many pairs: what it does not confirm, no data could.
+  const double smallest =
+      std::ldexp(1.0, 1 - static_cast<int>(std::min<std::int64_t>(difference.pairs, 60)));
+  if (is_significant && difference.sign_flip_p <= smallest) return "";
+  if (is_significant == (verdict.sign_flip_p < kSignificanceLevel)) return "";
+  return text("; the sign-flip test, which does not assume normal differences, ",
+              is_significant ? "does not confirm it" : "disagrees", ": p ",
+              p_text(verdict.sign_flip_p));
 }
 
 /// "; that hybrid_norm fails less often: p 0.007 (Fisher)"
@@ -139,11 +145,11 @@ std::string difference_sentence(const Study& study, const Verdict& verdict, cons
     return text(measure.name(), " of ", arm.name, " is ", lower ? "lower" : "higher", " than of ",
                 reference.name, " by ", difference_with_unit(difference, measure, lower ? -1 : 1),
                 " (", seeds_text(difference.pairs), ", ", "p ", p_text(verdict.p), ", effect ",
-                number(difference.effect_size), ")", sign_flip_note(difference), failed);
+                number(difference.effect_size), ")", sign_flip_note(verdict), failed);
   }
   return text(arm.name, " and ", reference.name, " do not differ significantly with ",
               seeds_text(difference.pairs), ": ", difference_with_unit(difference, measure), " (",
-              "p ", p_text(verdict.p), ")", sign_flip_note(difference),
+              "p ", p_text(verdict.p), ")", sign_flip_note(verdict),
               smallest_effect_note(study, verdict, measure), failed);
 }
 

@@ -46,6 +46,7 @@ class RunTable {
       }
     }
     rows_.erase(rows_.begin());
+    for (const auto& row : rows_) check_study(row, study);
   }
 
   const std::vector<CsvRow>& rows() const { return rows_; }
@@ -90,6 +91,18 @@ class RunTable {
   }
 
  private:
+  /// Files of earlier versions have no columns "study" and "size".
+  void check_study(const CsvRow& row, const Study& study) const {
+    const auto check = [&](const std::string& column, const std::string& wanted) {
+      const auto found = has(column) ? cell(row, column) : wanted;
+      if (found == wanted) return;
+      refuse(row.line, text("is of the ", column, " \"", found, "\", but the command is for \"",
+                            wanted, "\"; name it"));
+    };
+    check("study", study.name);
+    check("size", study.size);
+  }
+
   std::string name_;
   std::vector<CsvRow> rows_;
   std::map<std::string, std::size_t> columns_;
