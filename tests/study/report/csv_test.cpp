@@ -56,7 +56,7 @@ TEST(RunsCsv, LeavesMissingFieldsEmpty) {
   results.arms[0].seed_runs[0] = SeedRun{.seed = 1};
   EXPECT_EQ(parsed_csv(runs_csv(results))[1],
             (Fields{"pre_norm", "pre_norm", "1", "missing", "", "", "", "", "800000", "",
-                    "bfloat16", "0.002", ""}));
+                    "bfloat16", "0.002", "", "sample", "smoke"}));
 }
 
 TEST(RunsCsv, QuotesCommasQuotesAndLines) {

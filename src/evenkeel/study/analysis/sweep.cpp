@@ -185,6 +185,7 @@ PairedDifference swap_test(const Losses& arm, const Losses& reference) {
   auto sizes = swapped_sizes(arm, reference);
   const auto count = static_cast<double>(sizes.size());
   constexpr double kRounding = 1e-12;
+  const double mean = std::copysign(sizes.front(), moments.mean);
   const double least = sizes.front() - kRounding;
   const auto reached =
       std::count_if(sizes.begin(), sizes.end(), [least](double size) { return size >= least; });
@@ -193,12 +194,12 @@ PairedDifference swap_test(const Losses& arm, const Losses& reference) {
   const auto width = sizes[static_cast<std::size_t>(std::ceil(kSignificanceLevel * count)) - 1];
   const double p = static_cast<double>(reached) / count;
   return {.pairs = static_cast<std::int64_t>(arm.size()),
-          .mean = moments.mean,
+          .mean = mean,
           .standard_deviation = moments.standard_deviation,
-          .interval = {moments.mean - width, moments.mean + width},
+          .interval = {mean - width, mean + width},
           .p = p,
           .sign_flip_p = p,
-          .effect_size = moments.mean == 0 ? 0 : moments.mean / moments.standard_deviation};
+          .effect_size = mean == 0 ? 0 : mean / moments.standard_deviation};
 }
 
 std::vector<Arm> swept_arms(const Results& results, const Measure& measure) {
