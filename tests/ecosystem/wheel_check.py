@@ -110,7 +110,7 @@ class Wheel(unittest.TestCase):
     def test_what_is_in_it(self):
         names = zipfile.ZipFile(WHEEL).namelist()
         print(WHEEL.name)
-        self.assertRegex(WHEEL.name, r"^evenkeel-[0-9.]+-py3-none-manylinux_2_34_x86_64\.whl$")
+        self.assertRegex(WHEEL.name, r"^evenkeel-[0-9.]+-py3-none-manylinux_2_35_x86_64\.whl$")
         self.assertIn("evenkeel/py.typed", names)
         self.assertFalse([name for name in names if "torch" in name or "gomp" in name or "__pycache__" in name])
         libraries = {name.split("/lib")[1].split("-")[0] for name in names if name.startswith("evenkeel.libs/lib")}

@@ -19,10 +19,8 @@ constexpr const char* kLightColours = R"css(.scheme {
 }
 )css";
 
-/// As std::hypot(), which would require glibc 2.35.
 double length_of(PicturePoint from, PicturePoint to) {
-  const double x = to.x - from.x, y = to.y - from.y;
-  return std::sqrt(x * x + y * y);
+  return std::hypot(to.x - from.x, to.y - from.y);
 }
 
 /// "M1.0 2.0L3.0 4.0" with rounded corners.
