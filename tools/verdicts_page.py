@@ -51,7 +51,9 @@ def section(file, verdicts, missing, figures):
         lines.append(f"| {each['outcome']} | {cell(each['claim'] + where)} | {cell(each['sentence'])} |")
     for name, content in figures.items():
         title = content.partition("<title>")[2].partition("</title>")[0]
-        lines += ["", f"![{title}](../figures/experiments/{name})"]
+        image = f"![{title}](../figures/experiments/{name})"
+        at = title.rfind(" ", 0, 60) if len(image) > 120 else -1  # a line of the page has at most 120 characters
+        lines += ["", image if at < 0 else image.replace(title, f"{title[:at]}\n{title[at + 1:]}")]
     return "\n".join(lines) + "\n"
 
 
