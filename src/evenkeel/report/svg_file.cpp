@@ -135,9 +135,11 @@ std::string svg_of(std::string_view figure, std::string_view title) {
            "<tspan font-weight=\"400\">", unit.empty() ? "" : "  ", unit, "</tspan></text>\n");
   head += svg_legend(figure, width, top);
   const auto whole = top + height;
+  constexpr double kLetter = 7;  // of the title, px
+  const auto wide = std::max(width, kLetter * static_cast<double>(title.size() + unit.size() + 2));
   return text(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" ",
-      "viewBox=\"0 0 ", svg_number(width), ' ', svg_number(whole), "\" width=\"", svg_number(width),
+      "viewBox=\"0 0 ", svg_number(wide), ' ', svg_number(whole), "\" width=\"", svg_number(wide),
       "\" height=\"", svg_number(whole), "\" role=\"img\">\n<title>", title, "</title>\n<style>\n",
       svg_rules(), "</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n", head,
       "<g transform=\"translate(0 ", svg_number(top), ")\">\n", drawing, "</g>\n</svg>\n");
