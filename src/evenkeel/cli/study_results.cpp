@@ -19,7 +19,7 @@ namespace evenkeel::cli {
 
 namespace {
 
-/// ": a difference of 0.01 nats per token, if differences of two runs deviate by 0.005"
+/// ": a difference of 0.01 nats per token where the differences of a seed deviate by 0.005 or less"
 std::string smallest_effect_text(const study::Study& study, const study::DryRun& plan) {
   const auto effect = study::smallest_effect_of(study, study.measure);
   if (!effect) return "";

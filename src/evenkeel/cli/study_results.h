@@ -12,7 +12,8 @@
 namespace evenkeel::cli {
 
 /// Prints one verdict per claim, or the differences from the baseline if there are no claims.
-/// \param folder  of the study
+/// \param folder       of the study
+/// \param is_recorded  of a runs.csv, so that no command resumes the runs
 void print_results(const study::Results& results, const std::filesystem::path& folder,
                    bool is_recorded);
 

@@ -19,10 +19,6 @@ namespace {
 using Outcome = Verdict::Outcome;
 using State = SeedRun::State;
 
-bool is_of_best(const Measure& measure) {
-  return measure.kind == Measure::Kind::sweep && measure.sweep == Measure::Sweep::best;
-}
-
 /// Differences of the seeds for which both arms have a value.
 std::vector<double> paired_differences(const Arm& arm, const Arm& reference,
                                        const Measure& measure) {

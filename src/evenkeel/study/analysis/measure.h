@@ -32,6 +32,9 @@ double measured_value(const report::Run& run, const Measure& measure);
 /// True for a probe of a given step: what happens to the run later does not change its value.
 bool outlives_failure(const Measure& measure);
 
+/// True for the loss at the best value of an axis, which swap_test() tests.
+bool is_of_best(const Measure& measure);
+
 /// The value of a measure in the run of a seed; NaN if it is not recorded, or if the run did not
 /// finish and the measure does not outlive that.
 double seed_run_value(const SeedRun& seed_run, const Measure& measure);

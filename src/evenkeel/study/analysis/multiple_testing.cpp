@@ -9,6 +9,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/study/analysis/hypothesis_family.h"
+#include "evenkeel/study/analysis/measure.h"
 #include "evenkeel/study/definition/grid.h"
 
 namespace evenkeel::study {
@@ -56,44 +57,36 @@ void set_required_seeds(const Study& study, Verdict& verdict, const Claim* claim
       required_seeds_of(study, verdict, claim, kSignificanceLevel / hypotheses);
 }
 
-/// Sets Verdict::sign_flip_p before correction: p, where it is that of a t-test with the sign-flip
-/// test in its place.
-void set_sign_flip_p(const Results& results, Verdict& verdict) {
-  verdict.sign_flip_p = verdict.p;
+/// Verdict::sign_flip_p before correction: p, where it is that of a t-test with the sign-flip test
+/// in its place.
+double sign_flip_p_of(const Results& results, const Verdict& verdict) {
   const auto* const claim = claim_of(results, verdict);
   const bool is_of_difference = claim == nullptr || claim->kind == Claim::Kind::lower;
-  if (!is_of_difference || !verdict.difference || verdict.not_tested || verdict.is_failure_test)
-    return;
+  const bool is_of_t_test = is_of_difference && verdict.difference && !verdict.not_tested &&
+                            !verdict.is_failure_test && verdict.difference->p > 0;
+  if (!is_of_t_test) return verdict.p;
   const auto& difference = *verdict.difference;
-  if (difference.p > 0) {
-    verdict.sign_flip_p = std::min(1.0, verdict.p / difference.p * difference.sign_flip_p);
-  }
+  return std::min(1.0, verdict.p / difference.p * difference.sign_flip_p);
 }
 
 /// Adds the hypotheses of a claim's verdict: two for `equivalent`, else one.
-/// \param p  which p-value
-void add_claim(const Results& results, Verdict& verdict, HypothesisFamily& family,
-               double Verdict::* p) {
+void add_claim(const Results& results, Verdict& verdict, HypothesisFamily& family) {
   const auto& claim = *claim_of(results, verdict);
   switch (claim.kind) {
     case Claim::Kind::further:
-      return family.add(text("further ", *verdict.claim, '\n', verdict.where), verdict.*p);
+      return family.add(text("further ", *verdict.claim, '\n', verdict.where), verdict.p);
     case Claim::Kind::trains:
     case Claim::Kind::fails:
-      return family.add("fails " + verdict.arm, verdict.*p);
+      return family.add("fails " + verdict.arm, verdict.p);
     case Claim::Kind::lower:
-      return family.add(hypothesis_name(verdict, claim.measure), verdict.*p);
+      return family.add(hypothesis_name(verdict, claim.measure), verdict.p);
     case Claim::Kind::equivalent: {
       const auto margin = text(hypothesis_name(verdict, claim.measure), claim.margin);
-      family.add("within " + margin, verdict.*p);
+      family.add("within " + margin, verdict.p);
       return family.add("beyond " + margin, verdict.p_nonequivalence);
     }
   }
 }
-
-}  // namespace
-
-namespace {
 
 /// The arms that a claim takes together: for a sweep, those along its axis.
 std::size_t runs_of_place(const Study& study, const Claim& claim) {
@@ -138,9 +131,7 @@ std::vector<std::string> undecidable_claims(const Study& study) {
   for (std::size_t i = 0; i < study.claims.size(); ++i) {
     const auto cannot = text("claim ", i + 1, " cannot be decided with ", seeds,
                              seeds == 1 ? " seed: " : " seeds: ");
-    const auto& measure = study.claims[i].measure;
-    const bool swaps =
-        measure.kind == Measure::Kind::sweep && measure.sweep == Measure::Sweep::best;
+    const bool swaps = is_of_best(study.claims[i].measure);
     if (uses_sign_test(study.claims[i]) || swaps) {
       if (seeds < needed) {
         out.push_back(text(cannot, swaps ? "a swap test among " : "a sign test among ", hypotheses,
@@ -156,49 +147,59 @@ std::vector<std::string> undecidable_claims(const Study& study) {
 
 namespace {
 
-/// Corrects the sign-flip p-values as the p-values are, in families of their own.
-void correct_sign_flip_p(Results& results) {
+/// The p-values of claims, and those of the comparisons with the baseline that no claim contains.
+struct Families {
   HypothesisFamily confirmatory, exploratory;
-  // Copies, which are corrected twice otherwise.
-  std::vector<double> beyond;
-  beyond.reserve(results.verdicts.size());
-  for (auto& verdict : results.verdicts) {
-    set_sign_flip_p(results, verdict);
-    beyond.push_back(verdict.p_nonequivalence);
-    add_claim(results, verdict, confirmatory, &Verdict::sign_flip_p);
+  std::vector<const HypothesisFamily*> of_baseline;  // of each comparison with the baseline
+
+  /// \param verdicts, baseline_verdicts  those of the results, or copies; their p is corrected
+  Families(const Results& results, std::vector<Verdict>& verdicts,
+           std::vector<Verdict>& baseline_verdicts) {
+    for (auto& verdict : verdicts) add_claim(results, verdict, confirmatory);
+    for (auto& verdict : baseline_verdicts) {
+      const auto hypothesis = hypothesis_name(verdict, results.study.measure);
+      auto& family = confirmatory.contains(hypothesis) ? confirmatory : exploratory;
+      family.add(hypothesis, verdict.p);
+      of_baseline.push_back(&family);
+    }
   }
-  for (auto& verdict : results.baseline_verdicts) {
-    set_sign_flip_p(results, verdict);
-    const auto hypothesis = hypothesis_name(verdict, results.study.measure);
-    (confirmatory.contains(hypothesis) ? confirmatory : exploratory)
-        .add(hypothesis, verdict.sign_flip_p);
+  Families(const Families&) = delete;
+  Families& operator=(const Families&) = delete;
+
+  void adjust(const Study& study) {
+    confirmatory.adjust(holm);
+    exploratory.adjust(study.controls_false_discoveries ? benjamini_hochberg : holm);
   }
-  confirmatory.adjust(holm);
-  exploratory.adjust(results.study.controls_false_discoveries ? benjamini_hochberg : holm);
-  for (std::size_t i = 0; i < beyond.size(); ++i) results.verdicts[i].p_nonequivalence = beyond[i];
+};
+
+/// Sets Verdict::sign_flip_p, corrected as p is.
+void correct_sign_flip_p(Results& results) {
+  auto verdicts = results.verdicts, baseline_verdicts = results.baseline_verdicts;
+  for (auto* const all : {&verdicts, &baseline_verdicts}) {
+    for (auto& verdict : *all) verdict.p = sign_flip_p_of(results, verdict);
+  }
+  Families(results, verdicts, baseline_verdicts).adjust(results.study);
+  for (std::size_t i = 0; i < verdicts.size(); ++i) {
+    results.verdicts[i].sign_flip_p = verdicts[i].p;
+  }
+  for (std::size_t i = 0; i < baseline_verdicts.size(); ++i) {
+    results.baseline_verdicts[i].sign_flip_p = baseline_verdicts[i].p;
+  }
 }
 
 }  // namespace
 
 void correct_p_values(Results& results) {
   correct_sign_flip_p(results);
-  HypothesisFamily confirmatory, exploratory;
-  for (auto& verdict : results.verdicts) add_claim(results, verdict, confirmatory, &Verdict::p);
-  std::vector<bool> is_confirmatory;
-  for (auto& verdict : results.baseline_verdicts) {
-    const auto hypothesis = hypothesis_name(verdict, results.study.measure);
-    is_confirmatory.push_back(confirmatory.contains(hypothesis));
-    (is_confirmatory.back() ? confirmatory : exploratory).add(hypothesis, verdict.p);
-  }
+  Families families(results, results.verdicts, results.baseline_verdicts);
   for (auto& verdict : results.verdicts) {
-    set_required_seeds(results.study, verdict, claim_of(results, verdict), confirmatory);
+    set_required_seeds(results.study, verdict, claim_of(results, verdict), families.confirmatory);
   }
-  for (std::size_t i = 0; i < is_confirmatory.size(); ++i) {
+  for (std::size_t i = 0; i < results.baseline_verdicts.size(); ++i) {
     set_required_seeds(results.study, results.baseline_verdicts[i], nullptr,
-                       is_confirmatory[i] ? confirmatory : exploratory);
+                       *families.of_baseline[i]);
   }
-  confirmatory.adjust(holm);
-  exploratory.adjust(results.study.controls_false_discoveries ? benjamini_hochberg : holm);
+  families.adjust(results.study);
 }
 
 }  // namespace evenkeel::study
