@@ -13,6 +13,7 @@ import program
 import reader
 
 STEPS = 8
+JOBS = 4  # many cases wait for space
 KINDS = [("EIO", False), ("EIO", True), ("ENOSPC", False), ("ENOSPC", True), ("EINTR", False), ("short", False),
          ("short", True), ("kill", False)]
 INTERRUPTIBLE = {"open_to_read", "open_to_write", "read", "write", "fallocate", "ftruncate", "lock"}

@@ -12,7 +12,7 @@ import program
 import ranks_bits
 import reader
 
-JOBS = 2  # a run has 4 processes, which wait most of the time
+JOBS = 4  # a run has 4 processes, which wait most of the time
 RANKS = 4
 STEPS = 4
 SETTINGS = ranks_bits.WIDE | {"train_steps": STEPS, "checkpoint_every": 2, "evaluate_every": 0, "probe_every": 0,
@@ -24,18 +24,18 @@ def arguments(context, run, background):
     return ["train", "--ranks", RANKS, "--run", run, *context.settings(**SETTINGS, checkpoint_background=background)]
 
 
-def traced(context, rank, background):
-    """The calls of one rank in a run without a fault."""
+def traced(context, background):
+    """The calls of each rank in a run without a fault: [[(call, path)]]."""
     def make():
-        folder = context.folder / f"traced-{rank}-{background}"
+        folder = context.folder / f"traced-{background}"
         folder.mkdir()
-        trace, run = folder / "trace", folder / "run"
-        env = faults.environment(context, run, TRACE=trace, RANK=rank)
+        run = folder / "run"
+        env = faults.environment(context, run, TRACE=folder / "trace")
         done = context.run(*arguments(context, run, background), env=env, limit=LIMIT)
         if done.code != 0:
             raise RuntimeError(f"the traced run ended with {done.code}: {done.err[-300:]}")
-        return faults.calls_of(trace, run)
-    return context.keep(("ranks_saves", rank, background), make)
+        return [faults.calls_of(folder / f"trace.{rank}", run) for rank in range(RANKS)]
+    return context.keep(("ranks_saves", background), make)
 
 
 def after(context, run, whole):
@@ -68,8 +68,8 @@ def points(context):
     """[(rank, number of the call, kind, for good, background)]: calls on checkpoints, by the level."""
     seen = {}
     for background in ("false", "true"):
-        for rank in range(RANKS):
-            for number, (call, path) in enumerate(traced(context, rank, background), 1):
+        for rank, calls in enumerate(traced(context, background)):
+            for number, (call, path) in enumerate(calls, 1):
                 if "/checkpoints" not in path:
                     continue
                 for kind, for_good in faults.KINDS:

@@ -14,6 +14,7 @@
 #include "evenkeel/data/encode_files.h"
 #include "evenkeel/data/json_array.h"
 #include "evenkeel/data/json_lines.h"
+#include "evenkeel/data/parquet_reader.h"
 #include "evenkeel/data/shard_check.h"
 #include "evenkeel/data/text_reader.h"
 #include "evenkeel/data/text_stream.h"
@@ -95,6 +96,19 @@ void fuzz_report(const std::string& input, const fs::path& folder) {
 
 void fuzz_safetensors(const std::string& input, const fs::path& folder) {
   store::Safetensors::read(put(folder / "tensors.safetensors", input));
+}
+
+/// Arrow in the plug-in is not instrumented: only signals, hangs, and writes by functions of libc
+/// are seen.
+void fuzz_parquet(const std::string& input, const fs::path& folder) {
+  try {
+    data::read_parquet(put(folder / "a.parquet", input).string(), "text", check_document);
+  } catch (const Error& error) {
+    const bool is_missing =
+        std::string_view(error.what()).find("./ek parquet") != std::string::npos;
+    if (is_missing) throw std::logic_error("the plug-in does not load");
+    throw;
+  }
 }
 
 /// The manifest of an otherwise intact checkpoint.
@@ -290,6 +304,7 @@ const std::vector<FuzzTarget>& fuzz_targets() {
       {"json_array", Grammar::json, fuzz_json_array},
       {"json_lines", Grammar::json, fuzz_json_lines},
       {"manifest", Grammar::manifest, fuzz_manifest},
+      {"parquet", Grammar::binary, fuzz_parquet},
       {"records", Grammar::json, fuzz_records},
       {"report", Grammar::json, fuzz_report},
       {"request", Grammar::json, fuzz_request},

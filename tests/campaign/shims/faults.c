@@ -7,7 +7,9 @@
 //   FAULT_KIND        EIO, ENOSPC, EINTR, EMFILE; "short": half of the bytes; "kill": SIGKILL
 //
 //   FAULT_FOR_GOOD    if set, all later calls fail, too
-//   FAULT_TRACE       a file that gets one line for each call: NUMBER CALL PATH
+//   FAULT_TRACE       a file that gets one line for each call: NUMBER CALL PATH; without
+//   FAULT_RANK, a rank
+//                     writes to FILE.RANK
 //   FAULT_THREAD      pthread_create fails from this call on
 //   FAULT_LOCK_DELAY  milliseconds that each lock waits first
 #define _GNU_SOURCE
@@ -49,8 +51,11 @@ __attribute__((constructor)) static void read_environment(void) {
   fault_kind = kind_of(getenv("FAULT_KIND"));
   fault_for_good = getenv("FAULT_FOR_GOOD") != NULL;
   if (file) {
+    char path[PATH_MAX];
+    const int of_each = rank && !of_rank;
+    snprintf(path, sizeof path, "%s%s%s", file, of_each ? "." : "", of_each ? rank : "");
     trace =
-        (int)syscall(SYS_openat, AT_FDCWD, file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+        (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     if (trace >= 0) trace = (int)syscall(SYS_fcntl, trace, F_DUPFD_CLOEXEC, 900);  // not 0 to 2
   }
 }

@@ -74,10 +74,17 @@ int fsync(int fd) {
   return next(fd);
 }
 
-__attribute__((destructor)) static void report(void) {
+static void report(void) {
   const char* file = getenv("RANK_COUNT");
   FILE* out = file ? fopen(file, "w") : NULL;
   if (out == NULL) return;
   fprintf(out, "%ld\n", calls);
   fclose(out);
+}
+
+// How the program ends.
+void _exit(int status) {
+  report();
+  syscall(SYS_exit_group, status);
+  __builtin_unreachable();
 }
