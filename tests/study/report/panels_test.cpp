@@ -60,6 +60,17 @@ TEST(Panels, KeepTheBaselineAmongTheBestAndTheWorst) {
                                     "kind 18", "kind 19"}));
 }
 
+TEST(Panels, KeepTheArmsOfTheClaims) {
+  auto schemes = many_panels(20);
+  schemes[9] = "hybrid_norm";
+  schemes[12] = "post_norm";
+  const auto panel = panels(sample_results({.schemes = schemes}), "", 12).at(0);
+  EXPECT_EQ(names_of(panel), (Names{"pre_norm", "kind 1", "kind 2", "kind 3", "hybrid_norm",
+                                    "post_norm", "kind 18", "kind 19"}));
+  EXPECT_EQ(panel.note,
+            "Of 20 curves: the baseline, those of claims, the 3 lowest and the 2 highest.");
+}
+
 TEST(Panels, DropFailedArmsFirst) {
   auto results = sample_results({.schemes = many_panels(20)});
   for (auto& seed_run : arm_of(results, "kind 19").seed_runs) fail(seed_run, "diverged");
@@ -72,6 +83,11 @@ TEST(Panels, GiveEachCurveItsStyleAndEachSchemeItsColour) {
     for (const auto& spec : panel.curve_specs) looks.insert({spec.style.colour, spec.style.dash});
     EXPECT_EQ(looks.size(), panel.curve_specs.size());
     EXPECT_EQ(panel.curve_specs[1].style.colour, 1) << panel.where;
+  }
+  for (const auto& panel : panels(sample_results({.schemes = many_panels(91)}), "", 12)) {
+    std::set<std::pair<int, int>> looks;
+    for (const auto& spec : panel.curve_specs) looks.insert({spec.style.colour, spec.style.dash});
+    EXPECT_EQ(looks.size(), panel.curve_specs.size());
   }
   std::set<std::pair<int, int>> looks;
   const auto one = panels(sample_results({.layers = {"4", "8"}}), "", 12).at(0);

@@ -16,8 +16,6 @@ namespace evenkeel::study {
 
 namespace {
 
-constexpr std::size_t kBest = 4, kWorst = 3;
-
 /// Labels on these axes.
 Selection labels_on(const Arm& arm, const std::vector<std::string>& axes) {
   Selection out;
@@ -68,37 +66,76 @@ double best_mean(const Results& results, const CurveSpec& spec) {
   return best;
 }
 
-bool contains_baseline(const Results& results, const CurveSpec& spec) {
-  return std::any_of(spec.arms.begin(), spec.arms.end(),
-                     [&](std::size_t at) { return is_baseline(results.study, results.arms[at]); });
+/// Whether an arm of the curve is the baseline or is compared by a claim.
+bool is_named(const Results& results, const CurveSpec& spec) {
+  const auto& study = results.study;
+  return std::any_of(spec.arms.begin(), spec.arms.end(), [&](std::size_t at) {
+    const auto& arm = results.arms[at];
+    const auto is_one_of = [&](const Selection& some) {
+      return !some.empty() && matches(arm.labels, some);
+    };
+    return is_baseline(study, arm) ||
+           std::any_of(study.claims.begin(), study.claims.end(), [&](const Claim& claim) {
+             return is_one_of(claim.of) || is_one_of(claim.than);
+           });
+  });
 }
 
-/// If there are too many arms: keeps the best, the baseline and the worst.
-void keep_extremes(const Results& results, Panel& panel) {
+/// The unnamed curves with the lowest means, and those with the highest; none without a mean.
+std::vector<std::size_t> extremes(const Results& results, const Panel& panel, std::size_t lowest,
+                                  std::size_t highest) {
+  std::vector<std::pair<double, std::size_t>> ranked;
+  for (std::size_t i = 0; i < panel.curve_specs.size(); ++i) {
+    const double mean = best_mean(results, panel.curve_specs[i]);
+    if (std::isfinite(mean) && !is_named(results, panel.curve_specs[i]))
+      ranked.emplace_back(mean, i);
+  }
+  std::sort(ranked.begin(), ranked.end());
+  std::vector<std::size_t> out;
+  for (std::size_t i = 0; i < ranked.size(); ++i) {
+    if (i < lowest || i + highest >= ranked.size()) out.push_back(ranked[i].second);
+  }
+  return out;
+}
+
+/// Curves of one colour get different patterns.
+void make_distinct(std::vector<CurveSpec>& curves) {
+  for (std::size_t i = 0; i < curves.size(); ++i) {
+    auto& style = curves[i].style;
+    const auto is_taken = [&] {
+      return std::any_of(curves.begin(), curves.begin() + static_cast<std::ptrdiff_t>(i),
+                         [&](const CurveSpec& other) {
+                           return other.style.colour == style.colour &&
+                                  other.style.dash == style.dash;
+                         });
+    };
+    for (int tried = 1; tried < report::kDashes && is_taken(); ++tried) {
+      style.dash = (style.dash + 1) % report::kDashes;
+    }
+  }
+}
+
+/// If there are too many curves: keeps those of the baseline and of the claims, as far as there is
+/// room, and fills up with the lowest and the highest.
+void keep_telling_curves(const Results& results, Panel& panel) {
   const auto all = panel.curve_specs.size();
   if (all <= kMaxCurves) return;
-  std::vector<double> scores;
-  scores.reserve(panel.curve_specs.size());
-  for (const auto& spec : panel.curve_specs) scores.push_back(best_mean(results, spec));
-  auto sorted = report::finite_values(scores);
-  std::sort(sorted.begin(), sorted.end());
-  const auto is_extreme = [&](double score) {
-    if (!std::isfinite(score)) return false;
-    return sorted.size() <= kBest + kWorst || score <= sorted[kBest - 1] ||
-           score >= sorted[sorted.size() - kWorst];
-  };
-  std::vector<CurveSpec> selected;
-  bool has_baseline = false;
-  for (std::size_t i = 0; i < all; ++i) {
-    const auto& spec = panel.curve_specs[i];
-    const bool is_first_baseline = !has_baseline && contains_baseline(results, spec);
-    has_baseline = has_baseline || is_first_baseline;
-    if (is_first_baseline || is_extreme(scores[i])) selected.push_back(spec);
+  std::vector<std::size_t> kept;
+  for (std::size_t i = 0; i < all && kept.size() < kMaxCurves; ++i) {
+    if (is_named(results, panel.curve_specs[i])) kept.push_back(i);
   }
+  const std::size_t room = kMaxCurves - kept.size(), lowest = (room + 1) / 2;
+  const auto others = extremes(results, panel, lowest, room - lowest);
+  panel.note = text("Of ", all, " curves: ", kept.empty() ? "" : "the baseline, ",
+                    results.study.claims.empty() ? "" : "those of claims, ", "the ", lowest,
+                    " lowest and the ", room - lowest, " highest.");
+  kept.insert(kept.end(), others.begin(), others.end());
+  std::sort(kept.begin(), kept.end());
+  std::vector<CurveSpec> selected;
+  selected.reserve(kept.size());
+  for (const auto at : kept) selected.push_back(std::move(panel.curve_specs[at]));
+  make_distinct(selected);
   panel.curve_specs = std::move(selected);
-  panel.note =
-      text("The ", kBest, " lowest, ", results.study.baseline.empty() ? "" : "the baseline ",
-           "and the ", kWorst, " highest of ", all, " curves.");
 }
 
 /// The colour is the value of the first varied axis, in all charts. The pattern distinguishes the
@@ -135,7 +172,7 @@ Panel panel_of(const Results& results, const Group& group, const std::vector<std
     panel.curve_specs.push_back({own.empty() ? "" : labels_text(study, own), arms, {}});
   }
   colour(study, varied, results, panel);
-  keep_extremes(results, panel);
+  keep_telling_curves(results, panel);
   return panel;
 }
 

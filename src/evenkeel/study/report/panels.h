@@ -29,7 +29,7 @@ inline constexpr std::size_t kMaxCurves = 8;
 
 /// Up to kMaxCurves curves share a chart. More curves are split into one chart per combination of
 /// the axes after the first, if there are at most `most` combinations. A chart that still has too
-/// many shows the 4 best arms, the baseline and the 3 worst.
+/// many shows the baseline, the arms of the claims, and the lowest and highest of the rest.
 /// \param along  x axis of the curves; "": one curve per arm
 /// \param most   largest number of charts
 std::vector<Panel> panels(const Results& results, const std::string& along, std::size_t most);
