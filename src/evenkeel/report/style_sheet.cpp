@@ -152,6 +152,7 @@ footer { margin-top: 48px; color: var(--muted); font-size: 13px; }
   .outcome { grid-template-columns: minmax(0, 1fr); margin-top: 8px; }
   svg[viewBox^="0 0 820 "] text { font-size: 18px; }
   svg[viewBox^="0 0 820 "] text.axis-name { display: none; }
+  .scroll > svg[viewBox^="0 0 820 "] { width: calc(100% - 10px); overflow: visible; }
 }
 @media print {
   .tools, .controls, .tip, .live { display: none; }
