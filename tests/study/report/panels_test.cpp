@@ -71,6 +71,21 @@ TEST(Panels, KeepTheArmsOfTheClaims) {
             "Of 20 curves: the baseline, those of claims, the 3 lowest and the 2 highest.");
 }
 
+TEST(Panels, KeepTheBaselineBeforeTheArmsOfTheClaims) {
+  auto schemes = many_panels(20);
+  std::swap(schemes[0], schemes[19]);  // the baseline is the last arm
+  auto results = sample_results({.schemes = schemes});
+  for (int i = 1; i <= 9; ++i) {
+    results.study.claims.push_back({.of = {{"scheme", "kind " + std::to_string(i)}}});
+  }
+  const auto panel = panels(results, "", 12).at(0);
+  EXPECT_EQ(names_of(panel).back(), "pre_norm");
+  EXPECT_EQ(panel.curve_specs.size(), kMaxCurves);
+  results.study.baseline.clear();
+  EXPECT_EQ(panels(results, "", 12).at(0).note,
+            "Of 20 curves: those of claims, the 0 lowest and the 0 highest.");
+}
+
 TEST(Panels, DropFailedArmsFirst) {
   auto results = sample_results({.schemes = many_panels(20)});
   for (auto& seed_run : arm_of(results, "kind 19").seed_runs) fail(seed_run, "diverged");

@@ -66,29 +66,34 @@ double best_mean(const Results& results, const CurveSpec& spec) {
   return best;
 }
 
-/// Whether an arm of the curve is the baseline or is compared by a claim.
-bool is_named(const Results& results, const CurveSpec& spec) {
-  const auto& study = results.study;
+bool contains_baseline(const Results& results, const CurveSpec& spec) {
+  return std::any_of(spec.arms.begin(), spec.arms.end(),
+                     [&](std::size_t at) { return is_baseline(results.study, results.arms[at]); });
+}
+
+/// Whether a claim compares an arm of the curve.
+bool is_in_claim(const Results& results, const CurveSpec& spec) {
+  const auto& claims = results.study.claims;
   return std::any_of(spec.arms.begin(), spec.arms.end(), [&](std::size_t at) {
-    const auto& arm = results.arms[at];
     const auto is_one_of = [&](const Selection& some) {
-      return !some.empty() && matches(arm.labels, some);
+      return !some.empty() && matches(results.arms[at].labels, some);
     };
-    return is_baseline(study, arm) ||
-           std::any_of(study.claims.begin(), study.claims.end(), [&](const Claim& claim) {
-             return is_one_of(claim.of) || is_one_of(claim.than);
-           });
+    return std::any_of(claims.begin(), claims.end(), [&](const Claim& claim) {
+      return is_one_of(claim.of) || is_one_of(claim.than);
+    });
   });
 }
 
-/// The unnamed curves with the lowest means, and those with the highest; none without a mean.
-std::vector<std::size_t> extremes(const Results& results, const Panel& panel, std::size_t lowest,
+/// The curves with the lowest means and those with the highest, among those that are not `kept` and
+/// have a finite mean.
+std::vector<std::size_t> extremes(const Results& results, const Panel& panel,
+                                  const std::vector<std::size_t>& kept, std::size_t lowest,
                                   std::size_t highest) {
   std::vector<std::pair<double, std::size_t>> ranked;
   for (std::size_t i = 0; i < panel.curve_specs.size(); ++i) {
     const double mean = best_mean(results, panel.curve_specs[i]);
-    if (std::isfinite(mean) && !is_named(results, panel.curve_specs[i]))
-      ranked.emplace_back(mean, i);
+    const bool is_kept = std::find(kept.begin(), kept.end(), i) != kept.end();
+    if (std::isfinite(mean) && !is_kept) ranked.emplace_back(mean, i);
   }
   std::sort(ranked.begin(), ranked.end());
   std::vector<std::size_t> out;
@@ -98,7 +103,7 @@ std::vector<std::size_t> extremes(const Results& results, const Panel& panel, st
   return out;
 }
 
-/// Curves of one colour get different patterns.
+/// Curves of one colour get different patterns, as long as there are some.
 void make_distinct(std::vector<CurveSpec>& curves) {
   for (std::size_t i = 0; i < curves.size(); ++i) {
     auto& style = curves[i].style;
@@ -121,14 +126,21 @@ void keep_telling_curves(const Results& results, Panel& panel) {
   const auto all = panel.curve_specs.size();
   if (all <= kMaxCurves) return;
   std::vector<std::size_t> kept;
-  for (std::size_t i = 0; i < all && kept.size() < kMaxCurves; ++i) {
-    if (is_named(results, panel.curve_specs[i])) kept.push_back(i);
-  }
+  const auto keep_those = [&](const auto& is_wanted) {
+    const auto before = kept.size();
+    for (std::size_t i = 0; i < all && kept.size() < kMaxCurves; ++i) {
+      const bool is_kept = std::find(kept.begin(), kept.end(), i) != kept.end();
+      if (!is_kept && is_wanted(results, panel.curve_specs[i])) kept.push_back(i);
+    }
+    return kept.size() > before;
+  };
+  const bool has_baseline = keep_those(contains_baseline);
+  const bool has_claims = keep_those(is_in_claim);
   const std::size_t room = kMaxCurves - kept.size(), lowest = (room + 1) / 2;
-  const auto others = extremes(results, panel, lowest, room - lowest);
-  panel.note = text("Of ", all, " curves: ", kept.empty() ? "" : "the baseline, ",
-                    results.study.claims.empty() ? "" : "those of claims, ", "the ", lowest,
-                    " lowest and the ", room - lowest, " highest.");
+  const auto others = extremes(results, panel, kept, lowest, room - lowest);
+  panel.note = text("Of ", all, " curves: ", has_baseline ? "the baseline, " : "",
+                    has_claims ? "those of claims, " : "", "the ", lowest, " lowest and the ",
+                    room - lowest, " highest.");
   kept.insert(kept.end(), others.begin(), others.end());
   std::sort(kept.begin(), kept.end());
   std::vector<CurveSpec> selected;
