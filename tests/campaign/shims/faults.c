@@ -7,9 +7,8 @@
 //   FAULT_KIND        EIO, ENOSPC, EINTR, EMFILE; "short": half of the bytes; "kill": SIGKILL
 //
 //   FAULT_FOR_GOOD    if set, all later calls fail, too
-//   FAULT_TRACE       a file that gets one line for each call: NUMBER CALL PATH; without
-//   FAULT_RANK, a rank
-//                     writes to FILE.RANK
+//   FAULT_TRACE       a file that gets one line for each call: NUMBER CALL PATH
+//                     each rank has its own, FILE.RANK, unless FAULT_RANK is set
 //   FAULT_THREAD      pthread_create fails from this call on
 //   FAULT_LOCK_DELAY  milliseconds that each lock waits first
 #define _GNU_SOURCE

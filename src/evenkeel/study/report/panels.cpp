@@ -84,6 +84,10 @@ bool is_in_claim(const Results& results, const CurveSpec& spec) {
   });
 }
 
+bool is_among(const std::vector<std::size_t>& kept, std::size_t at) {
+  return std::find(kept.begin(), kept.end(), at) != kept.end();
+}
+
 /// The curves with the lowest means and those with the highest, among those that are not `kept` and
 /// have a finite mean.
 std::vector<std::size_t> extremes(const Results& results, const Panel& panel,
@@ -92,8 +96,7 @@ std::vector<std::size_t> extremes(const Results& results, const Panel& panel,
   std::vector<std::pair<double, std::size_t>> ranked;
   for (std::size_t i = 0; i < panel.curve_specs.size(); ++i) {
     const double mean = best_mean(results, panel.curve_specs[i]);
-    const bool is_kept = std::find(kept.begin(), kept.end(), i) != kept.end();
-    if (std::isfinite(mean) && !is_kept) ranked.emplace_back(mean, i);
+    if (std::isfinite(mean) && !is_among(kept, i)) ranked.emplace_back(mean, i);
   }
   std::sort(ranked.begin(), ranked.end());
   std::vector<std::size_t> out;
@@ -129,8 +132,7 @@ void keep_telling_curves(const Results& results, Panel& panel) {
   const auto keep_those = [&](const auto& is_wanted) {
     const auto before = kept.size();
     for (std::size_t i = 0; i < all && kept.size() < kMaxCurves; ++i) {
-      const bool is_kept = std::find(kept.begin(), kept.end(), i) != kept.end();
-      if (!is_kept && is_wanted(results, panel.curve_specs[i])) kept.push_back(i);
+      if (!is_among(kept, i) && is_wanted(results, panel.curve_specs[i])) kept.push_back(i);
     }
     return kept.size() > before;
   };
