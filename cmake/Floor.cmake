@@ -111,6 +111,13 @@ function(ek_link TARGET FLOOR)
   target_link_libraries(${TARGET} PRIVATE ${FLOOR} ek_warnings)
 endfunction()
 
+# ek_entry(format COMMAND tools/check_format.sh): an entry of ctest, which takes two of its slots. `ctest -j 4` runs two
+# of these at a time, or more of those that mostly wait and take one (PROCESSORS 1).
+function(ek_entry NAME)
+  add_test(NAME ${NAME} ${ARGN})
+  set_tests_properties(${NAME} PROPERTIES PROCESSORS 2)
+endfunction()
+
 # ek_test(ops SOURCES rms_norm_test.cpp NEEDS ek_ops): one program and one ctest entry for a floor.
 # Not one entry a case: a program that links libtorch takes 0.2 s to start.
 function(ek_test NAME)
@@ -132,12 +139,11 @@ function(ek_test NAME)
   endif()
   ek_precompile(${NAME}_test ${HEADERS})
   ek_unity(${NAME}_test 8)  # in every preset: names are unique within eight
-  add_test(NAME ${NAME} COMMAND ${NAME}_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  ek_entry(${NAME} COMMAND ${NAME}_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 endfunction()
 
 # ek_check(floors tools/check_floors.py ARGS...): a Python script that says no by its exit code.
 function(ek_check NAME SCRIPT)
-  add_test(NAME ${NAME} COMMAND ${Python3_EXECUTABLE} ${SCRIPT} ${ARGN}
-           WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  ek_entry(${NAME} COMMAND ${Python3_EXECUTABLE} ${SCRIPT} ${ARGN} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(${NAME} PROPERTIES SKIP_RETURN_CODE 77)
 endfunction()

@@ -12,7 +12,7 @@ import subprocess
 
 import harness
 
-PAUSE = 1  # seconds without an answer after which the client ends the request
+PAUSE = 0.2  # seconds without an answer after which the client ends the request
 STATUS = {200, 400, 403, 404, 405, 408, 411, 413, 415, 429, 431, 503}
 BODIES = [json.dumps(each).encode() for each in [
     {"model": "m", "prompt": [[1, 2, 3], [4]], "temperature": 0, "max_tokens": 1, "logprobs": 1, "seed": 1, "echo": True},
