@@ -6,6 +6,7 @@ standard error, the rest in log-rank-RANK.txt. A rank that is lost before it cam
 for it until the connect timeout. Every checkpoint of final name is whole.
 """
 import re
+import shutil
 import socket
 import time
 
@@ -19,6 +20,7 @@ MORE = 3       # seconds that the other ranks may take
 LONG = 30      # seconds until the fault must have come
 FAULTS = ["kill", "stop", "segv", "exit"]
 PHASES = ["roll call", "forward", "exchange", "update", "gather", "save", "evaluation", "end"]
+NO_RANK_0 = re.compile("MASTER_ADDR: (nobody answers|.* accepts connections, but has not answered)")
 BUSY = 75
 STEPS = 60
 SETTINGS = {"train_steps": STEPS, "train_batch": 8, "train_gradient_shards": 4, "checkpoint_every": 10,
@@ -112,7 +114,7 @@ def fault_of(context, phase, chance):
 def names(line, lost):
     """Whether a message names this rank as lost, or as one that never came."""
     return re.match(rf"evenkeel: (rank {lost}\b.* is lost: |waited {CONNECT} s for .* missing: rank {lost}$)",
-                    line) is not None or (lost == 0 and "MASTER_ADDR: nobody answers" in line)
+                    line) is not None or (lost == 0 and NO_RANK_0.search(line) is not None)
 
 
 def naming_complaints(training, victim, others):
@@ -127,18 +129,40 @@ def naming_complaints(training, victim, others):
             yield f"rank {rank} says {log.read_text()!r}"
 
 
+def met(training):
+    """Waits until the victim meets its fault; False if all ranks end without it."""
+    begun = time.monotonic()
+    while not (training.folder / "fired").exists():
+        if time.monotonic() - begun > LONG or all(process.poll() is not None for process in training.processes):
+            return (training.folder / "fired").exists()
+        time.sleep(0.005)
+    return True
+
+
+def faulted(context, folder, victim, fault):
+    """A training whose victim met its fault; None: there was no such call.
+
+    How often a rank connects differs from training to training, so earlier calls are tried, too.
+    """
+    first = 1 if fault["RANK_CALL"] == "connect" else fault["RANK_AT"]
+    for number in range(fault["RANK_AT"], first - 1, -1):
+        training = Training(context, folder, victim, fault | {"RANK_AT": number})
+        if met(training):
+            return training
+        training.end()
+        shutil.rmtree(training.run, ignore_errors=True)
+    return None
+
+
 def trial_of(context, victim, kind, phase):
     def trial(folder, chance):
         fault = fault_of(context, phase, chance) | {"RANK_FAULT": kind}
-        training = Training(context, folder, victim, fault)
+        training = faulted(context, folder, victim, fault)
         others = [rank for rank in range(RANKS) if rank != victim]
+        if training is None:
+            yield f"met no fault: {fault}"
+            return
         try:
-            begun = time.monotonic()
-            while not (folder / "fired").exists() and time.monotonic() - begun < LONG:
-                time.sleep(0.005)
-            if not (folder / "fired").exists():
-                yield f"met no fault: {fault}"
-                return
             seconds = training.wait(others, HEARTBEAT + MORE + 20)
             codes = [training.processes[rank].poll() for rank in others]
             if codes != [BUSY] * len(others):

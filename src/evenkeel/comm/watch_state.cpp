@@ -85,7 +85,8 @@ std::optional<Verdict> Watch::State::verdict(HeartbeatTable::Time now) const {
   }
   const double limit =
       has_failed ? std::min(kAfterEngineError, limits.heartbeat) : limits.heartbeat;
-  if (const auto rank = table.silent_rank(now, limit))
+  // While the store does not answer, no rank can be heard: that is no silence of theirs.
+  if (const auto rank = table.silent_rank(store_answered, limit))
     return lost_verdict(*rank, table.silence(*rank, now));
   if (has_failed && watch_seconds(engine_failed_at, now) > limits.heartbeat + 1) {
     return Verdict{.message = text("the exchange failed, although all ranks send heartbeats: ",
