@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "evenkeel/data/sentences_corpus.h"
+#include "support/sanitizers.h"
 
 namespace evenkeel::data {
 namespace {
@@ -66,9 +67,7 @@ std::vector<double> ngram_nats(const Counts& counts, const Words& ids) {
 }
 
 TEST(Sentences, LieFarBelowWhatCountsOfNeighboursReach) {
-#ifdef __SANITIZE_ADDRESS__
-  GTEST_SKIP() << "a statement about the text; nothing for a sanitizer";
-#endif
+  if (kIsSanitized) GTEST_SKIP() << "a statement about the text; nothing for a sanitizer";
   const auto [train, validation] = sentences_corpora();
   double floor = 0;
   for (const auto& each : validation.documents) floor += each.nats;

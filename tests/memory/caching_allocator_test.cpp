@@ -8,8 +8,10 @@
 #include <cstdint>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "evenkeel/memory/size_class.h"
+#include "support/sanitizers.h"
 
 namespace evenkeel::memory {
 namespace {
@@ -76,11 +78,7 @@ TEST_F(CachingAllocator, AllocatesNothingForAnEmptyTensor) {
 
 // 2^60 bytes are beyond every address, 2^46 beyond every machine's memory and swap. The latter the
 // sanitizer's malloc does not refuse: it aborts.
-#if defined(__SANITIZE_ADDRESS__)
-constexpr int kTooLarge[] = {60};
-#else
-constexpr int kTooLarge[] = {60, 46};
-#endif
+const std::vector<int> kTooLarge = kIsSanitized ? std::vector<int>{60} : std::vector<int>{60, 46};
 
 TEST_F(CachingAllocator, ThrowsOutOfMemoryWithTheSize) {
   const auto before = reserved_bytes();
