@@ -52,7 +52,8 @@ FLOORS = {  # from the lowest up; a floor lists every floor that it includes, al
     "study": ["base", "config", "store", "data", "report", "tasks"],
     "verify": ["base", "norm", "config", "toml", "store", "data", "nn", "optim", "train", "torch"],
     "cli": ["base", "bench", "comm", "config", "convert", "data", "evaluate", "generate", "memory", "nn", "norm", "ops",
-            "plan", "probe", "report", "serve", "store", "study", "tokenizer", "toml", "torch", "train", "verify", "watch"],
+            "plan", "probe", "report", "serve", "store", "study", "tasks", "tokenizer", "toml", "torch", "train", "verify",
+            "watch"],
 }
 
 MAX_LINES = 350

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One file call fails, is short, or is the last one, once or for good, in new and resumed runs.
+"""One file call fails, is short, or the program is killed at it, once or for good, in new and resumed runs.
 
 The program ends with 0, 74 or 75, loses nothing that it acknowledged and no record in silence, and the next
 call ends like an undisturbed run.

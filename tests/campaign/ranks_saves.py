@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One file call of one of 4 ranks fails, is short, or is the last one, once or for good, during a save.
+"""One file call of one of 4 ranks fails, is short, or the rank is killed at it, once or for good, during a save.
 
 The program ends with 0, 74 or 75, loses nothing that it acknowledged, and the next call, on another number of
 ranks, ends like an undisturbed run.

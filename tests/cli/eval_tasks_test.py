@@ -125,6 +125,21 @@ class Tasks(program.Case):
         table = self.succeed("eval", "--run", "run", "--task", "quiz.jsonl", "--task", "other.jsonl")[0]
         self.assertIn("mean of 2 accuracies: 100.00 %", table)
 
+    def test_one_document_has_no_standard_error(self):
+        self.write_task("one.jsonl", requests()[:2])
+        table = self.succeed("eval", "--run", "run", "--task", "one.jsonl")[0]
+        self.assertRegex(table, r"one\.jsonl +acc +100\.00 % +- ")
+        lines = [line for line in lines_of(self.folder / "run/evaluations.jsonl") if line["label"] == "one.jsonl"]
+        self.assertEqual({line["stderr"] for line in lines}, {None})
+
+    def test_labels_are_listed(self):
+        lines = self.succeed("eval", "--list-tasks")[0].splitlines()
+        self.assertEqual(lines[0].split(), ["name", "metric"])
+        self.assertIn("(group of 10 labels)", next(line for line in lines if line.startswith("core ")))
+        found = json.loads(self.succeed("eval", "--list-tasks", "--json")[0])
+        self.assertEqual(len(found), 252)
+        self.assertIn({"label": "mrpc", "metric": "f1"}, found)
+
     def test_texts_by_name(self):
         result = self.eval("--set", "evaluate.tasks=none")["texts"]["again"]
         self.assertTrue(math.isfinite(result["text_loss"]))
@@ -142,7 +157,7 @@ class Tasks(program.Case):
             (65, "long.jsonl: document 7 has a continuation of 80 tokens, but at most 32 fit; raise "
                  "evaluate.max_context", "eval", "--run", "run", "--task", "long.jsonl"),
             (65, "cut.jsonl.gz: the gzip data end too early, after 156 bytes; copy or download the file again", "eval", "--run", "run", "--task", "cut.jsonl.gz"),
-            (64, 'no task is named "hellaswog" in nowhere; did you mean "hellaswag"? docs/evaluation.md lists all',
+            (64, 'no task is named "hellaswog" in nowhere; did you mean "hellaswag"? `evenkeel eval --list-tasks` lists all',
              "eval", "--run", "run", "--task", "hellaswog", "--set", "evaluate.task_folder=nowhere"),
             (77, "run: has no checkpoint of step 31, but of: 30, 60",
              "eval", "--run", "run", "--checkpoint", "31"),

@@ -120,14 +120,41 @@ class TokenFiles(program.Case):
 
     def test_keys_without_effect_are_refused(self):
         self.ids("a.bin", [i % 250 for i in range(800)])
-        for key, value, why in (("text_key", "body", "without text files of JSON or parquet"),
+        for key, value, why in (("text_key", "body", "without files of JSON or parquet"),
                                 ("begin", "true", "for token files without data.tokenizer")):
             for command in ("train", "plan"):
                 self.refuse(64, f"data.{key} has no effect {why}; leave it out", command,
                             *small(data_train="a.bin", **{f"data_{key}": value}))
         self.refuse(64, "data.token_type has no effect without token files; leave it out", "train",
                     *small(data_token_type="uint16"))
+        self.refuse(64, "data.text_key has no effect without files of JSON or parquet; leave it out", "train",
+                    *small(data_text_key="body"))
         self.train("run", data_train="a.bin", data_token_type="uint16", train_steps=1)
+
+    def test_uint32_ids_without_a_header_are_not_read_as_uint16(self):
+        self.write("a.npy", array.array("I", [i % 250 for i in range(800)]).tobytes())
+        for command in ("train", "plan"):
+            self.refuse(65, "a.npy: has no header and is read as uint16, but every second one of its ids would be 0 "
+                        "or nearly so, as if they were uint32; set data.token_type to uint32, or to uint16 if that "
+                        "is right", command, *small(data_train="a.npy"))
+        self.train("run", data_train="a.npy", data_token_type="uint32", train_steps=1)
+
+    def test_a_vocabulary_without_a_tokenizer_may_be_smaller_than_that_of_bytes(self):
+        self.ids("a.bin", [i % 65 for i in range(800)])
+        self.train("run", data_train="a.bin", train_steps=2, model_vocabulary=65)
+        self.assertRegex((self.folder / "run/sample.txt").read_text(), r"^\d+( \d+)*$")
+        self.succeed("eval", "--run", "run", "--quiet")
+        self.succeed("plan", *small(data_train="a.bin", model_vocabulary=65))
+        unknown = "its tokenizer is unknown; name it with --set data.tokenizer=tokenizer.json"
+        self.refuse(64, f"the model was trained on token files, and {unknown}", "generate", "--run", "run",
+                    "--prompt", "x")
+        self.write("quiz.jsonl", json.dumps({"doc_id": 0, "idx": 0, "label": 0, "request": {
+            "context": "a", "continuation": " b"}}))
+        self.refuse(65, "evaluate.tasks: text needs the tokenizer that made the token files of data.train; set "
+                    "data.tokenizer", "eval", "--run", "run", "--task", "quiz.jsonl")
+        for command in ("train", "plan", "config"):
+            self.refuse(64, "model.vocabulary must be at least 257, the tokenizer's, but is 65", command,
+                        *small(model_vocabulary=65))
 
 
 class TextFiles(program.Case):
@@ -149,6 +176,27 @@ class TextFiles(program.Case):
         (self.folder / "tok/tokenizer.json").unlink()
         self.succeed("train", "--quiet", "--run", "run", "--set", "train.steps=4")
         self.assertEqual(state_at(run, 4), state_at(whole, 4))
+
+    def test_messages_of_tokenize_name_its_options(self):
+        self.write("body.jsonl", json.dumps({"body": "a text"}) + "\n")
+        self.write("bad.jsonl", "{\n")
+        self.write("notes.xyz", "a text")
+        self.write("ids.bin", "ids")
+        tokenize = ("--tokenizer", "bytes", "--output", "tok", "--quiet")
+        self.refuse_each([
+            (65, 'body.jsonl:1: no key "text"; known: body; set --text-key', "tokenize", "body.jsonl", *tokenize),
+            (65, "bad.jsonl:1: must be JSON, but is not at column 2; mend it, or set --data-format to text",
+             "tokenize", "bad.jsonl", *tokenize),
+            (64, "--text-key has no effect without files of JSON or parquet; leave it out", "tokenize", "book.txt",
+             "--text-key", "body", *tokenize),
+            (65, "ids.bin: must be text, but .bin is the ending of a file of token ids; name files of text",
+             "tokenize", "ids.bin", *tokenize),
+            (65, "none.json: must be a tokenizer (tokenizer.json, .model, .tiktoken) or a folder with one, but is "
+             'missing; name one, or "bytes"', "tokenize", "book.txt", "--tokenizer", "none.json", "--output", "tok"),
+        ])
+        done = self.evenkeel("tokenize", "notes.xyz", *tokenize)
+        self.assertEqual(done.returncode, 65)
+        self.assertIn(b"or set --data-format to text, jsonl, json or parquet", done.stderr)
 
     def test_a_vocabulary_is_not_trained_over_another(self):
         (self.folder / "tok").mkdir()

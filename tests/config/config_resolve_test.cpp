@@ -251,8 +251,6 @@ TEST_F(Resolve, ChecksTheShape) {
             "model.kv_heads must divide model.heads, but 3 does not divide 4");
   EXPECT_EQ(set_error({"model.width=60"}),
             "model.width / model.heads must be even for the rotary embedding, but 60 / 4 is 15");
-  EXPECT_EQ(set_error({"model.vocabulary=256"}),
-            "model.vocabulary must be at least 257, the tokenizer's, but is 256");
   EXPECT_EQ(set_error({"train.micro_batch=3"}),
             "train.micro_batch must divide train.batch, but 3 does not divide 8");
 }
@@ -268,6 +266,19 @@ TEST_F(Resolve, GivesTheShapeOfTheModel) {
   EXPECT_EQ(shape.context, 256);
   EXPECT_EQ(shape.vocabulary, 1000);
   EXPECT_EQ(shape_of(config_of_sets({"model.vocabulary=300"}), 257).vocabulary, 300);
+  EXPECT_EQ(shape_of(config_of_sets({"model.vocabulary=65"}), 257).vocabulary, 65);  // token files
+}
+
+TEST_F(Resolve, NeedsTheVocabularyOfTheTokenizer) {
+  const auto config = config_of_sets({"data.tokenizer=tok.json", "model.vocabulary=999"});
+  EXPECT_EQ(shape_of(config, 999).vocabulary, 999);
+  try {
+    shape_of(config, 1000);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "model.vocabulary must be at least 1000, the tokenizer's, but is 999");
+  }
 }
 
 TEST_F(Resolve, ChecksTheInitialisation) {

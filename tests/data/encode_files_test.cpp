@@ -138,7 +138,9 @@ TEST_F(EncodeFiles, RefusesTheFirstErrorInTheOrderOfTheText) {
   file("all/a.jsonl", lines + "{\"text\": 3}\n" + lines + "{\"other\": \"\"}\n");
   file("all/b.txt", prose(3 * kMebibyte) + "gr\xfcn");
   expect_refusal_for_all_threads(
-      path("all"), path("all/a.jsonl") + ":5001: \"text\" must be a string, but is of type number");
+      path("all"), path("all/a.jsonl") +
+                       ":5001: \"text\" must be a string, but is of type number; mend it, or "
+                       "set data.text_key");
   file("all/a.jsonl", lines);
   const auto offset = std::to_string(read_file(path("all/b.txt")).size() - 2);
   expect_refusal_for_all_threads(path("all"), path("all/b.txt") + ": must be UTF-8, but byte " +

@@ -34,7 +34,8 @@ TEST_F(JsonArrays, GiveStringsAndTheTextOfObjects) {
 TEST_F(JsonArrays, GiveTheLinesOfAFileThatBeginsWithAnObject) {
   EXPECT_EQ(documents("{\"text\": \"one\"}\n{\"text\": \"two\"}\n"), (Strings{"one", "two"}));
   EXPECT_EQ(refused("\n{\"text\": 1}\n"),
-            "a.json:2: \"text\" must be a string, but is of type number");
+            "a.json:2: \"text\" must be a string, but is of type number; mend it, or "
+            "set data.text_key");
 }
 
 TEST_F(JsonArrays, GiveElementsLongerThanABlock) {
@@ -45,9 +46,12 @@ TEST_F(JsonArrays, GiveElementsLongerThanABlock) {
 
 TEST_F(JsonArrays, NameTheElementThatIsWrong) {
   EXPECT_EQ(refused("[\"one\", {\"text\": oops}]"),
-            "a.json, element 2: must be JSON, but is not at column 10");
-  EXPECT_EQ(refused("[1]"),
-            "a.json, element 1: must be a string or an object, but is of type number");
+            "a.json, element 2: must be JSON, but is not at column 10; mend it, or set "
+            "data.format to text");
+  EXPECT_EQ(
+      refused("[1]"),
+      "a.json, element 1: must be a string or an object, but is of type number; mend it, or set "
+      "data.format to text");
   EXPECT_EQ(refused("[{\"title\": \"x\"}]"),
             "a.json, element 1: no key \"text\"; known: title; set data.text_key");
   EXPECT_EQ(refused("[\"one\", \"gr\xfcn\"]"),

@@ -54,9 +54,11 @@ TEST_F(JsonLines, TakeLinesLongerThanABlock) {
 
 TEST_F(JsonLines, NameTheLineThatIsNoJson) {
   EXPECT_EQ(refused("{\"text\": \"one\"}\n{\"text\": oops}\n"),
-            "a.jsonl:2: must be JSON, but is not at column 10");
+            "a.jsonl:2: must be JSON, but is not at column 10; mend it, or set "
+            "data.format to text");
   EXPECT_EQ(refused("{\"text\": \"one\", \"id\": oops}"),
-            "a.jsonl:1: must be JSON, but is not at column 23");
+            "a.jsonl:1: must be JSON, but is not at column 23; mend it, or set "
+            "data.format to text");
 }
 
 TEST_F(JsonLines, RefuseLoneSurrogates) {
@@ -74,8 +76,12 @@ TEST_F(JsonLines, RefuseBytesThatAreNotUtf8WithTheirOffset) {
 }
 
 TEST_F(JsonLines, NameTheLineThatIsNoObject) {
-  EXPECT_EQ(refused("[1]"), "a.jsonl:1: must be an object, but is of type array");
-  EXPECT_EQ(refused("\"a string\""), "a.jsonl:1: must be an object, but is of type string");
+  EXPECT_EQ(refused("[1]"),
+            "a.jsonl:1: must be an object, but is of type array; mend it, or set "
+            "data.format to text");
+  EXPECT_EQ(refused("\"a string\""),
+            "a.jsonl:1: must be an object, but is of type string; mend it, or set "
+            "data.format to text");
 }
 
 TEST_F(JsonLines, ListTheKeysWhenTheWantedOneIsMissing) {
@@ -86,7 +92,8 @@ TEST_F(JsonLines, ListTheKeysWhenTheWantedOneIsMissing) {
 
 TEST_F(JsonLines, RefuseWhatIsNoString) {
   EXPECT_EQ(refused("{\"text\": 3}"),
-            "a.jsonl:1: \"text\" must be a string, but is of type number");
+            "a.jsonl:1: \"text\" must be a string, but is of type number; mend it, or "
+            "set data.text_key");
 }
 
 TEST_F(JsonLines, RefuseNestingDeeperThan64) {
@@ -95,9 +102,12 @@ TEST_F(JsonLines, RefuseNestingDeeperThan64) {
            "}";
   };
   EXPECT_EQ(lines(nested(64)), (Strings{"x"}));
-  EXPECT_EQ(refused(nested(65)), "a.jsonl:1: must be nested at most 64 deep, but is deeper");
+  EXPECT_EQ(refused(nested(65)),
+            "a.jsonl:1: must be nested at most 64 deep, but is deeper; mend it, or set "
+            "data.format to text");
   EXPECT_EQ(refused(std::string(1000000, '[')),
-            "a.jsonl:1: must be nested at most 64 deep, but is deeper");
+            "a.jsonl:1: must be nested at most 64 deep, but is deeper; mend it, or set "
+            "data.format to text");
 }
 
 }  // namespace

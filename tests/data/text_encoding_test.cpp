@@ -56,5 +56,15 @@ TEST(TextEncoding, KnowsTheBytesOfEachToken) {
   EXPECT_EQ((*encoding.token_lengths())[encoding.required_end_of_text()], 1U);
 }
 
+TEST(TextEncoding, OfBytesNeedsTheirVocabulary) {
+  config::Config config;
+  config.data.train = {"builtin:sentences"};
+  config.model.vocabulary = 65;
+  EXPECT_EQ(refusal([&] { vocabulary_of(config); }),
+            "exit code 64: model.vocabulary must be at least 257, the tokenizer's, but is 65");
+  config.data.train = {"part-*.npy"};
+  EXPECT_EQ(vocabulary_of(config), kByteVocabulary);
+}
+
 }  // namespace
 }  // namespace evenkeel::data

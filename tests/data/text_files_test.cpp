@@ -126,6 +126,11 @@ TEST_F(TextFilesTest, HaveTheKindThatIsSet) {
   EXPECT_EQ(find_text_files({log}, {.format = "json"}).files.at(0).kind, TextKind::json);
   EXPECT_EQ(find_text_files({log}, {.format = "parquet"}).files.at(0).kind, TextKind::parquet);
   EXPECT_EQ(find_text_files({log}, {.format = "text"}).files.at(0).kind, TextKind::text);
+  const auto ids = file("ids.bin", "ids");
+  EXPECT_EQ(refusal([&] { find_text_files({ids}, {}); }),
+            ids +
+                ": must be text, but .bin is the ending of a file of token ids; name files of "
+                "text");
 }
 
 TEST_F(TextFilesTest, HaveTheCompressionOfTheirContent) {

@@ -52,6 +52,39 @@ TEST_F(TokenCorpus, HasNoKnownTextWithoutATokenizer) {
   EXPECT_EQ(known(257).end_of_text, kEndOfText);
 }
 
+TEST_F(TokenCorpus, MayHaveFewerIdsThanBytesWithoutATokenizer) {
+  const auto a = ids_file("a.bin", {1, 2, 64});
+  const auto corpus = load_corpora({.train = {a}, .validation = {a}}, 2, 65).train.front().corpus;
+  EXPECT_EQ(corpus.token_lengths, nullptr);
+  EXPECT_EQ(corpus.end_of_text, std::nullopt);
+  EXPECT_EQ(refusal([&] { load_corpora({.train = {a}, .end_of_text = "65"}, 2, 65); }),
+            "data.end_of_text must be a token id from 0 to 64, but is 65");
+  EXPECT_EQ(refusal([&] { load_corpora({.train = {file("a.txt", "a text")}}, 2, 65); }),
+            "exit code 64: model.vocabulary must be at least 257, the tokenizer's, but is 65");
+}
+
+TEST_F(TokenCorpus, WithoutATokenizerHasNoTextsBesideIt) {
+  const auto a = ids_file("a.bin", {1, 2, 300});
+  const auto note = file("note.txt", "a text");
+  EXPECT_EQ(refusal([&] { load_corpora({.train = {a}, .validation = {note}}, 2, 301); }),
+            "data.validation: text needs the tokenizer that made the token files of data.train; "
+            "set data.tokenizer");
+  EXPECT_TRUE(is_tokenizer_unknown({.train = {a}}, TextEncoding({}), 301));
+  EXPECT_FALSE(is_tokenizer_unknown({.train = {a}}, TextEncoding({}), 257));
+  EXPECT_FALSE(is_tokenizer_unknown({.train = {note}}, TextEncoding({}), 301));
+  EXPECT_FALSE(is_tokenizer_unknown({.train = {a}, .format = "text"}, TextEncoding({}), 301));
+  EXPECT_TRUE(is_tokenizer_unknown({.train = {note, a}, .weights = {1, 1}}, TextEncoding({}), 301));
+}
+
+TEST_F(TokenCorpus, RefusesATypeWhereAHeaderNamesIt) {
+  const auto a =
+      file("a.npy", npy_of(1, "{'descr': '<u2', 'fortran_order': False, 'shape': (3,), }",
+                           bytes_of<std::uint16_t>({1, 2, 3})));
+  EXPECT_EQ(refusal([&] { load_corpora({.train = {a}, .token_type = "uint16"}, 2); }),
+            "exit code 64: data.token_type has no effect on " + a +
+                ", whose header names the type (uint16); leave it out");
+}
+
 TEST_F(TokenCorpus, RefusesAnIdOutsideOfTheVocabulary) {
   const auto a = ids_file("a.bin", {1, 2, 300});
   EXPECT_EQ(refusal([&] { load_corpora({.train = {a}}, 2); }),

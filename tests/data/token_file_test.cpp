@@ -57,6 +57,41 @@ TEST_F(TokenFiles, ReadsTheTypeThatIsGiven) {
   EXPECT_EQ(ids_of(TokenFile(path, &type, 200000)), (Ids{1, 100277}));
 }
 
+/// 16 ids, as many as are needed to guess their type.
+template <typename T>
+std::string ids_from(T first) {
+  std::vector<T> ids(16);
+  for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<T>(first + i);
+  return bytes_of(ids);
+}
+
+TEST_F(TokenFiles, RefusesIdsWithoutAHeaderThatSeemToHaveALargerType) {
+  EXPECT_EQ(refused("a.npy", ids_from<std::uint32_t>(1)),
+            "a.npy: has no header and is read as uint16, but every second one of its ids would be "
+            "0 or nearly so, as if they were uint32; set data.token_type to uint32, or to uint16 "
+            "if that is right");
+  EXPECT_EQ(refused("a.npy", ids_from<std::uint64_t>(1)),
+            "a.npy: has no header and is read as uint16, but 3 of 4 of its ids would be 0 or "
+            "nearly so, as if they were uint64; set data.token_type to uint64, or to uint16 if "
+            "that is right");
+  EXPECT_NE(refused("a.npy", ids_from<std::uint16_t>(1), 200).find("is read as uint8"),
+            std::string::npos);
+  // The upper halves of ids below 100,278 are 0 or 1.
+  EXPECT_NE(refused("a.bin", ids_from<std::uint32_t>(65530), 100278).find("as if they were uint32"),
+            std::string::npos);
+}
+
+TEST_F(TokenFiles, TakesIdsWhoseTypeIsNamedOrRight) {
+  for (const auto type : {TokenType::uint16, TokenType::uint32}) {
+    const TokenFile named(file("a.npy", ids_from<std::uint32_t>(1)), &type, 1000);
+    EXPECT_EQ(named.count(), type == TokenType::uint32 ? 16 : 32);
+  }
+  EXPECT_EQ(refused("a.npy", ids_from<std::uint16_t>(0)), "no refusal");
+  EXPECT_EQ(refused("a.bin", ids_from<std::uint16_t>(65500), 65536), "no refusal");
+  EXPECT_EQ(refused("a.npy", std::string(64, '\0')), "no refusal");  // all ids are 0
+  EXPECT_EQ(refused("a.npy", bytes_of<std::uint16_t>({1, 0, 2, 0})), "no refusal");  // too few
+}
+
 TEST_F(TokenFiles, ReadsNumPyFilesOfAllVersionsAndTypes) {
   const std::string shape = "'fortran_order': False, 'shape': (2,), }";
   for (const int version : {1, 2, 3}) {
@@ -225,10 +260,25 @@ TEST_F(TokenFiles, FindsTheFirstIdOutsideTheVocabulary) {
                 "data.token_type if the type is not uint16");
   const auto type = TokenType::int16;
   const TokenFile negative(this->file("b.bin", bytes_of<std::int16_t>({1, -2})), &type, 11);
-  EXPECT_EQ(refusal([&] { negative.check_ids(10); }),
-            negative.path() +
-                ": token ids must be 0 to 9, but token 1 is -2; set model.vocabulary, or "
-                "data.token_type if the type is not int16");
+  EXPECT_EQ(
+      refusal([&] { negative.check_ids(10); }),
+      negative.path() +
+          ": token ids must be 0 to 9, but token 1 is -2; remove it, and write the file again");
+}
+
+TEST_F(TokenFiles, NamesWhatCanBeDoneAboutAnIdInEachFormat) {
+  const auto too_large = [&](const std::string& name, const std::string& content) {
+    const TokenFile file(this->file(name, content), nullptr, 300);
+    const auto message = refusal([&] { file.check_ids(10); });
+    return message.substr(message.find("; ") + 2);
+  };
+  EXPECT_EQ(
+      too_large("a.npy", npy_of(1, "{'descr': '<i4', 'fortran_order': False, 'shape': (1,), }",
+                                bytes_of<std::int32_t>({70}))),
+      "set model.vocabulary, or data.tokenizer to the tokenizer that made the ids");
+  EXPECT_EQ(too_large("a.npy", "text"),
+            "set model.vocabulary, or data.token_type if the type is not uint16; a file of "
+            "numpy.save would begin with a header, and this one does not");
 }
 
 TEST_F(TokenFiles, RefusesAFileThatBecomesShorter) {

@@ -20,7 +20,7 @@ struct ServedBytes {
 
   static norm::Shape shape(const config::Data& data) {
     auto shape = tiny_shape(2);
-    shape.vocabulary = data::vocabulary_of(data);
+    shape.vocabulary = data::TextEncoding(data).vocabulary();
     shape.context = 64;
     return shape;
   }

@@ -79,9 +79,9 @@ TEST(Labels, AreExpandedInOrderWithoutDuplicates) {
 TEST(Labels, ThatAreUnknownHaveANearestOne) {
   EXPECT_EQ(find_label("helaswag"), nullptr);
   EXPECT_EQ(did_you_mean_label("helaswag"),
-            "; did you mean \"hellaswag\"? docs/evaluation.md lists all");
+            "; did you mean \"hellaswag\"? `evenkeel eval --list-tasks` lists all");
   EXPECT_EQ(did_you_mean_label("paper_dens"),
-            "; did you mean \"paper_dense\"? docs/evaluation.md lists all");
+            "; did you mean \"paper_dense\"? `evenkeel eval --list-tasks` lists all");
 }
 
 TEST(MmluSubjects, Are57InFourGroups) {

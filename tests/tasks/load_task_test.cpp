@@ -131,10 +131,11 @@ TEST_F(Tasks, OfMmluNumberAllDocumentsOfAGroup) {
   EXPECT_NE(bpb.digest, task.digest);  // without the solved questions
   fs::remove_all(path("hf_datasets/hails/mmlu_no_train/astronomy/dev"));
   EXPECT_EQ(load("mmlu_stem").documents.size(), 18U);
-  EXPECT_EQ(refused("mmlu_stem_var"),
-            "hf_datasets/hails/mmlu_no_train/astronomy/dev/data-00000-of-00001.arrow: must be a "
-            "file of the task mmlu_stem_var, but is missing; `./ek eval --fetch-tasks` fetches it, "
-            "or set evaluate.task_folder");
+  EXPECT_EQ(
+      refused("mmlu_stem_var"),
+      "hf_datasets/hails/mmlu_no_train/astronomy/dev/data-00000-of-00001.arrow: must be a "
+      "file of the task mmlu_stem_var, but is missing; `./ek eval --fetch-tasks` in the folder "
+      "of the source fetches it, or set evaluate.task_folder");
 }
 
 TEST_F(Tasks, OfArcEasyPplAreTheFirstChoice) {
@@ -162,18 +163,30 @@ TEST_F(Tasks, OfTheUserAreNamedByAPath) {
 TEST_F(Tasks, ThatAreUnknownHaveANearestLabel) {
   EXPECT_EQ(refused("helaswag"),
             "exit code 64: no task is named \"helaswag\" in ; did you mean \"hellaswag\"? "
-            "docs/evaluation.md lists all");
+            "`evenkeel eval --list-tasks` lists all");
+}
+
+TEST_F(Tasks, ThatAreNamedByAPathMustBeRequestFiles) {
+  EXPECT_EQ(
+      refused("quizz.jsonl"),
+      "quizz.jsonl: must be a request file, but is missing; docs/evaluation.md describes them");
+  put("mine/note.txt", "");
+  EXPECT_EQ(refused(path("mine")),
+            "mine: must be a request file, but is a folder without requests.jsonl or "
+            "requests.jsonl.gz; docs/evaluation.md describes them");
 }
 
 TEST_F(Tasks, WithoutTheirFilesSayHowToFetchThem) {
-  EXPECT_EQ(refused("arc_easy_rc_0shot"),
-            "oe_eval_tasks/arc_easy/rc_0shot/requests.jsonl.gz: must be a file of the task "
-            "arc_easy_rc_0shot, but is missing; `./ek eval --fetch-tasks` fetches it, or set "
-            "evaluate.task_folder");
-  EXPECT_EQ(refused("sciq"),
-            "hf_datasets/sciq/none/validation/data-00000-of-00001.arrow: must be a file of the "
-            "task sciq, but is missing; `./ek eval --fetch-tasks` fetches it, or set "
-            "evaluate.task_folder");
+  EXPECT_EQ(
+      refused("arc_easy_rc_0shot"),
+      "oe_eval_tasks/arc_easy/rc_0shot/requests.jsonl.gz: must be a file of the task "
+      "arc_easy_rc_0shot, but is missing; `./ek eval --fetch-tasks` in the folder of the source "
+      "fetches it, or set evaluate.task_folder");
+  EXPECT_EQ(
+      refused("sciq"),
+      "hf_datasets/sciq/none/validation/data-00000-of-00001.arrow: must be a file of the "
+      "task sciq, but is missing; `./ek eval --fetch-tasks` in the folder of the source fetches "
+      "it, or set evaluate.task_folder");
 }
 
 TEST(TaskFolder, IsConfiguredOrOfTheEnvironmentOrFetched) {

@@ -108,6 +108,9 @@ TEST_F(Requests, MayHaveAnswersAsLabelForGoldMetrics) {
   EXPECT_EQ(found.documents[1].rows.at(0).continuation, " b");
   EXPECT_EQ(refused(content),
             "a.jsonl:1: document 0: \"label\" must be the index of a choice for the metric acc, "
+            "but is a string; write a number, as 0");
+  EXPECT_EQ(refused(lines({request(1, 0, json::array({"x"}), " b")})),
+            "a.jsonl:1: document 1: \"label\" must be the index of a choice for the metric acc, "
             "but is a list of answers");
   EXPECT_EQ(refused(lines({request(2, 0, nullptr, " c")}), Metric::len_norm),
             "a.jsonl:1: document 2: \"label\" must be the index of a choice for the metric "
@@ -133,38 +136,39 @@ TEST_F(Requests, AreRefusedWhereAChoiceIsMissing) {
 
 TEST_F(Requests, AreRefusedWithoutAKey) {
   EXPECT_EQ(refused_row([](json& row) { row.erase("idx"); }),
-            "a.jsonl:1: \"idx\" must be an integer of at least 0, but is missing");
+            "a.jsonl:1: document 0: \"idx\" must be an integer of at least 0, but is missing");
   EXPECT_EQ(refused_row([](json& row) { row.erase("doc_id"); }),
             "a.jsonl:1: \"doc_id\" must be an integer of at least 0, but is missing");
   EXPECT_EQ(refused_row([](json& row) { row.erase("label"); }),
-            "a.jsonl:1: \"label\" must be the index of a choice, but is missing");
+            "a.jsonl:1: document 0: \"label\" must be the index of a choice, but is missing");
   EXPECT_EQ(refused_row([](json& row) { row.erase("request"); }),
-            "a.jsonl:1: \"request\" must be an object, but is missing");
+            "a.jsonl:1: document 0: \"request\" must be an object, but is missing");
   EXPECT_EQ(refused_row([](json& row) { row["request"].erase("context"); }),
-            "a.jsonl:1: \"context\" must be a string, but is missing");
+            "a.jsonl:1: document 0: \"context\" must be a string, but is missing");
   EXPECT_EQ(refused_row([](json& row) { row["request"].erase("continuation"); }),
-            "a.jsonl:1: \"continuation\" must be a string, but is missing");
+            "a.jsonl:1: document 0: \"continuation\" must be a string, but is missing");
 }
 
 TEST_F(Requests, AreRefusedWithAValueOfAnotherType) {
   EXPECT_EQ(refused_row([](json& row) { row["idx"] = -1; }),
-            "a.jsonl:1: \"idx\" must be an integer of at least 0, but is -1");
+            "a.jsonl:1: document 0: \"idx\" must be an integer of at least 0, but is -1");
   EXPECT_EQ(refused_row([](json& row) { row["idx"] = 0.5; }),
-            "a.jsonl:1: \"idx\" must be an integer of at least 0, but is 0.5");
+            "a.jsonl:1: document 0: \"idx\" must be an integer of at least 0, but is 0.5");
   EXPECT_EQ(refused_row([](json& row) { row["doc_id"] = "0"; }),
             "a.jsonl:1: \"doc_id\" must be an integer of at least 0, but is \"0\"");
   EXPECT_EQ(refused_row([](json& row) { row["doc_id"] = 18446744073709551615U; }),
             "a.jsonl:1: \"doc_id\" must be below 2^63, but is 18446744073709551615");
   EXPECT_EQ(refused_row([](json& row) { row["label"] = true; }),
-            "a.jsonl:1: \"label\" must be the index of a choice, but is true");
+            "a.jsonl:1: document 0: \"label\" must be the index of a choice, but is true");
   EXPECT_EQ(refused_row([](json& row) { row["label"] = -1; }),
-            "a.jsonl:1: \"label\" must be the index of a choice, but is -1");
+            "a.jsonl:1: document 0: \"label\" must be the index of a choice, but is -1");
   EXPECT_EQ(refused_row([](json& row) { row["request"] = "text"; }),
-            "a.jsonl:1: \"request\" must be an object, but is \"text\"");
+            "a.jsonl:1: document 0: \"request\" must be an object, but is \"text\"");
   EXPECT_EQ(refused_row([](json& row) { row["request"]["context"] = json::array({1}); }),
-            "a.jsonl:1: \"context\" must be a string, but is of type array");
+            "a.jsonl:1: document 0: \"context\" must be a string, but is of type array");
   EXPECT_EQ(refused_row([](json& row) { row["request_type"] = "generate_until"; }),
-            "a.jsonl:1: \"request_type\" must be \"loglikelihood\", but is \"generate_until\"");
+            "a.jsonl:1: document 0: \"request_type\" must be \"loglikelihood\", but is "
+            "\"generate_until\"");
 }
 
 TEST_F(Requests, AreRefusedWithAnEmptyContinuation) {
@@ -199,9 +203,9 @@ TEST_F(Requests, AreRefusedAsTextsThatAreNoJson) {
   EXPECT_EQ(refused("{\"doc_id\": " + std::string(65, '[') + std::string(65, ']') + "}"),
             "a.jsonl:1: must be nested at most 64 deep, but is deeper");
   EXPECT_EQ(refused(good + "{\"doc_id\": \"\xff\"}"),
-            text("a.jsonl: must be UTF-8, but byte ", good.size() + 12,
+            text("a.jsonl:2: must be UTF-8, but byte ", good.size() + 12,
                  " is 0xff; convert it, for example with iconv"));
-  EXPECT_EQ(refused(""), "a.jsonl: must have a row with a \"doc_id\" below 1000000, but has none");
+  EXPECT_EQ(refused(""), "a.jsonl: must have a JSON object per line, but is empty");
 }
 
 TEST_F(Requests, AreReadFromGzipThatIsWhole) {
@@ -210,6 +214,14 @@ TEST_F(Requests, AreReadFromGzipThatIsWhole) {
   EXPECT_EQ(refused(packed.substr(0, packed.size() - 9)),
             text("a.jsonl: the gzip data end too early, after ", packed.size() - 9,
                  " bytes; copy or download the file again"));
+}
+
+TEST_F(Requests, ThatEndTooEarlyAreRefusedWithTheirLine) {
+  const auto row = request(0, 0, 0, std::string(std::size_t{1} << 19, 'a')).dump() + "\n";
+  const auto packed = data::gzipped(row + row + row + row);
+  const auto found = refused(packed.substr(0, packed.size() - 9));
+  EXPECT_TRUE(found.starts_with("a.jsonl: the gzip data end too early")) << found;
+  EXPECT_TRUE(found.ends_with(" (in line 4)")) << found;
 }
 
 TEST_F(Requests, AreRefusedWhereTheFileIsMissing) {

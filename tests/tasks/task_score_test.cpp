@@ -110,6 +110,16 @@ TEST(TaskScore, HasStandardErrorsChanceAndTags) {
   EXPECT_EQ(score.tags[1].value, 0.0);
 }
 
+TEST(TaskScore, OfOneDocumentHasNoStandardError) {
+  for (const auto metric : {Metric::acc, Metric::f1}) {
+    Task task{.label = "one", .metric = metric};
+    task.documents = {{0, {{"c", " a"}, {"c", " b"}}, 0, ""}};
+    const auto score = tasks::score(task, {{-1, false}, {-2, false}}, {});
+    EXPECT_EQ(score.metrics.front().value, 1.0);
+    EXPECT_TRUE(std::isnan(score.metrics.front().standard_error));
+  }
+}
+
 TEST(TaskScore, OfGoldAloneIsALoss) {
   Task task{.label = "gold", .metric = Metric::bpb};
   task.documents = {{0, {{"c", " abcd"}}, 0, ""}, {1, {{"c", " ab"}}, 0, ""}};

@@ -194,7 +194,7 @@ PeersResult compare_with_pytorch(const config::Sources& sources, const PeersOpti
   const auto config = comparable_config(sources);
   PeersResult result;
   result.machine = train::configure_machine(config.train);
-  const auto plan = plan::plan_of(config, result.machine, data::vocabulary_of(config.data));
+  const auto plan = plan::plan_of(config, result.machine, data::vocabulary_of(config));
   const auto& scheme = plan.scheme;
   const auto& shape = scheme.shape;
   const auto setup = peer_setup(config, scheme, result.machine);

@@ -4,15 +4,19 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/base/print.h"
+#include "evenkeel/cli/verb.h"
 #include "evenkeel/data/new_file.h"
 #include "evenkeel/report/report.h"
 #include "evenkeel/store/json_lines.h"
 #include "evenkeel/store/lock.h"
+#include "evenkeel/tasks/labels.h"
+#include "evenkeel/tasks/metric.h"
 
 namespace evenkeel::cli {
 
@@ -47,9 +51,11 @@ std::string aligned(const std::vector<TableRow>& rows) {
   return out;
 }
 
-/// "26.31 %", or four decimals where the metric is no share.
+/// "26.31 %", or four decimals where the metric is no share; "-" for a standard error of one
+/// document.
 std::string value_text(double value, bool is_share) {
   constexpr double kPercent = 100;
+  if (!std::isfinite(value)) return "-";
   return is_share ? with_decimals(kPercent * value, 2) + " %" : with_decimals(value, 4);
 }
 
@@ -132,6 +138,25 @@ std::string task_table(const std::vector<evaluate::TaskResult>& results) {
     notes += notes_of(result);
   }
   return aligned(rows) + mean_line(results) + notes;
+}
+
+void list_tasks(bool as_json) {
+  if (as_json) {
+    auto all = nlohmann::ordered_json::array();
+    for (const auto& label : tasks::labels()) {
+      all.push_back({{"label", label.name}, {"metric", tasks::name_of(label.metric)}});
+    }
+    return print_json(all);
+  }
+  std::vector<TableRow> rows = {{"name", "metric"}};
+  for (const auto& group : tasks::label_groups()) {
+    const auto count = tasks::expand_labels({group}).size();
+    rows.push_back({group, text("(group of ", count, " labels)")});
+  }
+  for (const auto& label : tasks::labels()) {
+    rows.push_back({label.name, tasks::name_of(label.metric)});
+  }
+  print("%s", aligned(rows).c_str());
 }
 
 void LinesFile::append(const std::vector<nlohmann::ordered_json>& lines) {

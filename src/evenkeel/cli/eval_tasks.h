@@ -39,6 +39,10 @@ class RowProgress {
 /// were truncated and on ties.
 std::string task_table(const std::vector<evaluate::TaskResult>& results);
 
+/// Prints the names that --task takes: each group and label with its metric.
+/// \param as_json  an array of objects instead of a table
+void list_tasks(bool as_json);
+
 /// A file of JSON lines that a user named. It appears under its name when it is complete, and
 /// replaces an older one.
 class LinesFile {

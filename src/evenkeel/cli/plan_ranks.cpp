@@ -40,7 +40,7 @@ plan::Hardware find_hardware(const std::string& machine) {
 
 RankReport rank_report(const config::Config& config, const RankPlanOptions& options) {
   RankReport report{.config = config, .hardware = find_hardware(options.machine)};
-  const auto vocabulary = data::vocabulary_of(config.data);
+  const auto vocabulary = data::vocabulary_of(config);
   report.plan = plan::rank_plan(config, report.hardware, vocabulary, options.ranks, options.hosts);
   for (std::size_t i = 0; i < plan::kShards.size(); ++i) {
     report.max_ranks.at(i) = plan::max_efficient_ranks(config, report.hardware, vocabulary,

@@ -118,7 +118,7 @@ Exit show(const CommonOptions& common, const std::filesystem::path& svg) {
 
 BoundScheme bound_scheme(const CommonOptions& common) {
   const auto config = config::resolve(common.sources());
-  auto plan = plan::plan_of(config, {}, data::vocabulary_of(config.data));
+  auto plan = plan::plan_of(config, {}, data::vocabulary_of(config));
   return {config.preset, std::move(plan.scheme), plan.counts};
 }
 

@@ -41,7 +41,7 @@ nlohmann::json config_as_json(const toml::node& node) {
 /// \throws Error (usage), SchemeError for an invalid configuration
 Exit run_config(const CommonOptions& common, bool check) {
   const auto config = config::resolve(common.sources_with_run());
-  const auto shape = config::shape_of(config, data::vocabulary_of(config.data));
+  const auto shape = config::shape_of(config, data::vocabulary_of(config));
   config::bind(config.scheme, shape);
   if (check) return Exit::success;
   const auto toml = config::to_toml(config);

@@ -41,6 +41,7 @@ constexpr const char* kEvalExamples = R"(Examples:
   evenkeel eval --run runs/x-1 --set 'evaluate.texts={ wiki = "wiki.txt" }'
   evenkeel eval --run runs/x-1 --task piqa_rc_0shot --task core     tasks instead of texts
   evenkeel eval --run runs/x-1 --task copa --checkpoint all --rows rows.jsonl
+  evenkeel eval --list-tasks                                        the labels of --task
   ./ek eval --fetch-tasks                           the files of OLMo's tasks, once
   evenkeel eval --run runs/x-1 --serve 8000                           docs/serving.md)";
 
@@ -53,6 +54,7 @@ struct EvalOptions {
   std::vector<std::string> tasks;             // --task
   std::string checkpoint;                     // --checkpoint: "all", a step, or "" for the newest
   std::optional<std::filesystem::path> rows;  // --rows
+  bool list_tasks = false;                    // --list-tasks
   int serve = kNoPort;                        // --serve
 };
 
@@ -219,6 +221,10 @@ std::optional<train::TrainedModel> load_checkpoint(const EvalOptions& options,
 ///         not finite
 Exit run_eval(const EvalOptions& options) {
   const auto& common = options.common;
+  if (options.list_tasks) {
+    list_tasks(common.json);
+    return Exit::success;
+  }
   check_device(common);
   check_options(options);
   std::optional<LinesFile> rows;
@@ -275,6 +281,7 @@ Verb add_eval(const Command& program) {
                                "label, group or request file; only tasks are scored")
                    .type_name("TASK")
                    .repeated();
+  command.add_flag("--list-tasks", options->list_tasks, "print the labels and groups of --task");
   command
       .add_option("--checkpoint", options->checkpoint,
                   "a step, or \"all\" checkpoints; default: the newest")

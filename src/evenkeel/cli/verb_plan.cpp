@@ -60,7 +60,7 @@ PlanReport plan_report(const PlanOptions& options) {
   PlanReport report{.config = config::resolve(common.sources_with_run())};
   const auto machine = train::configure_machine(report.config.train);
   report.machine = machine.description;
-  report.plan = plan::plan_of(report.config, machine, data::vocabulary_of(report.config.data));
+  report.plan = plan::plan_of(report.config, machine, data::vocabulary_of(report.config));
   report.available = available_bytes();
   report.text.sources = data::text_sizes(report.config.data, report.config.model.vocabulary);
   report.text.run_tokens = report.plan.tokens;

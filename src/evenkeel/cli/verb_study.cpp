@@ -59,7 +59,7 @@ constexpr int kMaxAutoTasks = 16;
 /// The cost of a run with this configuration.
 study::RunCost cost_of(const config::Config& config) {
   const auto machine = train::configure_machine(config.train);
-  const auto plan = plan::plan_of(config, machine, data::vocabulary_of(config.data));
+  const auto plan = plan::plan_of(config, machine, data::vocabulary_of(config));
   const auto precision = ops::dtype_name(nn::compute_dtype(machine.precision));
   return {.parameters = plan.counts.total,
           .norm_parameters = plan.counts.norms,

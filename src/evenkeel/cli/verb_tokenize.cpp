@@ -3,12 +3,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -120,6 +122,28 @@ void print_manifest(const data::ShardManifest& manifest, const std::string& fold
         data::name_of(manifest.format));
 }
 
+/// A message about keys of [data] with the options that set them here.
+std::string with_options(std::string message) {
+  constexpr std::array<std::array<std::string_view, 2>, 4> kOptions = {
+      {{"data.text_key", "--text-key"},
+       {"data.format", "--data-format"},
+       {"data.tokenizer", "--tokenizer"},
+       {"data.end_of_text", "--end-of-text"}}};
+  for (const auto& [key, option] : kOptions) {
+    for (std::size_t at = 0; (at = message.find(key, at)) != std::string::npos;) {
+      message.replace(at, key.size(), option);
+    }
+  }
+  return message;
+}
+
+/// \throws Error (usage) for a key or column that no input has
+void check_text_key(const TokenizeOptions& options, const data::TextFiles& files) {
+  const bool is_default = options.text_key == TokenizeOptions().text_key;
+  require(is_default || data::has_fields(files.files),
+          "--text-key has no effect without files of JSON or parquet; leave it out");
+}
+
 /// Encodes the inputs and writes them as shards.
 Exit write_shards(const TokenizeOptions& options) {
   require(!options.tokenizer.empty(), "--tokenizer must name a tokenizer, or be \"bytes\"");
@@ -130,6 +154,7 @@ Exit write_shards(const TokenizeOptions& options) {
   require(!options.name.empty() && options.name.find('/') == std::string::npos,
           "--name must be the first part of file names, without \"/\"");
   const auto files = data::find_text_files(options.inputs, data);
+  check_text_key(options, files);
   if (!options.common.quiet) print_message(files.description);
   data::TokenWriter writer({.folder = options.output,
                             .name = options.name,
@@ -216,6 +241,7 @@ Exit train_tokenizer(const TokenizeOptions& options) {
   }
   const auto data = data_of(options);
   const auto files = data::find_text_files(options.inputs, data);
+  check_text_key(options, files);
   if (!options.common.quiet) print_message(files.description);
   tokenizer::WordCounts words(options.pattern == "gpt4" ? tokenizer::TrainingPattern::gpt4
                                                         : tokenizer::TrainingPattern::gpt2);
@@ -245,12 +271,20 @@ Exit train_tokenizer(const TokenizeOptions& options) {
   return Exit::success;
 }
 
-Exit run_tokenize(const TokenizeOptions& options) {
+Exit tokenize(const TokenizeOptions& options) {
   if (options.show) return show_tokenizer(options);
   if (options.check) return check_folder(options);
   require(!options.inputs.empty(),
           "tokenize needs an input: files, folders or patterns; see evenkeel tokenize --help");
   return options.vocabulary ? train_tokenizer(options) : write_shards(options);
+}
+
+Exit run_tokenize(const TokenizeOptions& options) {
+  try {
+    return tokenize(options);
+  } catch (const Error& error) {
+    throw Error(error.exit(), with_options(error.what()));
+  }
 }
 
 void add_tokenize_options(const Command& command, TokenizeOptions& options) {

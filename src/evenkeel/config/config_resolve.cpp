@@ -232,8 +232,10 @@ norm::Shape shape_of(const Config& config, std::int64_t tokens) {
        model.kv_heads, " does not divide ", model.heads);
   must(model.width / model.heads % 2 == 0, "model.width / model.heads must be even for the rotary ",
        "embedding, but ", model.width, " / ", model.heads, " is ", model.width / model.heads);
-  must(model.vocabulary == 0 || model.vocabulary >= tokens, "model.vocabulary must be at least ",
-       tokens, ", the tokenizer's, but is ", model.vocabulary);
+  // Ids of token files without a tokenizer may be fewer than bytes: data::vocabulary_of() checks.
+  const bool holds_all = model.vocabulary >= tokens || config.data.tokenizer == "bytes";
+  must(model.vocabulary == 0 || holds_all, "model.vocabulary must be at least ", tokens,
+       ", the tokenizer's, but is ", model.vocabulary);
   const auto& experts = config.experts;
   norm::Shape shape = {.layers = model.layers,
                        .width = model.width,

@@ -137,9 +137,7 @@ void read_config(RunSource& source, const store::Directory& run) {
   data.tokenizer = tokenizer_path(run, data.tokenizer);
   source.encoding = std::make_shared<const data::TextEncoding>(data);
   const auto shape = config::shape_of(source.config, source.encoding->vocabulary());
-  source.has_tokenizer = !source.encoding->is_bytes() ||
-                         shape.vocabulary == source.encoding->vocabulary() ||
-                         (data.format == "auto" && !data::are_token_files(data.train, data));
+  source.has_tokenizer = !data::is_tokenizer_unknown(data, *source.encoding, shape.vocabulary);
   const auto& train = source.config.train;
   const auto tokens_a_step = train.batch * source.config.model.context;
   const auto steps =

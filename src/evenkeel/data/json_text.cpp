@@ -39,6 +39,14 @@ std::optional<std::string_view> string_in_dom(const simdjson::dom::element& root
   return string;
 }
 
+nlohmann::json parsed(std::string_view value, const JsonPlace& place) {
+  try {
+    return parse_json(value, place.name());
+  } catch (const Error& error) {
+    throw Error(error.exit(), text(error.what(), "; mend it, or set data.format to text"));
+  }
+}
+
 std::string string_in(const nlohmann::json& value, const std::string& key, const JsonPlace& place) {
   const auto refuse = [&](const auto&... what) {
     throw Error(Exit::data, text(place.name(), ": ", what...));
@@ -46,7 +54,7 @@ std::string string_in(const nlohmann::json& value, const std::string& key, const
   if (place.is_element && value.is_string()) return value.get<std::string>();
   if (!value.is_object()) {
     refuse("must be ", place.is_element ? "a string or an object" : "an object",
-           ", but is of type ", value.type_name());
+           ", but is of type ", value.type_name(), "; mend it, or set data.format to text");
   }
   const auto found = value.find(key);
   if (found == value.end()) {
@@ -55,7 +63,8 @@ std::string string_in(const nlohmann::json& value, const std::string& key, const
     refuse("no key \"", key, "\"", did_you_mean(key, keys), "; set data.text_key");
   }
   if (!found->is_string()) {
-    refuse("\"", key, "\" must be a string, but is of type ", found->type_name());
+    refuse("\"", key, "\" must be a string, but is of type ", found->type_name(),
+           "; mend it, or set data.text_key");
   }
   return found->get<std::string>();
 }
@@ -90,7 +99,7 @@ std::string_view JsonText::find(std::string_view value, const JsonPlace& place) 
 /// more than 64 bits, and very large values.
 std::string_view JsonText::find_slowly(std::string_view value, const JsonPlace& place) {
   check_utf8(value, std::string(place.path), place.offset);
-  found_ = string_in(parse_json(value, place.name()), key_, place);
+  found_ = string_in(parsed(value, place), key_, place);
   return found_;
 }
 

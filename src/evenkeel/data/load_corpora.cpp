@@ -9,11 +9,11 @@
 #include "evenkeel/base/number.h"
 #include "evenkeel/data/builtins.h"
 #include "evenkeel/data/detokenize.h"
+#include "evenkeel/data/input_kinds.h"
 #include "evenkeel/data/split.h"
 #include "evenkeel/data/texts.h"
 #include "evenkeel/data/token_cache.h"
 #include "evenkeel/data/token_corpus.h"
-#include "evenkeel/data/unused_keys.h"
 #include "evenkeel/tokenizer/encoder.h"
 
 namespace evenkeel::data {
@@ -129,6 +129,7 @@ class CorporaLoader {
   std::pair<Corpus, std::optional<Corpus>> training_corpora(const Inputs& inputs) const;
   Corpus large_text_corpus(const TextFiles& files) const;
   Corpus evaluation_corpus(const Inputs& inputs, const std::string& key) const;
+  void check_text(const std::string& key) const;
   void check_training(const Source& source) const;
   void check_evaluation(const Corpus& corpus, const std::string& key) const;
 
@@ -159,6 +160,7 @@ std::pair<Corpus, std::optional<Corpus>> CorporaLoader::training_corpora(
     const Inputs& inputs) const {
   const bool split_off = is_split_off(inputs);
   if (const auto* const builtin = builtin_of(inputs, "data.train")) {
+    check_text("data.train");
     auto [train, validation] = builtin->generate();
     std::optional<Corpus> other;
     if (split_off) other = builtin_corpus(std::move(validation), *builtin, *encoding_);
@@ -170,6 +172,7 @@ std::pair<Corpus, std::optional<Corpus>> CorporaLoader::training_corpora(
     if (!split_off) return {std::move(whole), std::nullopt};
     return split_tokens(whole, data_.validation_fraction);
   }
+  check_text("data.train");
   const auto files = find_text_files(inputs, data_);
   if (is_large_text(files.files)) {
     auto whole = large_text_corpus(files);
@@ -195,10 +198,12 @@ std::pair<Corpus, std::optional<Corpus>> CorporaLoader::training_corpora(
 /// An evaluation text: the validation documents of a builtin, or files.
 Corpus CorporaLoader::evaluation_corpus(const Inputs& inputs, const std::string& key) const {
   if (const auto* const builtin = builtin_of(inputs, key)) {
+    check_text(key);
     return builtin_corpus(builtin->generate_validation(), *builtin, *encoding_);
   }
   for (const auto& input : inputs) refuse_mixed_folder(input, data_);
   if (are_token_files(inputs, data_)) return token_corpus(inputs, data_, *encoding_, vocabulary_);
+  check_text(key);
   const auto files = find_text_files(inputs, data_);
   if (is_large_text(files.files)) return large_text_corpus(files);
   const auto texts = read_texts(inputs, data_);
@@ -221,6 +226,12 @@ Corpus CorporaLoader::large_text_corpus(const TextFiles& files) const {
   corpus.files = digests;
   describe_tokens(corpus);
   return corpus;
+}
+
+/// Refuses a text for a model whose vocabulary is not the tokenizer's.
+void CorporaLoader::check_text(const std::string& key) const {
+  encoding_->check_holds_text(vocabulary_);
+  check_tokenizer_is_known(data_, *encoding_, vocabulary_, key);
 }
 
 void CorporaLoader::check_training(const Source& source) const {

@@ -7,6 +7,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/nearest.h"
+#include "evenkeel/data/input_kinds.h"
 #include "evenkeel/data/token_corpus.h"
 #include "evenkeel/tokenizer/encoder.h"
 
@@ -47,6 +48,12 @@ TokenLengths lengths_of(const tokenizer::Tokenizer& tokenizer) {
   return std::make_shared<const std::vector<std::uint32_t>>(std::move(lengths));
 }
 
+void check_vocabulary(std::int64_t vocabulary, std::int64_t least) {
+  if (vocabulary >= least) return;
+  throw Error(Exit::usage, text("model.vocabulary must be at least ", least,
+                                ", the tokenizer's, but is ", vocabulary));
+}
+
 }  // namespace
 
 TextEncoding::TextEncoding(const config::Data& data)
@@ -54,6 +61,7 @@ TextEncoding::TextEncoding(const config::Data& data)
       end_of_text_(data.end_of_text == "auto"
                        ? tokenizer_.end_of_text()
                        : std::optional<TokenId>(named_token(data.end_of_text, tokenizer_))),
+      is_end_named_(data.end_of_text != "auto"),
       lengths_(lengths_of(tokenizer_)),
       begins_(data.begin.value_or(true)),
       prompt_begins_(data.begin.value_or(!are_token_files(data.train, data))),
@@ -70,7 +78,8 @@ TokenId TextEncoding::required_end_of_text() const {
 }
 
 void TextEncoding::check_end_of_text(std::int64_t vocabulary) const {
-  if (!end_of_text_ || *end_of_text_ < vocabulary) return;
+  const bool is_unused = !is_end_named_ && !is_of_vocabulary(vocabulary);  // of token files
+  if (!end_of_text_ || *end_of_text_ < vocabulary || is_unused) return;
   throw Error(Exit::data, text("data.end_of_text must be a token id from 0 to ", vocabulary - 1,
                                ", but is ", *end_of_text_));
 }
@@ -89,8 +98,19 @@ std::vector<std::int64_t> TextEncoding::prompt(std::string_view text) const {
   return tokens;
 }
 
-std::int64_t vocabulary_of(const config::Data& data) {
-  return data.tokenizer == "bytes" ? kByteVocabulary : tokenizer_of(data).vocabulary();
+bool TextEncoding::is_of_vocabulary(std::int64_t vocabulary) const {
+  return !is_bytes() || vocabulary == kByteVocabulary;
+}
+
+void TextEncoding::check_holds_text(std::int64_t vocabulary) const {
+  check_vocabulary(vocabulary, this->vocabulary());
+}
+
+std::int64_t vocabulary_of(const config::Config& config) {
+  if (config.data.tokenizer != "bytes") return tokenizer_of(config.data).vocabulary();
+  const auto vocabulary = config.model.vocabulary;
+  if (vocabulary != 0 && has_text(config.data)) check_vocabulary(vocabulary, kByteVocabulary);
+  return kByteVocabulary;
 }
 
 }  // namespace evenkeel::data

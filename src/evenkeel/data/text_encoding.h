@@ -30,6 +30,11 @@ class TextEncoding {
   TokenId required_end_of_text() const;
   /// \throws Error (data, exit code 65) if end-of-text is not below `vocabulary`
   void check_end_of_text(std::int64_t vocabulary) const;
+  /// True if the tokenizer made the ids of token files of this vocabulary: any tokenizer that was
+  /// named. Ids of token files without a tokenizer are bytes only if they are 257.
+  bool is_of_vocabulary(std::int64_t vocabulary) const;
+  /// \throws Error (usage, exit code 64) if a model of `vocabulary` ids cannot read its texts
+  void check_holds_text(std::int64_t vocabulary) const;
   const TokenLengths& token_lengths() const { return lengths_; }
   /// True if the first token of a text that is tokenized here is end-of-text.
   bool begins_with_end_of_text() const { return begins_; }
@@ -47,13 +52,16 @@ class TextEncoding {
  private:
   tokenizer::Tokenizer tokenizer_;
   std::optional<TokenId> end_of_text_;
+  bool is_end_named_ = false;
   TokenLengths lengths_;
   bool begins_ = true, prompt_begins_ = true;
   bool special_in_text_ = true;
 };
 
 /// The size of the vocabulary of data.tokenizer. Reads the tokenizer.
-/// \throws Error (data, exit code 65) if it cannot be read
-std::int64_t vocabulary_of(const config::Data& data);
+/// \throws Error (data, exit code 65) if it cannot be read; (usage, exit code 64) if text is read
+/// as
+///         bytes and model.vocabulary is smaller than their 257 ids
+std::int64_t vocabulary_of(const config::Config& config);
 
 }  // namespace evenkeel::data

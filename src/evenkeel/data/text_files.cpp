@@ -78,6 +78,10 @@ TextKind kind_of(const fs::path& path, const std::string& wanted) {
     if (wanted == name_of(kind)) return kind;
   }
   if (const auto kind = named_kind(path)) return *kind;
+  if (const auto end = ending(path); end == ".bin" || end == ".npy") {
+    throw Error(Exit::data, text(path.string(), ": must be text, but ", end,
+                                 " is the ending of a file of token ids; name files of text"));
+  }
   throw Error(Exit::data, text(path.string(), ": must end in one of ", known_endings(),
                                " (also .gz, .zst), but ends in \"", ending(path),
                                "\"; or set data.format to text, jsonl, json or parquet"));
@@ -188,6 +192,11 @@ TextFiles find_text_files(const std::vector<std::string>& inputs, const config::
   for (const auto& input : inputs) add_files(input, data.format, all.files, found);
   all.description = files_described(inputs, found);
   return all;
+}
+
+bool has_fields(const std::vector<TextFile>& files) {
+  return std::any_of(files.begin(), files.end(),
+                     [](const TextFile& each) { return each.kind != TextKind::text; });
 }
 
 std::vector<std::string> text_file_names(const std::string& folder) {

@@ -46,6 +46,9 @@ struct TextFiles {
 ///         name without a known ending, or a file that is compressed by its name only
 TextFiles find_text_files(const std::vector<std::string>& inputs, const config::Data& data);
 
+/// True if a file has its texts in a field or column, named data.text_key: JSON or parquet.
+bool has_fields(const std::vector<TextFile>& files);
+
 /// The files of a folder that find_text_files() reads.
 std::vector<std::string> text_file_names(const std::string& folder);
 

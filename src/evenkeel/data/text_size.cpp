@@ -5,11 +5,11 @@
 #include <filesystem>
 
 #include "evenkeel/data/builtins.h"
+#include "evenkeel/data/input_kinds.h"
 #include "evenkeel/data/load_corpora.h"
 #include "evenkeel/data/text_reader.h"
 #include "evenkeel/data/token_cache.h"
 #include "evenkeel/data/token_corpus.h"
-#include "evenkeel/data/unused_keys.h"
 
 namespace evenkeel::data {
 

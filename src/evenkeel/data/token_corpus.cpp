@@ -120,13 +120,21 @@ std::vector<std::shared_ptr<const TokenFile>> open_token_files(
     files.push_back(std::make_shared<const TokenFile>(path, type ? &*type : nullptr, vocabulary));
     check_format(*files.back(), data);
   }
+  const bool has_raw = std::any_of(files.begin(), files.end(), [](const auto& file) {
+    return file->layout().format == TokenFormat::tokens;
+  });
+  if (data.token_type != "auto" && !has_raw) {
+    throw Error(Exit::usage, text("data.token_type has no effect on ", files.front()->path(),
+                                  ", whose header names the type (",
+                                  name_of(files.front()->layout().type), "); leave it out"));
+  }
   return files;
 }
 
 /// By id below `vocabulary`, the bytes of its text. Ids above the tokenizer's are padding of the
 /// vocabulary, without a text. nullptr: no tokenizer is known.
 TokenLengths lengths_up_to(std::int64_t vocabulary, const TextEncoding& encoding) {
-  if (encoding.is_bytes() && vocabulary > encoding.vocabulary()) return nullptr;
+  if (!encoding.is_of_vocabulary(vocabulary)) return nullptr;
   auto lengths = *encoding.token_lengths();
   lengths.resize(std::max(lengths.size(), static_cast<std::size_t>(vocabulary)));
   return std::make_shared<const std::vector<std::uint32_t>>(std::move(lengths));
@@ -178,6 +186,27 @@ bool are_token_files(const std::vector<std::string>& inputs, const config::Data&
   return fs::exists(fs::path(first) / kShardManifest, none) || !token_files_in(first).empty();
 }
 
+bool is_tokenizer_unknown(const config::Data& data, const TextEncoding& encoding,
+                          std::int64_t vocabulary) {
+  if (encoding.is_of_vocabulary(vocabulary)) return false;
+  const auto is_unknown = [&](const std::vector<std::string>& inputs) {
+    if (!are_token_files(inputs, data)) return false;
+    const auto manifest = manifest_of(inputs);
+    return !manifest || manifest->tokenizer != encoding.tokenizer().digest();
+  };
+  if (data.weights.empty()) return is_unknown(data.train);
+  return std::any_of(data.train.begin(), data.train.end(),
+                     [&](const std::string& input) { return is_unknown({input}); });
+}
+
+void check_tokenizer_is_known(const config::Data& data, const TextEncoding& encoding,
+                              std::int64_t vocabulary, const std::string& what) {
+  if (!is_tokenizer_unknown(data, encoding, vocabulary)) return;
+  throw Error(Exit::data, text(what,
+                               ": text needs the tokenizer that made the token files of "
+                               "data.train; set data.tokenizer"));
+}
+
 TokenCount token_count(const std::vector<std::string>& inputs, const config::Data& data,
                        std::int64_t vocabulary) {
   TokenCount count;
@@ -213,7 +242,7 @@ Corpus token_corpus(const std::vector<std::string>& inputs, const config::Data& 
     corpus.document_count += file->layout().documents;
   }
   const bool is_named = data.end_of_text != "auto";
-  const bool is_known = is_named || !encoding.is_bytes() || vocabulary <= kByteVocabulary;
+  const bool is_known = is_named || encoding.is_of_vocabulary(vocabulary);
   corpus.end_of_text = is_known ? encoding.end_of_text() : std::nullopt;
   if (manifest && !is_named) corpus.end_of_text = manifest->end_of_text;
   if (manifest) corpus.document_count = manifest->documents();

@@ -16,6 +16,18 @@ namespace evenkeel::data {
 /// (.bin, .npy), or because it is a folder with such files.
 bool are_token_files(const std::vector<std::string>& inputs, const config::Data& data);
 
+/// True if the model was trained on token files and nothing says which tokenizer made them: data
+/// has no tokenizer, no manifest of shards of bytes, and the vocabulary is not that of bytes. Then
+/// tokens have no text, and a text has no tokens.
+/// \param vocabulary  of the model
+bool is_tokenizer_unknown(const config::Data& data, const TextEncoding& encoding,
+                          std::int64_t vocabulary);
+
+/// \param what  the text that is to be tokenized: "data.ood"
+/// \throws Error (data, exit code 65) if is_tokenizer_unknown()
+void check_tokenizer_is_known(const config::Data& data, const TextEncoding& encoding,
+                              std::int64_t vocabulary, const std::string& what);
+
 /// The concatenated token files of the inputs, those of a folder or a pattern in the order of their
 /// names. Checks all ids, and keeps none in memory.
 /// \param vocabulary  upper limit of the ids

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -36,6 +38,18 @@ void with_type(TokenType type, const Act& act) {
     case TokenType::int64:
       return act(std::int64_t{});
   }
+}
+
+/// What to do about an id that is negative or not below the vocabulary.
+std::string remedy(const TokenLayout& layout, const std::string& path, bool is_negative) {
+  if (is_negative) return "remove it, and write the file again";
+  if (layout.format != TokenFormat::tokens) {
+    return "set model.vocabulary, or data.tokenizer to the tokenizer that made the ids";
+  }
+  const bool is_npy = layout.is_assumed && std::filesystem::path(path).extension() == ".npy";
+  return text(
+      "set model.vocabulary, or data.token_type if the type is not ", name_of(layout.type),
+      is_npy ? "; a file of numpy.save would begin with a header, and this one does not" : "");
 }
 
 }  // namespace
@@ -82,9 +96,8 @@ std::string TokenFile::check_ids(std::int64_t vocabulary) const {
       if (!any) continue;
       const auto bad = std::find_if(block.begin(), end, is_too_large);
       bytes_.refuse(text("token ids must be 0 to ", vocabulary - 1, ", but token ",
-                         begin + (bad - block.begin()), " is ", +*bad,
-                         "; set model.vocabulary, or data.token_type if the type is not ",
-                         name_of(layout_.type)));
+                         begin + (bad - block.begin()), " is ", +*bad, "; ",
+                         remedy(layout_, bytes_.path(), std::cmp_less(*bad, 0))));
     }
   });
   return digest.hex();

@@ -11,6 +11,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/data/megatron_index.h"
 #include "evenkeel/data/npy_header.h"
+#include "evenkeel/data/wider_type.h"
 
 namespace evenkeel::data {
 
@@ -73,6 +74,18 @@ TokenLayout llm_c_layout(const TokenBytes& file) {
   return layout;
 }
 
+/// Refuses a file whose type is not known and seems to be another one.
+void check_guess(const TokenBytes& file, const TokenLayout& layout, std::int64_t vocabulary) {
+  const auto wider = wider_type(file, layout, vocabulary);
+  if (!wider) return;
+  const auto parts = item_bytes(*wider) / item_bytes(layout.type);
+  const auto upper = parts == 2 ? std::string("every second one") : text(parts - 1, " of ", parts);
+  file.refuse(text("has no header and is read as ", name_of(layout.type), ", but ", upper,
+                   " of its ids would be 0 or nearly so, as if they were ", name_of(*wider),
+                   "; set data.token_type to ", name_of(*wider), ", or to ", name_of(layout.type),
+                   " if that is right"));
+}
+
 TokenLayout raw_layout(const TokenBytes& file, const TokenType* type, std::int64_t vocabulary) {
   TokenLayout layout;
   const bool is_npy = std::filesystem::path(file.path()).extension() == ".npy";
@@ -84,6 +97,8 @@ TokenLayout raw_layout(const TokenBytes& file, const TokenType* type, std::int64
                      " bytes; set data.token_type, or copy the file again"));
   }
   layout.count = file.size() / item;
+  layout.is_assumed = type == nullptr;
+  if (layout.is_assumed) check_guess(file, layout, vocabulary);
   return layout;
 }
 

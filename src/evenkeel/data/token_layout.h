@@ -33,6 +33,7 @@ const char* name_of(TokenFormat format);
 struct TokenLayout {
   TokenFormat format = TokenFormat::tokens;
   TokenType type = TokenType::uint16;
+  bool is_assumed = false;  // the type: of a file without a header, and not named
   std::int64_t offset = 0;     // of the first id, in bytes
   std::int64_t count = 0;      // ids
   std::int64_t documents = 0;  // Megatron's number of documents; 0: unknown
@@ -43,7 +44,8 @@ struct TokenLayout {
 ///                    smallest_type(vocabulary)
 /// \param vocabulary  number of token ids of the model
 /// \throws Error (data, exit code 65) for a file without tokens, a header that contradicts the
-///         size, ids that are no integers, a checkpoint, or an index that does not fit the file
+///         size, ids that are no integers, a checkpoint, an index that does not fit the file, or a
+///         file without a header whose ids seem to have a larger type than the one assumed
 /// \source https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html, llm.c
 ///         (dev/data), Megatron-LM (core/datasets/indexed_dataset.py), OLMo (data/memmap_dataset)
 TokenLayout token_layout(const TokenBytes& file, const TokenType* type, std::int64_t vocabulary);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/data/token_corpus.h"
 #include "evenkeel/evaluate/row_scores.h"
 #include "evenkeel/tasks/labels.h"
 #include "evenkeel/tasks/load_task.h"
@@ -62,6 +63,7 @@ TaskSuite::TaskSuite(const config::Config& config, const data::TextEncoding& enc
       tokenizer_digest_(encoding.tokenizer().digest()) {
   const auto& evaluate = config.evaluate;
   if (evaluate.tasks.empty()) return;
+  data::check_tokenizer_is_known(config.data, encoding, vocabulary, "evaluate.tasks");
   const auto folder = tasks::task_folder(evaluate.task_folder);
   const tasks::EncodingOptions options = {
       .rule = rule_, .max_context = max_context_, .vocabulary = vocabulary};
@@ -111,7 +113,7 @@ std::vector<nlohmann::ordered_json> TaskSuite::records(const TaskResult& result,
         {"rule", tasks::name_of(rule_)},
         {"metric", metric.name},
         {"value", metric.value},
-        {"stderr", metric.standard_error},
+        {"stderr", number_or_null(metric.standard_error)},
         {"n", result.score.documents.size()},
         {"ties", result.score.ties},
         {"max_context", max_context_},

@@ -28,14 +28,18 @@ std::string number_cell(const std::string& value) {
   return element("td", value, "number");
 }
 
-/// "26.3 ± 0.4" percent for an accuracy, "1.2345 ± 0.0012" else; "–" without a value.
+/// "26.3 ± 0.4" percent for an accuracy, "1.2345 ± 0.0012" else; "–" without a value. One
+/// document has no error.
 std::string with_error(const TaskResults& task) {
   const double value = task.last(task.headline);
   if (!std::isfinite(value)) return "–";
-  if (!task.chance) {
-    return fixed(value, kTaskDecimals) + " ± " + fixed(task.standard_error, kTaskDecimals);
+  const double scale = task.chance ? kPoints : 1;
+  const int decimals = task.chance ? 1 : kTaskDecimals;
+  std::string shown = fixed(scale * value, decimals);
+  if (std::isfinite(task.standard_error)) {
+    shown += " ± " + fixed(scale * task.standard_error, decimals);
   }
-  return fixed(kPoints * value, 1) + " ± " + fixed(kPoints * task.standard_error, 1) + " %";
+  return shown + (task.chance ? " %" : "");
 }
 
 std::string chance_text(const TaskResults& task) {

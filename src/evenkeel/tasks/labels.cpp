@@ -101,7 +101,7 @@ const Label* find_label(std::string_view name) {
 std::string did_you_mean_label(std::string_view name) {
   auto known = list_labels();
   for (const auto& group : label_groups()) known.push_back(group);
-  return did_you_mean(name, known, "docs/evaluation.md lists all");
+  return did_you_mean(name, known, "`evenkeel eval --list-tasks` lists all");
 }
 
 std::vector<std::string> label_groups() {

@@ -27,7 +27,8 @@ constexpr const char* kMmluShotSplit = "dev";
 
 [[noreturn]] void refuse_missing(const Label& label, const fs::path& path) {
   throw Error(Exit::data, text(path.string(), ": must be a file of the task ", label.name,
-                               ", but is missing; `./ek eval --fetch-tasks` fetches it, or set "
+                               ", but is missing; `./ek eval --fetch-tasks` in the folder of the "
+                               "source fetches it, or set "
                                "evaluate.task_folder"));
 }
 
@@ -142,6 +143,13 @@ std::optional<fs::path> named_file(const fs::path& path) {
   return fs::exists(path, error) ? std::optional(path) : std::nullopt;
 }
 
+/// True if a name is meant as a file or a folder, not as a label.
+bool looks_like_path(const std::string& name) {
+  std::error_code error;
+  return name.find('/') != std::string::npos || name.find(".json") != std::string::npos ||
+         fs::exists(data::with_home(name), error);
+}
+
 }  // namespace
 
 Task load_task(const std::string& label_or_path, const fs::path& folder) {
@@ -152,6 +160,15 @@ Task load_task(const std::string& label_or_path, const fs::path& folder) {
   auto file = find_request_file(folder, label_or_path, "");
   if (!file) file = named_file(data::with_home(label_or_path));
   if (file) return request_task(label_or_path, *file, metric_of_config(*file));
+  if (looks_like_path(label_or_path)) {
+    std::error_code error;
+    const bool is_folder = fs::is_directory(data::with_home(label_or_path), error);
+    throw Error(Exit::data, text(printable_line(label_or_path), ": must be a request file, but ",
+                                 is_folder ? "is a folder without requests.jsonl or "
+                                             "requests.jsonl.gz"
+                                           : "is missing",
+                                 "; docs/evaluation.md describes them"));
+  }
   throw Error(Exit::usage, text("no task is named \"", printable_line(label_or_path), "\" in ",
                                 folder.string(), did_you_mean_label(label_or_path)));
 }

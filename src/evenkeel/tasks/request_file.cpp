@@ -20,6 +20,20 @@ namespace {
 
 constexpr std::uint64_t kMaxRequestBytes = std::uint64_t{64} << 20;
 
+const char* described(LabelType type) {
+  switch (type) {
+    case LabelType::null:
+      return "null";
+    case LabelType::choice:
+      return "a choice";
+    case LabelType::string:
+      return "a string; write a number, as 0";
+    case LabelType::list:
+      return "a list of answers";
+  }
+  return "";
+}
+
 struct PendingRow {
   Row row;
   std::int64_t line = 0;
@@ -29,7 +43,7 @@ struct PendingRow {
 struct PendingDocument {
   std::map<std::int64_t, PendingRow> rows;  // by choice
   std::optional<std::int64_t> label;
-  bool has_answers = false;
+  LabelType label_type = LabelType::null;
   std::int64_t line = 0;  // of its first row
 };
 
@@ -46,7 +60,7 @@ class RequestCollector {
     auto& document = documents_[request.document];
     if (document.rows.empty()) {
       document.label = request.label;
-      document.has_answers = request.has_answers;
+      document.label_type = request.label_type;
       document.line = line;
     }
     check_label_of(document, request, line);
@@ -65,6 +79,9 @@ class RequestCollector {
   RequestFile finish() {
     RequestFile file = {.documents = {}, .skipped_rows = skipped_rows_};
     for (auto& [id, pending] : documents_) file.documents.push_back(document_of(id, pending));
+    if (file.documents.empty() && skipped_rows_ == 0) {
+      throw Error(Exit::data, text(path_, ": must have a JSON object per line, but is empty"));
+    }
     if (file.documents.empty()) {
       throw Error(Exit::data, text(path_, ": must have a row with a \"doc_id\" below ",
                                    kFirstUnconditionalId, ", but has none"));
@@ -81,7 +98,7 @@ class RequestCollector {
   /// Refuses a label that differs from the one of the document's first row.
   void check_label_of(const PendingDocument& document, const Request& request,
                       std::int64_t line) const {
-    if (document.label == request.label && document.has_answers == request.has_answers) return;
+    if (document.label == request.label && document.label_type == request.label_type) return;
     refuse_row(line, request.document, "\"label\" must be that of line ", document.line,
                ", but differs");
   }
@@ -107,7 +124,7 @@ class RequestCollector {
     if (!pending.label && scores_gold_alone(metric_)) return 0;
     if (!pending.label) {
       refuse_row(pending.line, id, "\"label\" must be the index of a choice for the metric ",
-                 name_of(metric_), ", but is ", pending.has_answers ? "a list of answers" : "null");
+                 name_of(metric_), ", but is ", described(pending.label_type));
     }
     const auto choices = static_cast<std::int64_t>(pending.rows.size());
     if (*pending.label >= choices) {
@@ -125,12 +142,25 @@ class RequestCollector {
 
 }  // namespace
 
+namespace {
+
+/// The next line, with its number in the message of a damaged file.
+std::optional<std::string_view> line_of(data::TextWindow& window, std::int64_t number) {
+  try {
+    return window.line();
+  } catch (const Error& error) {
+    throw Error(error.exit(), text(error.what(), " (in line ", number, ")"));
+  }
+}
+
+}  // namespace
+
 RequestFile read_request_file(const std::string& path, Metric metric) {
   data::TextWindow window(path, kMaxRequestBytes);
   RequestParser parser;
   RequestCollector collector(path, metric);
   for (std::int64_t number = 1;; ++number) {
-    const auto line = window.line();
+    const auto line = line_of(window, number);
     if (!line) break;
     if (line->find_first_not_of(" \t\r") != std::string_view::npos) {
       collector.add(parser.parse(*line, {.path = path, .line = number, .offset = window.offset()}),

@@ -37,10 +37,13 @@ bool is_scored_type(std::string_view type) {
 bool take_label(const simdjson::dom::element& value, Request& request) {
   if (value.is<std::int64_t>()) {
     request.label = value.get<std::int64_t>().value();
+    request.label_type = LabelType::choice;
     return *request.label >= 0;
   }
-  request.has_answers = value.is_string() || value.is_array();
-  return request.has_answers || value.is_null();
+  request.label_type = value.is_string()  ? LabelType::string
+                       : value.is_array() ? LabelType::list
+                                          : LabelType::null;
+  return request.label_type != LabelType::null || value.is_null();
 }
 
 using FoundElement = std::optional<simdjson::dom::element>;
@@ -100,6 +103,9 @@ class RequestKeys {
     return value.get<std::string>();
   }
 
+  /// Names the document in all further messages.
+  void set_document(std::int64_t document) { where_ += text(": document ", document); }
+
   void check_type() const {
     const auto found = root_.find("request_type");
     if (found == root_.end()) return;
@@ -109,9 +115,12 @@ class RequestKeys {
 
   void read_label(Request& request) const {
     const auto& value = of(root_, "label", "the index of a choice");
-    request.has_answers = value.is_string() || value.is_array();
-    if (request.has_answers || value.is_null()) return;
+    request.label_type = value.is_string()  ? LabelType::string
+                         : value.is_array() ? LabelType::list
+                                            : LabelType::null;
+    if (request.label_type != LabelType::null || value.is_null()) return;
     request.label = index_in(value, "label", "the index of a choice");
+    request.label_type = LabelType::choice;
   }
 
   template <typename... Parts>
@@ -174,19 +183,20 @@ Request RequestParser::parse(std::string_view line, const RequestPlace& place) {
 /// Refuses the line with a reason, or reads what simdjson does not take: integers of more than 64
 /// bits in other keys, and very large lines.
 Request RequestParser::parse_slowly(std::string_view line, const RequestPlace& place) {
-  data::check_utf8(line, std::string(place.path), place.offset);
+  data::check_utf8(line, place.name(), place.offset);
   const auto root = parse_json(line, place.name());
-  const RequestKeys keys(root, place.name());
+  RequestKeys keys(root, place.name());
   Request request;
   request.document = keys.index("doc_id");
   if (request.is_unconditional()) return request;
+  keys.set_document(request.document);
   keys.check_type();
   request.choice = keys.index("idx");
   keys.read_label(request);
   context_ = keys.string_of_request("context");
   continuation_ = keys.string_of_request("continuation");
   if (continuation_.empty()) {
-    keys.refuse_line("document ", request.document, ": the continuation of choice ", request.choice,
+    keys.refuse_line("the continuation of choice ", request.choice,
                      " must be a text, but is empty");
   }
   request.context = context_;

@@ -12,12 +12,15 @@ namespace evenkeel::tasks {
 /// The first document id of rows without a context. No metric here uses them.
 inline constexpr std::int64_t kFirstUnconditionalId = 1'000'000;
 
+/// A label is the gold choice; or null, or answers: a string or a list of them.
+enum class LabelType { null, choice, string, list };
+
 /// A line of a request file.
 struct Request {
   std::int64_t document = 0;
   std::int64_t choice = 0;            // from 0
-  std::optional<std::int64_t> label;  // the gold choice; nullopt: null
-  bool has_answers = false;           // the label is a string or a list: answers, not a choice
+  std::optional<std::int64_t> label;  // the gold choice; nullopt: of another type
+  LabelType label_type = LabelType::null;
   std::string_view context;
   std::string_view continuation;
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <numbers>
 #include <string_view>
 #include <utility>
@@ -173,7 +174,8 @@ MetricValue mean_of(const std::string& name, const std::vector<DocumentScore>& d
     const double difference = document.values[index] - metric.value;
     squares += difference * difference;
   }
-  if (documents.size() > 1) metric.standard_error = std::sqrt(squares / (n - 1) / n);
+  // 0 / 0 is NaN for one document.
+  metric.standard_error = std::sqrt(squares / (n - 1) / n);
   metric.is_larger_better = name != "ce_loss" && name != "bpb" && name != "brier";
   return metric;
 }
@@ -198,7 +200,8 @@ MetricValue f1_of(const Task& task, const std::vector<DocumentScore>& documents)
         f1(hits - is_selected * is_gold, selected + gold - is_selected - is_gold);
     squares += (without - value) * (without - value);
   }
-  return {"f1", value, std::sqrt(squares * (n - 1) / n)};
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  return {"f1", value, n > 1 ? std::sqrt(squares * (n - 1) / n) : nan};
 }
 
 /// The mean over documents of 1 / choices.

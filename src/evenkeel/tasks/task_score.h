@@ -31,7 +31,7 @@ struct DocumentScore {
 struct MetricValue {
   std::string name;           // "acc", "len_norm", "bpb", ...
   double value = 0;           // accuracy: a share, 0 to 1
-  double standard_error = 0;  // of the mean over documents; 0 with one document
+  double standard_error = 0;  // of the mean over documents; NaN with one document
   bool is_larger_better = true;
 };
 

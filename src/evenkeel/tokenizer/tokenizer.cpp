@@ -36,6 +36,11 @@ Model byte_model() {
 /// The file that `path` names: itself, or the tokenizer in a folder.
 fs::path tokenizer_file(const fs::path& path) {
   std::error_code none;
+  if (!fs::exists(path, none)) {
+    refuse(path.string(),
+           "must be a tokenizer (tokenizer.json, .model, .tiktoken) or a folder with "
+           "one, but is missing; name one, or \"bytes\"");
+  }
   if (!fs::is_directory(path, none)) return path;
   for (const auto* name : {"tokenizer.json", "tokenizer.model"}) {
     if (fs::exists(path / name, none)) return path / name;

@@ -155,10 +155,7 @@ TrainedModel load_run(const std::optional<std::filesystem::path>& run,
 }
 
 bool has_tokenizer(const TrainedModel& loaded) {
-  const auto& encoding = *loaded.encoding;
-  const auto& data = loaded.config.data;
-  if (!encoding.is_bytes() || loaded.shape.vocabulary == encoding.vocabulary()) return true;
-  return data.format == "auto" && !data::are_token_files(data.train, data);
+  return !data::is_tokenizer_unknown(loaded.config.data, *loaded.encoding, loaded.shape.vocabulary);
 }
 
 nn::ModelOptions model_options(const config::Config& config, const norm::Shape& shape,

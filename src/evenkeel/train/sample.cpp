@@ -18,7 +18,7 @@ namespace {
 std::string sample_text(const std::vector<std::int64_t>& tokens, const data::TextEncoding& encoding,
                         std::int64_t vocabulary) {
   std::string out;
-  if (encoding.is_bytes() && vocabulary > encoding.vocabulary()) {
+  if (!encoding.is_of_vocabulary(vocabulary)) {
     for (const auto token : tokens) out += text(out.empty() ? "" : " ", token);
     return out;
   }
@@ -37,7 +37,8 @@ bool write_sample(const nn::Model& model, const data::TextEncoding& encoding,
   constexpr std::int64_t kTokens = 400;
   const auto& shape = model.scheme().shape;
   generate::GenerationOptions options;
-  options.prompt = {encoding.end_of_text().value_or(0)};
+  const auto end = encoding.end_of_text().value_or(0);
+  options.prompt = {end < shape.vocabulary ? end : 0};
   options.max_new_tokens = std::min(kTokens, 2 * shape.context);
   options.sampling = {.temperature = 0.8, .top_k = 0, .top_p = 1, .seed = 1};
   try {

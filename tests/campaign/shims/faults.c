@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LD_PRELOAD: one call that works on files below a folder fails, is short, or is the last one.
+// LD_PRELOAD: one call that works on files below a folder fails, is short, or kills the process.
 //
 //   FAULT_FOLDER      absolute path; other calls are not counted
 //   FAULT_RANK        only the process of this rank (RANK in its environment); unset: every process

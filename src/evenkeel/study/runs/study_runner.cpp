@@ -288,7 +288,7 @@ Results run_study(const StudyRequest& request, Resources resources, ProgressTabl
 std::string init_of(const config::Config& config) {
   if (config.model.init != "scheme") return config.model.init;
   const auto scheme =
-      config::bind(config.scheme, config::shape_of(config, data::vocabulary_of(config.data)));
+      config::bind(config.scheme, config::shape_of(config, data::vocabulary_of(config)));
   auto out = text("scheme: ", scheme.base_init == "default" ? "normal" : scheme.base_init);
   for (const auto& [weights, factor] : scheme.init) {
     for (const auto& weight : weights) out += text(", ", weight, " x ", factor.formula());

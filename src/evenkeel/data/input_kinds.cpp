@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/data/input_kinds.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/data/builtins.h"
+#include "evenkeel/data/text_files.h"
+#include "evenkeel/data/token_corpus.h"
+
+namespace evenkeel::data {
+
+namespace {
+
+/// The texts of a configuration, each a list of inputs, with the key that names them.
+struct NamedInputs {
+  std::vector<std::string> inputs;
+  const char* key;
+};
+
+std::vector<NamedInputs> inputs_of(const config::Data& data) {
+  std::vector<NamedInputs> all;
+  if (data.weights.empty()) all.push_back({data.train, "data.train"});
+  if (!data.weights.empty()) {
+    for (const auto& input : data.train) all.push_back({{input}, "data.train"});
+  }
+  if (data.validation != std::vector<std::string>{"auto"}) {
+    all.push_back({data.validation, "data.validation"});
+  }
+  if (!data.ood.empty()) all.push_back({data.ood, "data.ood"});
+  return all;
+}
+
+struct InputKinds {
+  bool text_files = false, token_files = false, builtins = false;
+};
+
+InputKinds kinds_of(const config::Data& data) {
+  InputKinds kinds;
+  for (const auto& [inputs, key] : inputs_of(data)) {
+    const bool is_builtin = builtin_of(inputs, key) != nullptr;
+    const bool is_tokens = !is_builtin && are_token_files(inputs, data);
+    (is_builtin ? kinds.builtins : is_tokens ? kinds.token_files : kinds.text_files) = true;
+  }
+  return kinds;
+}
+
+/// True if an input has files whose texts are in a field.
+bool inputs_have_fields(const config::Data& data) {
+  const auto all = inputs_of(data);
+  return std::any_of(all.begin(), all.end(), [&](const NamedInputs& each) {
+    if (builtin_of(each.inputs, each.key) != nullptr) return false;
+    return !are_token_files(each.inputs, data) &&
+           has_fields(find_text_files(each.inputs, data).files);
+  });
+}
+
+}  // namespace
+
+bool has_text(const config::Data& data) {
+  const auto kinds = kinds_of(data);
+  return kinds.text_files || kinds.builtins;
+}
+
+void check_unused_keys(const config::Data& data) {
+  const auto kinds = kinds_of(data);
+  const config::Data usual;
+  const auto refuse = [](const char* key, const char* where) {
+    throw Error(Exit::usage, text("data.", key, " has no effect ", where, "; leave it out"));
+  };
+  if (data.text_key != usual.text_key && !inputs_have_fields(data)) {
+    refuse("text_key", "without files of JSON or parquet");
+  }
+  if (data.token_type != usual.token_type && !kinds.token_files) {
+    refuse("token_type", "without token files");
+  }
+  const bool has_text = kinds.text_files || kinds.builtins || data.tokenizer != usual.tokenizer;
+  if (data.begin.has_value() && !has_text) {
+    refuse("begin", "for token files without data.tokenizer");
+  }
+}
+
+}  // namespace evenkeel::data

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "evenkeel/config/config.h"
+
+/// What the inputs of data.train, data.validation and data.ood are, from their names and folders.
+namespace evenkeel::data {
+
+/// True if an input is text, of files or builtin, which a tokenizer encodes.
+/// \throws Error (data, exit code 65) as builtin_of()
+bool has_text(const config::Data& data);
+
+/// Refuses keys of [data] that have no effect on its inputs: data.text_key without files of JSON or
+/// parquet, data.token_type without token files, and data.begin for token files whose tokenizer is
+/// unknown, so that neither a text nor a prompt is encoded.
+/// \throws Error (usage, exit code 64)
+void check_unused_keys(const config::Data& data);
+
+}  // namespace evenkeel::data
