@@ -24,8 +24,8 @@ import harness
 import table
 
 PARTS = ["kills", "faults", "power_cuts", "file_systems", "disk_full", "vanishing_files", "limits", "locks",
-         "flips", "resume", "fuzzing", "http_requests", "signals", "keys", "crashes", "ranks", "ranks_bits",
-         "ranks_saves", "ranks_network"]
+         "flips", "resume", "http_requests", "signals", "keys", "crashes", "ranks", "ranks_bits", "ranks_saves",
+         "ranks_network", "fuzzing"]
 MOST_SHOWN = 40  # failures of one part
 
 
@@ -131,6 +131,8 @@ def main(arguments):
     names = options.part or PARTS
     begun = time.monotonic()
     rows = []
+    if "fuzzing" in names:
+        importlib.import_module("fuzzing").building()
     for number, name in enumerate(names):
         deadline = float("inf")
         if options.hours:

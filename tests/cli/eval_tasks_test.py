@@ -132,6 +132,16 @@ class Tasks(program.Case):
         lines = [line for line in lines_of(self.folder / "run/evaluations.jsonl") if line["label"] == "one.jsonl"]
         self.assertEqual({line["stderr"] for line in lines}, {None})
 
+    def test_rows_are_no_task_and_need_one(self):
+        before = (self.folder / "quiz.jsonl").read_bytes()
+        self.refuse(64, "--rows must be another file than the task quiz.jsonl; name a new file", "eval", "--run", "run",
+                    "--task", "quiz.jsonl", "--rows", "quiz.jsonl")
+        self.assertEqual((self.folder / "quiz.jsonl").read_bytes(), before)
+        self.write("mine.jsonl", "mine")
+        self.refuse(64, "--rows needs a task; set --task or evaluate.tasks", "eval", "--run", "run", "--quiet",
+                    "--set", "evaluate.tasks=none", "--rows", "mine.jsonl")
+        self.assertEqual((self.folder / "mine.jsonl").read_text(), "mine")
+
     def test_labels_are_listed(self):
         lines = self.succeed("eval", "--list-tasks")[0].splitlines()
         self.assertEqual(lines[0].split(), ["name", "metric"])

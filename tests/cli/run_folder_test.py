@@ -62,6 +62,15 @@ class TwoWriters(program.Case):
         self.evenkeel("train", "--quiet", "--run", "x", *small(**{"data_train": "none.txt"}))
         self.assertEqual(list((self.folder / "x").iterdir()), [])
 
+    def test_no_run_starts_among_other_files(self):
+        (self.folder / "data").mkdir()
+        self.write("data/notes.txt", "mine")
+        self.refuse(64, "data: must be a run folder, or empty, but has other files; name another folder", "train",
+                    "--run", "data", *program.small())
+        self.assertEqual([path.name for path in (self.folder / "data").iterdir()], ["notes.txt"])
+        (self.folder / "empty").mkdir()
+        self.train("empty", train_steps=1)
+
 
 class Links(program.Case):
     """A run folder from elsewhere: its symbolic links are not followed."""

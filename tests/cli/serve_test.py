@@ -77,7 +77,8 @@ class Server:
 
 class Serving(program.Case):
     def prepare(self):
-        self.train("run", train_steps=60, schedule_peak=0.01, schedule_warmup=5, evaluate_sequences=0)
+        self.train("run", train_steps=60, schedule_peak=0.01, schedule_warmup=5, evaluate_sequences=0,
+                   model_vocabulary=257)
 
     def test_the_sum_of_an_echo_is_the_loss_of_eval(self):
         server = Server(self)

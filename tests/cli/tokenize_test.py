@@ -1,12 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Token files, tokenizers and mixtures on the command line."""
-import array
+"""Tokenizers, texts and mixtures on the command line."""
 import json
-import pathlib
 import signal
 import subprocess
-import unittest
 
 import program
 from program import lines_of, metrics, settings, small, state_at
@@ -83,80 +80,6 @@ class Tokenize(program.Case):
                     "--tokenizer", "bytes", "--output", "tok", "--shard", "x", "--quiet")
 
 
-class TokenFiles(program.Case):
-    def ids(self, name, values):
-        return self.write(name, array.array("H", values).tobytes())
-
-    def test_a_resumed_run_refuses_a_changed_shard_and_names_it(self):
-        self.ids("a-0.bin", [i % 250 for i in range(400)])
-        self.ids("a-1.bin", [i % 200 for i in range(400)])
-        run = self.train("run", data_train="a-*.bin", train_steps=2)
-        whole = self.train("whole", data_train="a-*.bin", train_steps=4, schedule_steps=2)
-        self.train("run", data_train="a-*.bin", train_steps=4)
-        self.assertEqual(state_at(run, 4), state_at(whole, 4))
-        self.ids("a-1.bin", [(i + 1) % 200 for i in range(400)])
-        done = self.evenkeel("train", "--quiet", "--run", "run", *small(data_train="a-*.bin", train_steps=5))
-        self.assertEqual(done.returncode, 78)
-        self.assertIn(b"the digest of the training text (a-1.bin) was ", done.stderr)
-        self.succeed("train", "--quiet", "--run", "run", "--override", "data",
-                     *small(data_train="a-*.bin", train_steps=5))
-
-    def test_ids_outside_of_the_vocabulary_end_before_the_first_step(self):
-        self.ids("a.bin", [1, 2, 3, 50000])
-        self.refuse(65, "a.bin: token ids must be 0 to 256, but token 3 is 50000; set model.vocabulary, or "
-                    "data.token_type if the type is not uint16", "train", "--run", "run", *small(data_train="a.bin"))
-        self.assertFalse((self.folder / "run").exists())
-
-    def test_a_run_without_a_tokenizer_has_no_bits_per_byte(self):
-        self.ids("a.bin", [i % 300 for i in range(800)])
-        run = self.train("run", data_train="a.bin", train_steps=1, model_vocabulary=300)
-        last = lines_of(run / "metrics.jsonl")[-1]
-        self.assertIn("val_loss", last)
-        self.assertNotIn("val_bits_per_byte", last)
-        self.assertRegex((run / "sample.txt").read_text(), r"^\d+( \d+)*$")
-        self.refuse(64, "the model was trained on token files, and its tokenizer is unknown; name it with "
-                    "--set data.tokenizer=tokenizer.json", "generate", "--run", "run", "--prompt", "x")
-
-
-    def test_keys_without_effect_are_refused(self):
-        self.ids("a.bin", [i % 250 for i in range(800)])
-        for key, value, why in (("text_key", "body", "without files of JSON or parquet"),
-                                ("begin", "true", "for token files without data.tokenizer")):
-            for command in ("train", "plan"):
-                self.refuse(64, f"data.{key} has no effect {why}; leave it out", command,
-                            *small(data_train="a.bin", **{f"data_{key}": value}))
-        self.refuse(64, "data.token_type has no effect without token files; leave it out", "train",
-                    *small(data_token_type="uint16"))
-        self.refuse(64, "data.text_key has no effect without files of JSON or parquet; leave it out", "train",
-                    *small(data_text_key="body"))
-        self.train("run", data_train="a.bin", data_token_type="uint16", train_steps=1)
-
-    def test_uint32_ids_without_a_header_are_not_read_as_uint16(self):
-        self.write("a.npy", array.array("I", [i % 250 for i in range(800)]).tobytes())
-        for command in ("train", "plan"):
-            self.refuse(65, "a.npy: has no header and is read as uint16, but every second one of its ids would be 0 "
-                        "or nearly so, as if they were uint32; set data.token_type to uint32, or to uint16 if that "
-                        "is right", command, *small(data_train="a.npy"))
-        self.train("run", data_train="a.npy", data_token_type="uint32", train_steps=1)
-
-    def test_a_vocabulary_without_a_tokenizer_may_be_smaller_than_that_of_bytes(self):
-        self.ids("a.bin", [i % 65 for i in range(800)])
-        self.train("run", data_train="a.bin", train_steps=2, model_vocabulary=65)
-        self.assertRegex((self.folder / "run/sample.txt").read_text(), r"^\d+( \d+)*$")
-        self.succeed("eval", "--run", "run", "--quiet")
-        self.succeed("plan", *small(data_train="a.bin", model_vocabulary=65))
-        unknown = "its tokenizer is unknown; name it with --set data.tokenizer=tokenizer.json"
-        self.refuse(64, f"the model was trained on token files, and {unknown}", "generate", "--run", "run",
-                    "--prompt", "x")
-        self.write("quiz.jsonl", json.dumps({"doc_id": 0, "idx": 0, "label": 0, "request": {
-            "context": "a", "continuation": " b"}}))
-        self.refuse(65, "evaluate.tasks: text needs the tokenizer that made the token files of data.train; set "
-                    "data.tokenizer", "eval", "--run", "run", "--task", "quiz.jsonl")
-        for command in ("train", "plan", "config"):
-            self.refuse(64, "model.vocabulary must be at least 257, the tokenizer's, but is 65", command,
-                        *small(model_vocabulary=65))
-
-
 class TextFiles(program.Case):
     def test_a_resumed_run_refuses_a_changed_validation_text_and_names_it(self):
         self.write("val.txt", program.BOOK)
@@ -185,7 +108,7 @@ class TextFiles(program.Case):
         tokenize = ("--tokenizer", "bytes", "--output", "tok", "--quiet")
         self.refuse_each([
             (65, 'body.jsonl:1: no key "text"; known: body; set --text-key', "tokenize", "body.jsonl", *tokenize),
-            (65, "bad.jsonl:1: must be JSON, but is not at column 2; mend it, or set --data-format to text",
+            (65, "bad.jsonl:1: must be JSON, but is not at column 2; mend or remove it",
              "tokenize", "bad.jsonl", *tokenize),
             (64, "--text-key has no effect without files of JSON or parquet; leave it out", "tokenize", "book.txt",
              "--text-key", "body", *tokenize),
@@ -194,6 +117,12 @@ class TextFiles(program.Case):
             (65, "none.json: must be a tokenizer (tokenizer.json, .model, .tiktoken) or a folder with one, but is "
              'missing; name one, or "bytes"', "tokenize", "book.txt", "--tokenizer", "none.json", "--output", "tok"),
         ])
+        for options, name in ((("--train-vocabulary", 300, "--tokenizer", "bytes"), b"--tokenizer"),
+                              (("--check", "tok", "--output", "x"), b"--output"),
+                              (("--show", "bytes", "book.txt"), b"input"), (("--pattern", "gpt4"), b"--pattern")):
+            done = self.evenkeel("tokenize", *options)
+            self.assertEqual(done.returncode, 64, options)
+            self.assertIn(name, done.stderr)
         done = self.evenkeel("tokenize", "notes.xyz", *tokenize)
         self.assertEqual(done.returncode, 65)
         self.assertIn(b"or set --data-format to text, jsonl, json or parquet", done.stderr)

@@ -46,12 +46,10 @@ TEST_F(JsonArrays, GiveElementsLongerThanABlock) {
 
 TEST_F(JsonArrays, NameTheElementThatIsWrong) {
   EXPECT_EQ(refused("[\"one\", {\"text\": oops}]"),
-            "a.json, element 2: must be JSON, but is not at column 10; mend it, or set "
-            "data.format to text");
+            "a.json, element 2: must be JSON, but is not at column 10; mend or remove it");
   EXPECT_EQ(
       refused("[1]"),
-      "a.json, element 1: must be a string or an object, but is of type number; mend it, or set "
-      "data.format to text");
+      "a.json, element 1: must be a string or an object, but is of type number; mend or remove it");
   EXPECT_EQ(refused("[{\"title\": \"x\"}]"),
             "a.json, element 1: no key \"text\"; known: title; set data.text_key");
   EXPECT_EQ(refused("[\"one\", \"gr\xfcn\"]"),

@@ -54,11 +54,9 @@ TEST_F(JsonLines, TakeLinesLongerThanABlock) {
 
 TEST_F(JsonLines, NameTheLineThatIsNoJson) {
   EXPECT_EQ(refused("{\"text\": \"one\"}\n{\"text\": oops}\n"),
-            "a.jsonl:2: must be JSON, but is not at column 10; mend it, or set "
-            "data.format to text");
+            "a.jsonl:2: must be JSON, but is not at column 10; mend or remove it");
   EXPECT_EQ(refused("{\"text\": \"one\", \"id\": oops}"),
-            "a.jsonl:1: must be JSON, but is not at column 23; mend it, or set "
-            "data.format to text");
+            "a.jsonl:1: must be JSON, but is not at column 23; mend or remove it");
 }
 
 TEST_F(JsonLines, RefuseLoneSurrogates) {
@@ -77,11 +75,9 @@ TEST_F(JsonLines, RefuseBytesThatAreNotUtf8WithTheirOffset) {
 
 TEST_F(JsonLines, NameTheLineThatIsNoObject) {
   EXPECT_EQ(refused("[1]"),
-            "a.jsonl:1: must be an object, but is of type array; mend it, or set "
-            "data.format to text");
+            "a.jsonl:1: must be an object, but is of type array; mend or remove it");
   EXPECT_EQ(refused("\"a string\""),
-            "a.jsonl:1: must be an object, but is of type string; mend it, or set "
-            "data.format to text");
+            "a.jsonl:1: must be an object, but is of type string; mend or remove it");
 }
 
 TEST_F(JsonLines, ListTheKeysWhenTheWantedOneIsMissing) {
@@ -103,11 +99,9 @@ TEST_F(JsonLines, RefuseNestingDeeperThan64) {
   };
   EXPECT_EQ(lines(nested(64)), (Strings{"x"}));
   EXPECT_EQ(refused(nested(65)),
-            "a.jsonl:1: must be nested at most 64 deep, but is deeper; mend it, or set "
-            "data.format to text");
+            "a.jsonl:1: must be nested at most 64 deep, but is deeper; mend or remove it");
   EXPECT_EQ(refused(std::string(1000000, '[')),
-            "a.jsonl:1: must be nested at most 64 deep, but is deeper; mend it, or set "
-            "data.format to text");
+            "a.jsonl:1: must be nested at most 64 deep, but is deeper; mend or remove it");
 }
 
 }  // namespace

@@ -80,28 +80,44 @@ TEST_F(TokenCorpus, RefusesATypeWhereAHeaderNamesIt) {
   const auto a =
       file("a.npy", npy_of(1, "{'descr': '<u2', 'fortran_order': False, 'shape': (3,), }",
                            bytes_of<std::uint16_t>({1, 2, 3})));
-  EXPECT_EQ(refusal([&] { load_corpora({.train = {a}, .token_type = "uint16"}, 2); }),
-            "exit code 64: data.token_type has no effect on " + a +
-                ", whose header names the type (uint16); leave it out");
+  EXPECT_EQ(refusal([&] { load_corpora({.train = {a}, .token_type = "uint16"}, 2, 257); }),
+            "exit code 64: data.token_type has no effect without token files that have no header; "
+            "leave it out");
+  const auto b = ids_file("b.bin", {1, 2, 3});
+  const config::Data both = {.train = {a}, .validation = {b}, .token_type = "uint16"};
+  EXPECT_EQ(load_corpora(both, 2, 257).validation.front().corpus.tokens.size(), 3);
+}
+
+TEST_F(TokenCorpus, RefusesIdsOfWhichNothingSaysWhatTheyAre) {
+  const auto a = ids_file("a.bin", {1, 2, 3});
+  const auto note = file("note.txt", "a text, and more");
+  const auto refused = a +
+                       ": token ids need the tokenizer that made them or the number of ids; "
+                       "set data.tokenizer or model.vocabulary (257 for bytes)";
+  EXPECT_EQ(refusal([&] { load_corpora({.train = {a}}, 2); }), refused);
+  EXPECT_EQ(refusal([&] { load_corpora({.train = {note}, .validation = {a}}, 2); }), refused);
+  EXPECT_EQ(refusal([&] { load_corpora({.train = {note}, .ood = {a}}, 2); }), refused);
+  EXPECT_EQ(refusal([&] { load_corpora({.train = {a}, .validation = {a}}, 2, 257); }),
+            "no refusal");
 }
 
 TEST_F(TokenCorpus, RefusesAnIdOutsideOfTheVocabulary) {
   const auto a = ids_file("a.bin", {1, 2, 300});
-  EXPECT_EQ(refusal([&] { load_corpora({.train = {a}}, 2); }),
+  EXPECT_EQ(refusal([&] { load_corpora({.train = {a}}, 2, 257); }),
             a + ": token ids must be 0 to 256, but token 2 is 300; set model.vocabulary, or "
                 "data.token_type if the type is not uint16");
 }
 
 TEST_F(TokenCorpus, RefusesAnotherFormatThanTheOneThatIsNamed) {
   const auto a = ids_file("a.bin", {1, 2, 3});
-  EXPECT_EQ(refusal([&] { load_corpora({.train = {a}, .format = "llm_c"}, 2); }),
+  EXPECT_EQ(refusal([&] { load_corpora({.train = {a}, .format = "llm_c"}, 2, 257); }),
             a + ": data.format is \"llm_c\", but the file has the format \"tokens\"; set "
                 "data.format to that, or leave it out");
 }
 
 TEST_F(TokenCorpus, RefusesAFolderWithoutTokenFiles) {
   const auto folder = std::filesystem::path(file("note.md", "text")).parent_path().string();
-  EXPECT_EQ(refusal([&] { load_corpora({.train = {folder}, .format = "tokens"}, 2); }),
+  EXPECT_EQ(refusal([&] { load_corpora({.train = {folder}, .format = "tokens"}, 2, 257); }),
             folder + ": must have token files (.bin, .npy), but has none; name a file");
 }
 
@@ -113,13 +129,13 @@ TEST_F(TokenCorpus, RefusesAFolderWithTextsAndTokenFiles) {
             folder + ": must have text or token files, but has both: " + note + " and " +
                 path("a.bin") + "; name a pattern, or set data.format to text or tokens");
   const config::Data tokens = {.train = {folder}, .validation = {folder}, .format = "tokens"};
-  EXPECT_EQ(load_corpora(tokens, 2).train.front().corpus.tokens.size(), 4);
+  EXPECT_EQ(load_corpora(tokens, 2, 257).train.front().corpus.tokens.size(), 4);
 }
 
 TEST_F(TokenCorpus, RefusesAnIndexThatIsNoIndex) {
   const auto a = ids_file("a.bin", {1, 2, 3, 4});
   const auto index = file("a.idx", "garbage");
-  EXPECT_EQ(refusal([&] { load_corpora({.train = {a}}, 2); }),
+  EXPECT_EQ(refusal([&] { load_corpora({.train = {a}}, 2, 257); }),
             index + ": must be the index of " + a +
                 " and begin with MMIDIDX, as Megatron's does, "
                 "but does not; write it again, or give it another name");
@@ -143,7 +159,7 @@ TEST_F(TokenCorpus, RefusesToMaskDocumentsWithoutAnEndOfText) {
 TEST_F(TokenCorpus, IsASourceOfAMixture) {
   const auto a = ids_file("a.bin", {1, 2, 3, 4, 5, 6}), b = file("b.txt", "a text of its own");
   const auto corpora =
-      load_corpora({.train = {a, b}, .weights = {3, 1}, .validation_fraction = 0.5}, 2);
+      load_corpora({.train = {a, b}, .weights = {3, 1}, .validation_fraction = 0.5}, 2, 257);
   ASSERT_EQ(corpora.train.size(), 2U);
   EXPECT_EQ(corpora.train[0].share, 0.75);
   EXPECT_EQ(corpora.train[1].name, b);

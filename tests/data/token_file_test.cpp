@@ -266,6 +266,22 @@ TEST_F(TokenFiles, FindsTheFirstIdOutsideTheVocabulary) {
           ": token ids must be 0 to 9, but token 1 is -2; remove it, and write the file again");
 }
 
+TEST_F(TokenFiles, RefusesTextsAndCompressedFilesInPlaceOfIds) {
+  const std::string prose = "A text is no list of ids, although its bytes can be read as numbers.";
+  EXPECT_EQ(refused("a.npy", prose, 65536),
+            "a.npy: must be token ids, but its first 68 bytes are text; name it .txt, or set "
+            "data.token_type if they are ids");
+  const auto type = TokenType::uint16;
+  EXPECT_EQ(TokenFile(file("a.npy", prose), &type, 65536).count(), 34);
+  EXPECT_EQ(refused("a.bin", "\x1f\x8b\x08"),
+            "a.bin: must be token ids, but is of the kind gzip; unpack it");
+  EXPECT_EQ(refused("a.bin", "\x28\xb5\x2f\xfd"),
+            "a.bin: must be token ids, but is of the kind zstd; unpack it");
+  EXPECT_EQ(refused("a.npy", "PK\x03\x04"),
+            "a.npy: must be token ids, but is of the kind zip, as numpy.savez writes it; use "
+            "numpy.save");
+}
+
 TEST_F(TokenFiles, NamesWhatCanBeDoneAboutAnIdInEachFormat) {
   const auto too_large = [&](const std::string& name, const std::string& content) {
     const TokenFile file(this->file(name, content), nullptr, 300);

@@ -228,7 +228,9 @@ TEST_F(TokenWriterTest, FindsIdsOutsideTheVocabularyAndWrongBounds) {
 
 TEST_F(TokenWriterTest, RefusesAManifestThatIsNone) {
   fs::create_directories(path("shards"));
-  EXPECT_EQ(check(), "manifest.json: cannot open: No such file or directory");
+  EXPECT_EQ(check(),
+            "manifest.json: cannot open: No such file or directory; name a folder that `evenkeel "
+            "tokenize` wrote");
   file("shards/manifest.json", "{");
   EXPECT_EQ(check(), "manifest.json: must be JSON, but is not at column 2");
   const std::string start =

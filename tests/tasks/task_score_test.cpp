@@ -110,6 +110,18 @@ TEST(TaskScore, HasStandardErrorsChanceAndTags) {
   EXPECT_EQ(score.tags[1].value, 0.0);
 }
 
+// 3 characters of 3 bytes each.
+TEST(TaskScore, CountsAFirstCharacterThatIsNoSpaceByItsRule) {
+  Task task{.label = "one", .metric = Metric::bpb};
+  task.documents = {{0, {{"c", "\u65e5\u672c\u8a9e"}}, 0, ""}};
+  const auto bits = [&](Rule rule) {
+    return metric_of(tasks::score(task, {{-9, false}}, {.rule = rule}), "bpb") * std::log(2);
+  };
+  EXPECT_NEAR(bits(Rule::olmo), 9.0 / 6, 1e-12);
+  EXPECT_NEAR(bits(Rule::olmo_v2), 1, 1e-12);
+  EXPECT_NEAR(bits(Rule::lm_eval), 1, 1e-12);
+}
+
 TEST(TaskScore, OfOneDocumentHasNoStandardError) {
   for (const auto metric : {Metric::acc, Metric::f1}) {
     Task task{.label = "one", .metric = metric};

@@ -180,6 +180,21 @@ void record_tasks(const EvalOptions& options, const evaluate::TaskSuite& suite,
   if (!problem.empty()) print_message(problem);
 }
 
+/// Refuses a file of rows without a task, and one that is a task's own.
+/// \throws Error (usage)
+void check_rows(const EvalOptions& options, const evaluate::TaskSuite& suite) {
+  if (!options.rows) return;
+  if (suite.tasks().empty()) {
+    throw Error(Exit::usage, "--rows needs a task; set --task or evaluate.tasks");
+  }
+  for (const auto& each : suite.tasks()) {
+    std::error_code none;
+    if (!std::filesystem::equivalent(*options.rows, each.task.source, none)) continue;
+    throw Error(Exit::usage, text("--rows must be another file than the task ",
+                                  options.rows->string(), "; name a new file"));
+  }
+}
+
 /// Writes the rows of all results to a file.
 void append_rows(LinesFile& file, const evaluate::TaskSuite& suite,
                  const Evaluations& evaluations) {
@@ -241,7 +256,10 @@ Exit run_eval(const EvalOptions& options) {
     }
     for (const auto& line : loaded->skipped) print_message(line);
     if (options.serve != kNoPort) return eval_serve(*loaded, common, options.serve);
-    if (!inputs) inputs = inputs_of(*loaded, options);
+    if (!inputs) {
+      inputs = inputs_of(*loaded, options);
+      check_rows(options, inputs->suite);
+    }
     all.push_back(evaluations_of(*loaded, options, *inputs));
     if (common.json) {
       json.push_back(evaluations_as_json(loaded->config.scheme.name, all.back(), inputs->suite));

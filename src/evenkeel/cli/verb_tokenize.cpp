@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -16,6 +15,7 @@
 
 #include "evenkeel/base/number.h"
 #include "evenkeel/base/print.h"
+#include "evenkeel/cli/encoding_progress.h"
 #include "evenkeel/cli/standard_input.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/config/length.h"
@@ -82,33 +82,6 @@ std::int64_t shard_tokens(const std::string& word) {
               text("--shard must be a number of tokens, as 20000 or 100Mt, but is \"", word, "\""));
 }
 
-/// Prints the progress on a terminal, at most five times a second.
-class EncodingProgress {
- public:
-  explicit EncodingProgress(bool quiet) : is_shown_(!quiet && ::isatty(STDERR_FILENO) == 1) {}
-  EncodingProgress(const EncodingProgress&) = delete;
-  EncodingProgress& operator=(const EncodingProgress&) = delete;
-  ~EncodingProgress() {
-    if (is_shown_) erase_progress();
-  }
-
-  void report(const data::EncodedText& sum) {
-    constexpr std::chrono::milliseconds kPause(200);
-    const auto now = Clock::now();
-    if (!is_shown_ || now - shown_ < kPause) return;
-    shown_ = now;
-    const std::chrono::duration<double> seconds = now - start_;
-    print_progress(text("\r", with_commas(sum.documents), " documents, ",
-                        bytes_text(static_cast<double>(sum.bytes)), ", ",
-                        bytes_text(static_cast<double>(sum.bytes) / seconds.count()), "/s   "));
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  bool is_shown_;
-  Clock::time_point start_ = Clock::now(), shown_ = start_;
-};
-
 nlohmann::ordered_json manifest_as_json(const data::ShardManifest& manifest) {
   return {{"documents", manifest.documents()}, {"tokens", manifest.tokens()},
           {"bytes", manifest.bytes()},         {"shards", manifest.shards.size()},
@@ -116,9 +89,12 @@ nlohmann::ordered_json manifest_as_json(const data::ShardManifest& manifest) {
 }
 
 void print_manifest(const data::ShardManifest& manifest, const std::string& folder) {
-  print("%s: %s documents, %s tokens, %s in %zu shards (%s)\n", folder.c_str(),
-        with_commas(manifest.documents()).c_str(), with_commas(manifest.tokens()).c_str(),
-        bytes_text(static_cast<double>(manifest.bytes())).c_str(), manifest.shards.size(),
+  const auto documents = manifest.documents();
+  const auto shards = manifest.shards.size();
+  print("%s: %s document%s, %s tokens, %s in %zu shard%s (%s)\n", folder.c_str(),
+        with_commas(documents).c_str(), documents == 1 ? "" : "s",
+        with_commas(manifest.tokens()).c_str(),
+        bytes_text(static_cast<double>(manifest.bytes())).c_str(), shards, shards == 1 ? "" : "s",
         data::name_of(manifest.format));
 }
 
@@ -272,6 +248,8 @@ Exit train_tokenizer(const TokenizeOptions& options) {
 }
 
 Exit tokenize(const TokenizeOptions& options) {
+  require(options.vocabulary || options.pattern == TokenizeOptions().pattern,
+          "--pattern has no effect without --train-vocabulary; leave it out");
   if (options.show) return show_tokenizer(options);
   if (options.check) return check_folder(options);
   require(!options.inputs.empty(),
@@ -295,7 +273,10 @@ void add_tokenize_options(const Command& command, TokenizeOptions& options) {
   command.add_option("--format", options.format, "of the shards")
       .one_of({"olmo", "llm_c", "megatron", "nanogpt"})
       .show_default();
-  command.add_option("--shard", options.shard, "most tokens of a shard").show_default();
+  command
+      .add_option("--shard", options.shard,
+                  "most tokens of a shard, as 20000 or 100Mt; a document is not cut")
+      .show_default();
   command.add_option("--name", options.name, "first part of the names of shards").show_default();
   command.add_option("--data-format", options.data_format, "of the inputs; auto: by their endings")
       .one_of({"auto", "text", "jsonl", "json", "parquet"})
@@ -308,13 +289,22 @@ void add_tokenize_options(const Command& command, TokenizeOptions& options) {
       .add_option("--threads", options.threads,
                   "threads that read, parse and encode; 0: one per processor")
       .between(0, 1024);
-  command.add_option("--train-vocabulary", options.vocabulary,
-                     "train a byte-level BPE of this size and write OUTPUT/tokenizer.json");
+  auto train =
+      command.add_option("--train-vocabulary", options.vocabulary,
+                         "train a byte-level BPE of this size and write OUTPUT/tokenizer.json");
   command.add_option("--pattern", options.pattern, "word pattern of a trained vocabulary")
       .one_of({"gpt2", "gpt4"})
       .show_default();
-  command.add_option("--check", options.check, "folder of shards to check").type_name("FOLDER");
-  command.add_option("--show", options.show, "tokenizer to print").type_name("TOKENIZER");
+  auto check =
+      command.add_option("--check", options.check, "folder of shards to check").type_name("FOLDER");
+  auto show =
+      command.add_option("--show", options.show, "tokenizer to print").type_name("TOKENIZER");
+  for (const auto* const name : {"--tokenizer", "--format", "--shard", "--name", "--end-of-text"}) {
+    train.excludes(command.option(name));
+  }
+  check.excludes(train).excludes(command.option("input")).excludes(command.option("--output"));
+  show.excludes(train).excludes(check).excludes(command.option("--tokenizer"));
+  show.excludes(command.option("input")).excludes(command.option("--output"));
 }
 
 }  // namespace

@@ -57,6 +57,16 @@ bool inputs_have_fields(const config::Data& data) {
   });
 }
 
+/// True if an input has token files whose header does not name the type of their ids.
+bool has_ids_of_unknown_type(const config::Data& data) {
+  constexpr std::int64_t kLargest = std::int64_t{1} << 32;
+  const auto all = inputs_of(data);
+  return std::any_of(all.begin(), all.end(), [&](const NamedInputs& each) {
+    if (builtin_of(each.inputs, each.key) != nullptr) return false;
+    return are_token_files(each.inputs, data) && !have_headers(each.inputs, data, kLargest);
+  });
+}
+
 }  // namespace
 
 bool has_text(const config::Data& data) {
@@ -73,8 +83,8 @@ void check_unused_keys(const config::Data& data) {
   if (data.text_key != usual.text_key && !inputs_have_fields(data)) {
     refuse("text_key", "without files of JSON or parquet");
   }
-  if (data.token_type != usual.token_type && !kinds.token_files) {
-    refuse("token_type", "without token files");
+  if (data.token_type != usual.token_type && !has_ids_of_unknown_type(data)) {
+    refuse("token_type", "without token files that have no header");
   }
   const bool has_text = kinds.text_files || kinds.builtins || data.tokenizer != usual.tokenizer;
   if (data.begin.has_value() && !has_text) {

@@ -43,7 +43,7 @@ nlohmann::json parsed(std::string_view value, const JsonPlace& place) {
   try {
     return parse_json(value, place.name());
   } catch (const Error& error) {
-    throw Error(error.exit(), text(error.what(), "; mend it, or set data.format to text"));
+    throw Error(error.exit(), text(error.what(), "; mend or remove it"));
   }
 }
 
@@ -54,7 +54,7 @@ std::string string_in(const nlohmann::json& value, const std::string& key, const
   if (place.is_element && value.is_string()) return value.get<std::string>();
   if (!value.is_object()) {
     refuse("must be ", place.is_element ? "a string or an object" : "an object",
-           ", but is of type ", value.type_name(), "; mend it, or set data.format to text");
+           ", but is of type ", value.type_name(), "; mend or remove it");
   }
   const auto found = value.find(key);
   if (found == value.end()) {

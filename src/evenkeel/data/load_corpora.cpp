@@ -116,7 +116,9 @@ class CorporaLoader {
         context_(context),
         stop_(stop),
         encoding_(std::move(encoding)),
+        is_vocabulary_named_(vocabulary != 0),
         vocabulary_(vocabulary == 0 ? encoding_->vocabulary() : vocabulary) {
+    if (!encoding_->is_bytes()) encoding_->check_holds_text(vocabulary_);
     encoding_->check_end_of_text(vocabulary_);
   }
 
@@ -137,6 +139,7 @@ class CorporaLoader {
   std::int64_t context_;
   StopWanted stop_;
   std::shared_ptr<const TextEncoding> encoding_;
+  bool is_vocabulary_named_;
   std::int64_t vocabulary_;
 };
 
@@ -168,7 +171,7 @@ std::pair<Corpus, std::optional<Corpus>> CorporaLoader::training_corpora(
   }
   for (const auto& input : inputs) refuse_mixed_folder(input, data_);
   if (are_token_files(inputs, data_)) {
-    auto whole = token_corpus(inputs, data_, *encoding_, vocabulary_);
+    auto whole = token_corpus(inputs, data_, *encoding_, vocabulary_, is_vocabulary_named_);
     if (!split_off) return {std::move(whole), std::nullopt};
     return split_tokens(whole, data_.validation_fraction);
   }
@@ -202,7 +205,9 @@ Corpus CorporaLoader::evaluation_corpus(const Inputs& inputs, const std::string&
     return builtin_corpus(builtin->generate_validation(), *builtin, *encoding_);
   }
   for (const auto& input : inputs) refuse_mixed_folder(input, data_);
-  if (are_token_files(inputs, data_)) return token_corpus(inputs, data_, *encoding_, vocabulary_);
+  if (are_token_files(inputs, data_)) {
+    return token_corpus(inputs, data_, *encoding_, vocabulary_, is_vocabulary_named_);
+  }
   check_text(key);
   const auto files = find_text_files(inputs, data_);
   if (is_large_text(files.files)) return large_text_corpus(files);
@@ -216,7 +221,7 @@ Corpus CorporaLoader::evaluation_corpus(const Inputs& inputs, const std::string&
 Corpus CorporaLoader::large_text_corpus(const TextFiles& files) const {
   const auto digests = digests_of(files.files);
   const auto folder = cached_tokens(files.files, digests, data_, *encoding_, stop_);
-  auto corpus = token_corpus({folder}, {}, *encoding_, encoding_->vocabulary());
+  auto corpus = token_corpus({folder}, {}, *encoding_, encoding_->vocabulary(), true);
   if (encoding_->begins_with_end_of_text()) {
     Tokens all({encoding_->required_end_of_text()});
     all.append(corpus.tokens);
@@ -230,8 +235,8 @@ Corpus CorporaLoader::large_text_corpus(const TextFiles& files) const {
 
 /// Refuses a text for a model whose vocabulary is not the tokenizer's.
 void CorporaLoader::check_text(const std::string& key) const {
-  encoding_->check_holds_text(vocabulary_);
   check_tokenizer_is_known(data_, *encoding_, vocabulary_, key);
+  encoding_->check_holds_text(vocabulary_);
 }
 
 void CorporaLoader::check_training(const Source& source) const {

@@ -29,7 +29,8 @@ std::vector<std::int64_t> document_at(const Tokens& tokens, std::int64_t begin,
 
 std::int64_t check_round_trip(const std::string& folder, const TextEncoding& encoding,
                               std::int64_t documents) {
-  const auto corpus = token_corpus({folder}, {}, encoding, encoding.vocabulary());
+  const auto corpus =
+      token_corpus({folder}, {}, encoding, encoding.vocabulary(), /*is_vocabulary_named=*/false);
   EK_ASSERT(corpus.end_of_text);
   std::int64_t begin = 0, count = 0;
   for (; count < documents && begin < corpus.tokens.size(); ++count) {

@@ -182,7 +182,8 @@ ShardManifest read_shard_manifest(const std::string& folder) {
   try {
     content = read_file(path);
   } catch (const Error& error) {
-    throw Error(error.exit() == Exit::io ? Exit::data : error.exit(), error.what());
+    throw Error(error.exit() == Exit::io ? Exit::data : error.exit(),
+                text(error.what(), "; name a folder that `evenkeel tokenize` wrote"));
   }
   try {
     return manifest_in(parse_json(content, path));

@@ -79,8 +79,10 @@ TextKind kind_of(const fs::path& path, const std::string& wanted) {
   }
   if (const auto kind = named_kind(path)) return *kind;
   if (const auto end = ending(path); end == ".bin" || end == ".npy") {
-    throw Error(Exit::data, text(path.string(), ": must be text, but ", end,
-                                 " is the ending of a file of token ids; name files of text"));
+    throw Error(
+        Exit::data,
+        text(path.string(), ": must be text, but ", end, " is the ending of a file of token ids; ",
+             named_compression(path) == Compression::none ? "name files of text" : "unpack it"));
   }
   throw Error(Exit::data, text(path.string(), ": must end in one of ", known_endings(),
                                " (also .gz, .zst), but ends in \"", ending(path),

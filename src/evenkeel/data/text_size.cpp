@@ -78,9 +78,11 @@ TextSize text_size_of(const Corpus& corpus) {
 }
 
 TextSize text_size_of(const std::vector<std::string>& inputs, const config::Data& data,
-                      const TextEncoding& encoding, std::int64_t vocabulary) {
+                      const TextEncoding& encoding, std::int64_t vocabulary,
+                      bool is_vocabulary_named) {
   const bool is_builtin = builtin_of(inputs, "data.train") != nullptr;
   if (!is_builtin && are_token_files(inputs, data)) {
+    check_ids_are_known(inputs, encoding, is_vocabulary_named);
     const auto count = token_count(inputs, data, vocabulary);
     return {.tokens = static_cast<double>(count.tokens), .documents = count.documents};
   }
@@ -107,7 +109,7 @@ std::vector<TextSize> text_sizes(const config::Data& data, std::int64_t vocabula
   std::vector<TextSize> sizes;
   for (std::size_t i = 0; i < (is_mixture ? data.train.size() : 1); ++i) {
     const auto inputs = is_mixture ? std::vector{data.train[i]} : data.train;
-    auto size = text_size_of(inputs, data, encoding, limit);
+    auto size = text_size_of(inputs, data, encoding, limit, vocabulary != 0);
     const bool is_whole = size.is_estimate || are_token_files(inputs, data);
     const bool is_split = data.validation == std::vector<std::string>{"auto"};
     if (is_whole && is_split && builtin_of(inputs, "data.train") == nullptr) {

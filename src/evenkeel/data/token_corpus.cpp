@@ -37,6 +37,12 @@ std::vector<std::string> token_files_in(const std::string& input) {
   return files;
 }
 
+/// True if the inputs are one folder of shards.
+bool is_shard_folder(const std::vector<std::string>& inputs) {
+  std::error_code none;
+  return inputs.size() == 1 && fs::exists(fs::path(inputs.front()) / kShardManifest, none);
+}
+
 /// The shards of a manifest. Their sizes are compared, not their digests (evenkeel tokenize
 /// --check).
 /// \throws Error (data) for a shard that is missing or has another size
@@ -55,12 +61,18 @@ std::vector<std::string> files_of_manifest(const ShardManifest& manifest, const 
     }
     files.push_back(path.string());
   }
+  for (const auto& path : token_files_in(folder.string())) {
+    if (std::find(files.begin(), files.end(), path) != files.end()) continue;
+    throw Error(Exit::data, text(path, ": must be listed in ", kShardManifest,
+                                 ", but is not; remove the file, or name a pattern in place of "
+                                 "the folder"));
+  }
   return files;
 }
 
 std::vector<std::string> token_files_of(const std::vector<std::string>& inputs,
                                         const std::optional<ShardManifest>& manifest) {
-  if (manifest && inputs.size() == 1) return files_of_manifest(*manifest, inputs.front());
+  if (is_shard_folder(inputs)) return files_of_manifest(*manifest, inputs.front());
   std::vector<std::string> files;
   for (const auto& input : inputs) {
     const auto inside = token_files_in(input);
@@ -74,21 +86,46 @@ std::vector<std::string> token_files_of(const std::vector<std::string>& inputs,
   return files;
 }
 
-/// The manifest of a folder of shards; nullopt if the inputs are other files.
+/// The manifest of a folder of shards, or the one in the folder of a shard that is named; nullopt
+/// if the inputs are other files.
 std::optional<ShardManifest> manifest_of(const std::vector<std::string>& inputs) {
+  if (is_shard_folder(inputs)) return read_shard_manifest(inputs.front());
   std::error_code none;
-  if (!fs::exists(fs::path(inputs.front()) / kShardManifest, none)) return std::nullopt;
-  return read_shard_manifest(inputs.front());
+  const auto input = fs::path(with_home(inputs.front()));
+  const auto folder = input.has_parent_path() ? input.parent_path() : fs::path(".");
+  if (!fs::exists(folder / kShardManifest, none)) return std::nullopt;
+  const auto files = token_files_in(inputs.front());
+  auto manifest = read_shard_manifest(folder.string());
+  const bool is_listed =
+      !files.empty() &&
+      std::any_of(manifest.shards.begin(), manifest.shards.end(), [&](const Shard& shard) {
+        return folder / shard.tokens_file.name == files.front();
+      });
+  return is_listed ? std::optional(std::move(manifest)) : std::nullopt;
 }
 
 /// \throws Error (data) if the shards were written with another tokenizer than that of the run
 void check_tokenizer(const ShardManifest& manifest, const TextEncoding& encoding,
-                     const std::string& folder) {
-  if (encoding.is_bytes() || encoding.tokenizer().digest() == manifest.tokenizer) return;
+                     bool is_vocabulary_named, const std::string& folder) {
+  if (encoding.tokenizer().digest() == manifest.tokenizer) return;
+  if (encoding.is_bytes() && is_vocabulary_named) return;
   throw Error(Exit::data,
               text(folder,
                    ": the tokens were made with another tokenizer than data.tokenizer; name "
                    "that tokenizer, or tokenize the text again"));
+}
+
+/// \param digest  of the ids. That of the file is the same where no header is before them.
+/// \throws Error (data) if the manifest has another digest
+void check_digest(const ShardManifest& manifest, const TokenFile& file, const std::string& digest) {
+  if (file.layout().offset != 0) return;
+  for (const auto& shard : manifest.shards) {
+    const auto& [name, wanted] = shard.tokens_file;
+    if (fs::path(file.path()).filename() != name || wanted.xxh3 == digest) continue;
+    throw Error(Exit::data, text(file.path(), ": must have the XXH3 digest ", wanted.xxh3, " as ",
+                                 kShardManifest, " says, but has ", digest,
+                                 "; copy the file or write the shards again"));
+  }
 }
 
 /// The type of data.token_type; nullopt: "auto".
@@ -119,14 +156,6 @@ std::vector<std::shared_ptr<const TokenFile>> open_token_files(
   for (const auto& path : token_files_of(inputs, manifest)) {
     files.push_back(std::make_shared<const TokenFile>(path, type ? &*type : nullptr, vocabulary));
     check_format(*files.back(), data);
-  }
-  const bool has_raw = std::any_of(files.begin(), files.end(), [](const auto& file) {
-    return file->layout().format == TokenFormat::tokens;
-  });
-  if (data.token_type != "auto" && !has_raw) {
-    throw Error(Exit::usage, text("data.token_type has no effect on ", files.front()->path(),
-                                  ", whose header names the type (",
-                                  name_of(files.front()->layout().type), "); leave it out"));
   }
   return files;
 }
@@ -199,6 +228,17 @@ bool is_tokenizer_unknown(const config::Data& data, const TextEncoding& encoding
                      [&](const std::string& input) { return is_unknown({input}); });
 }
 
+void check_ids_are_known(const std::vector<std::string>& inputs, const TextEncoding& encoding,
+                         bool is_vocabulary_named) {
+  const auto manifest = manifest_of(inputs);
+  if (manifest) check_tokenizer(*manifest, encoding, is_vocabulary_named, inputs.front());
+  if (manifest || is_vocabulary_named || !encoding.is_bytes()) return;
+  throw Error(Exit::data,
+              text(inputs.front(),
+                   ": token ids need the tokenizer that made them or the number of ids; set "
+                   "data.tokenizer or model.vocabulary (257 for bytes)"));
+}
+
 void check_tokenizer_is_known(const config::Data& data, const TextEncoding& encoding,
                               std::int64_t vocabulary, const std::string& what) {
   if (!is_tokenizer_unknown(data, encoding, vocabulary)) return;
@@ -207,11 +247,21 @@ void check_tokenizer_is_known(const config::Data& data, const TextEncoding& enco
                                "data.train; set data.tokenizer"));
 }
 
+bool have_headers(const std::vector<std::string>& inputs, const config::Data& data,
+                  std::int64_t vocabulary) {
+  const auto files = open_token_files(inputs, data, manifest_of(inputs), vocabulary);
+  return std::none_of(files.begin(), files.end(), [](const auto& file) {
+    return file->layout().format == TokenFormat::tokens;
+  });
+}
+
 TokenCount token_count(const std::vector<std::string>& inputs, const config::Data& data,
                        std::int64_t vocabulary) {
   TokenCount count;
   const auto manifest = manifest_of(inputs);
-  if (manifest) return {.tokens = manifest->tokens(), .documents = manifest->documents()};
+  if (is_shard_folder(inputs)) {
+    return {.tokens = manifest->tokens(), .documents = manifest->documents()};
+  }
   for (const auto& file : open_token_files(inputs, data, manifest, vocabulary)) {
     count.tokens += file->count();
     count.documents += file->layout().documents;
@@ -232,20 +282,23 @@ void refuse_mixed_folder(const std::string& input, const config::Data& data) {
 }
 
 Corpus token_corpus(const std::vector<std::string>& inputs, const config::Data& data,
-                    const TextEncoding& encoding, std::int64_t vocabulary) {
+                    const TextEncoding& encoding, std::int64_t vocabulary,
+                    bool is_vocabulary_named) {
+  check_ids_are_known(inputs, encoding, is_vocabulary_named);
   Corpus corpus;
   const auto manifest = manifest_of(inputs);
-  if (manifest) check_tokenizer(*manifest, encoding, inputs.front());
   const auto files = open_token_files(inputs, data, manifest, vocabulary);
   for (const auto& file : files) {
-    corpus.tokens.append(Tokens(file, file->check_ids(vocabulary)));
+    const auto digest = file->check_ids(vocabulary);
+    if (manifest) check_digest(*manifest, *file, digest);
+    corpus.tokens.append(Tokens(file, digest));
     corpus.document_count += file->layout().documents;
   }
   const bool is_named = data.end_of_text != "auto";
   const bool is_known = is_named || encoding.is_of_vocabulary(vocabulary);
   corpus.end_of_text = is_known ? encoding.end_of_text() : std::nullopt;
   if (manifest && !is_named) corpus.end_of_text = manifest->end_of_text;
-  if (manifest) corpus.document_count = manifest->documents();
+  if (is_shard_folder(inputs)) corpus.document_count = manifest->documents();
   corpus.token_lengths = lengths_up_to(vocabulary, encoding);
   corpus.files = corpus.tokens.files();
   corpus.origin = token_files_described(inputs, files);

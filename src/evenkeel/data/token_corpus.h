@@ -30,15 +30,28 @@ void check_tokenizer_is_known(const config::Data& data, const TextEncoding& enco
 
 /// The concatenated token files of the inputs, those of a folder or a pattern in the order of their
 /// names. Checks all ids, and keeps none in memory.
-/// \param vocabulary  upper limit of the ids
+/// \param vocabulary           upper limit of the ids
+/// \param is_vocabulary_named  model.vocabulary is a number
 /// \throws Error (data, exit code 65) for an input without token files, and as token_layout() and
 ///         TokenFile::check_ids()
 Corpus token_corpus(const std::vector<std::string>& inputs, const config::Data& data,
-                    const TextEncoding& encoding, std::int64_t vocabulary);
+                    const TextEncoding& encoding, std::int64_t vocabulary,
+                    bool is_vocabulary_named);
+
+/// \param is_vocabulary_named  model.vocabulary is a number
+/// \throws Error (data, exit code 65) for token files of which nothing says what their ids are: no
+///         data.tokenizer, no manifest of shards, no model.vocabulary; and for shards of another
+///         tokenizer
+void check_ids_are_known(const std::vector<std::string>& inputs, const TextEncoding& encoding,
+                         bool is_vocabulary_named);
 
 /// \throws Error (data, exit code 65) for a folder with texts and token files, unless data.format
 ///         selects one of them
 void refuse_mixed_folder(const std::string& input, const config::Data& data);
+
+/// True if the header of each file names the type of its ids.
+bool have_headers(const std::vector<std::string>& inputs, const config::Data& data,
+                  std::int64_t vocabulary);
 
 /// The numbers of tokens and documents of token files, from their headers. 0 documents: unknown.
 struct TokenCount {

@@ -74,6 +74,31 @@ TokenLayout llm_c_layout(const TokenBytes& file) {
   return layout;
 }
 
+/// Refuses a file that begins as a compressed one does, or is a text.
+void check_is_no_other_kind(const TokenBytes& file, const TokenLayout& layout) {
+  constexpr std::int64_t kBytes = 4096;
+  std::string start(static_cast<std::size_t>(std::min(kBytes, file.size())), '\0');
+  file.read(0, static_cast<std::int64_t>(start.size()), start.data());
+  constexpr std::array<std::array<const char*, 2>, 4> kKinds = {
+      {{"\x1f\x8b\x08", "gzip; unpack it"},
+       {"\x28\xb5\x2f\xfd", "zstd; unpack it"},
+       {"PK\x03\x04", "zip, as numpy.savez writes it; use numpy.save"},
+       {"PAR1", "parquet; name it .parquet"}}};
+  for (const auto& [first, kind] : kKinds) {
+    if (start.starts_with(first)) file.refuse(text("must be token ids, but is of the kind ", kind));
+  }
+  constexpr std::size_t kFewest = 64;
+  const bool is_text =
+      layout.is_assumed && layout.type != TokenType::uint8 && start.size() >= kFewest &&
+      std::all_of(start.begin(), start.end(), [](unsigned char byte) {
+        return byte == '\n' || byte == '\r' || byte == '\t' || (byte >= ' ' && byte < 0x7f);
+      });
+  if (is_text) {
+    file.refuse(text("must be token ids, but its first ", start.size(),
+                     " bytes are text; name it .txt, or set data.token_type if they are ids"));
+  }
+}
+
 /// Refuses a file whose type is not known and seems to be another one.
 void check_guess(const TokenBytes& file, const TokenLayout& layout, std::int64_t vocabulary) {
   const auto wider = wider_type(file, layout, vocabulary);
@@ -90,6 +115,8 @@ TokenLayout raw_layout(const TokenBytes& file, const TokenType* type, std::int64
   TokenLayout layout;
   const bool is_npy = std::filesystem::path(file.path()).extension() == ".npy";
   layout.type = type != nullptr ? *type : is_npy ? smallest_type(vocabulary) : TokenType::uint16;
+  layout.is_assumed = type == nullptr;
+  check_is_no_other_kind(file, layout);
   const auto item = item_bytes(layout.type);
   if (file.size() % item != 0) {
     file.refuse(text("ids of type ", name_of(layout.type), " take ", item,
@@ -97,7 +124,6 @@ TokenLayout raw_layout(const TokenBytes& file, const TokenType* type, std::int64
                      " bytes; set data.token_type, or copy the file again"));
   }
   layout.count = file.size() / item;
-  layout.is_assumed = type == nullptr;
   if (layout.is_assumed) check_guess(file, layout, vocabulary);
   return layout;
 }

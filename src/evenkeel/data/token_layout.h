@@ -33,7 +33,7 @@ const char* name_of(TokenFormat format);
 struct TokenLayout {
   TokenFormat format = TokenFormat::tokens;
   TokenType type = TokenType::uint16;
-  bool is_assumed = false;  // the type: of a file without a header, and not named
+  bool is_assumed = false;     // the type: of a file without a header, and not named
   std::int64_t offset = 0;     // of the first id, in bytes
   std::int64_t count = 0;      // ids
   std::int64_t documents = 0;  // Megatron's number of documents; 0: unknown

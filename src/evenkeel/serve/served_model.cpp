@@ -145,6 +145,13 @@ std::vector<std::int64_t> tokenize(const ServedModel& served, const TokenizeRequ
 
 std::string detokenize(const ServedModel& served, const std::vector<std::int64_t>& ids) {
   check_has_tokenizer(served);
+  for (const auto id : ids) {
+    if (id < served.encoding->vocabulary()) continue;
+    throw RequestError(400,
+                       text("tokens: must be token ids below ", served.encoding->vocabulary(),
+                            ", the tokenizer's vocabulary, but one is ", id),
+                       "tokens");
+  }
   data::DisplayStream stream(data::Controls::kept);
   auto out = stream.add(served.encoding->tokenizer().decode(ids));
   return out + stream.finish();

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
@@ -192,6 +193,19 @@ void add_runs_in(const path& folder, int levels, std::vector<RunSummary>& all) {
 
 std::string shown_state(std::string written, bool locked) {
   return written == "training" && !locked ? "interrupted" : std::move(written);
+}
+
+bool is_foreign_folder(const path& folder) {
+  constexpr std::array<const char*, 9> kNames = {"run.toml",    "provenance.json", "status.json",
+                                                 "checkpoints", "metrics.jsonl",   "log.txt",
+                                                 "scheme.txt",  "metrics.csv",     "lock"};
+  const auto entries = directory_entries(folder);
+  const auto is_of_run = [&](const path& entry) {
+    const auto name = entry.filename().string();
+    return name.find(".new-") != std::string::npos ||
+           std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+  };
+  return !entries.empty() && std::none_of(entries.begin(), entries.end(), is_of_run);
 }
 
 void make_run_folder(const path& run) {

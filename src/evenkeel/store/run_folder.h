@@ -22,6 +22,10 @@ nlohmann::json read_provenance(const Directory& run);
 /// \throws Error (io, exit code 74) if the folder cannot be read
 void remove_dead_temporaries(const Directory& folder);
 
+/// True for a folder that has files, but none that a run writes: a run would be started among
+/// them. False for an empty or missing folder.
+bool is_foreign_folder(const std::filesystem::path& folder);
+
 /// Creates a run folder and its missing parents, durably. Does nothing if the folder exists. The
 /// umask sets the permissions, so that runs can be shared.
 /// \throws Error (io, exit code 74)

@@ -35,8 +35,11 @@ struct Length {
   double characters = 0, bytes = 0;
 };
 
-/// \param counts_first  false: the first character, a space in most tasks, does not count
-Length length_of(const std::string& continuation, bool counts_first) {
+/// The first character, a space in most tasks, does not count for the rule "olmo"; for "lm_eval" a
+/// space does not.
+Length length_of(const std::string& continuation, Rule rule) {
+  const bool counts_first =
+      rule == Rule::olmo_v2 || (rule == Rule::lm_eval && !continuation.starts_with(' '));
   const auto characters = std::count_if(continuation.begin(), continuation.end(),
                                         [](char byte) { return !is_utf8_continuation(byte); });
   const auto first = counts_first || continuation.empty() ? 0 : utf8_character_length(continuation);
@@ -131,7 +134,7 @@ class DocumentScorer {
                          ", is not a number: the weights have diverged; take an earlier "
                          "checkpoint"));
       }
-      const auto length = length_of(document.rows[i].continuation, options_.rule == Rule::olmo_v2);
+      const auto length = length_of(document.rows[i].continuation, options_.rule);
       EK_ASSERT(length.characters >= 1);  // encode() has refused it
       values.sums.push_back(sum);
       values.per_character.push_back(rounded(sum / length.characters));

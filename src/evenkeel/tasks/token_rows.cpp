@@ -118,7 +118,9 @@ class RowEncoder {
   void check_length(const Row& row, const Document& document) const {
     const auto characters = std::count_if(row.continuation.begin(), row.continuation.end(),
                                           [](char byte) { return !is_utf8_continuation(byte); });
-    if (characters != 1 || options_.rule == Rule::olmo_v2) return;
+    const bool counts_first = options_.rule == Rule::olmo_v2 ||
+                              (options_.rule == Rule::lm_eval && row.continuation != " ");
+    if (characters != 1 || counts_first) return;
     refuse(document, text("has a choice of one character, and the rule \"", name_of(options_.rule),
                           "\" does not count the first one; begin choices with a space, or set "
                           "evaluate.rule = \"olmo_v2\""));

@@ -105,6 +105,14 @@ void check_folder(const std::filesystem::path& folder) {
   }
 }
 
+/// \throws Error (usage) for a folder of other files
+void check_is_run_folder(const std::filesystem::path& folder) {
+  if (!store::is_foreign_folder(folder)) return;
+  throw Error(Exit::usage, text(folder.string(),
+                                ": must be a run folder, or empty, but has other files; name "
+                                "another folder"));
+}
+
 /// Locks the folder of a run, and removes what dead processes left there.
 void lock(OpenRun& run) {
   run.lock = std::make_shared<store::Lock>(run.folder);
@@ -138,7 +146,10 @@ OpenRun open_run(const Request& request) {
     check_folder(*request.run);
     run.folder = *request.run;
     run.is_new = !std::filesystem::exists(run.folder);
-    if (!run.is_new) lock(run);
+    if (!run.is_new) {
+      check_is_run_folder(run.folder);
+      lock(run);
+    }
     if (run.lock && run.lock->directory().has(kConfigName)) {
       resume_run(run, request);
       return run;

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Token files on the command line."""
+import array
+import json
+
+import program
+from program import lines_of, small, state_at
+
+
+class TokenFiles(program.Case):
+    def ids(self, name, values):
+        return self.write(name, array.array("H", values).tobytes())
+
+    def test_a_resumed_run_refuses_a_changed_shard_and_names_it(self):
+        self.ids("a-0.bin", [i % 250 for i in range(400)])
+        self.ids("a-1.bin", [i % 200 for i in range(400)])
+        run = self.train("run", data_train="a-*.bin", model_vocabulary=257, train_steps=2)
+        whole = self.train("whole", data_train="a-*.bin", model_vocabulary=257, train_steps=4, schedule_steps=2)
+        self.train("run", data_train="a-*.bin", model_vocabulary=257, train_steps=4)
+        self.assertEqual(state_at(run, 4), state_at(whole, 4))
+        self.ids("a-1.bin", [(i + 1) % 200 for i in range(400)])
+        done = self.evenkeel("train", "--quiet", "--run", "run", *small(data_train="a-*.bin", model_vocabulary=257, train_steps=5))
+        self.assertEqual(done.returncode, 78)
+        self.assertIn(b"the digest of the training text (a-1.bin) was ", done.stderr)
+        self.succeed("train", "--quiet", "--run", "run", "--override", "data",
+                     *small(data_train="a-*.bin", model_vocabulary=257, train_steps=5))
+
+    def test_ids_outside_of_the_vocabulary_end_before_the_first_step(self):
+        self.ids("a.bin", [1, 2, 3, 50000])
+        self.refuse(65, "a.bin: token ids must be 0 to 256, but token 3 is 50000; set model.vocabulary, or "
+                    "data.token_type if the type is not uint16", "train", "--run", "run", *small(data_train="a.bin", model_vocabulary=257))
+        self.assertFalse((self.folder / "run").exists())
+
+    def test_a_run_without_a_tokenizer_has_no_bits_per_byte(self):
+        self.ids("a.bin", [i % 300 for i in range(800)])
+        run = self.train("run", data_train="a.bin", train_steps=1, model_vocabulary=300)
+        last = lines_of(run / "metrics.jsonl")[-1]
+        self.assertIn("val_loss", last)
+        self.assertNotIn("val_bits_per_byte", last)
+        self.assertRegex((run / "sample.txt").read_text(), r"^\d+( \d+)*$")
+        self.refuse(64, "the model was trained on token files, and its tokenizer is unknown; name it with "
+                    "--set data.tokenizer=tokenizer.json", "generate", "--run", "run", "--prompt", "x")
+
+
+    def test_keys_without_effect_are_refused(self):
+        self.ids("a.bin", [i % 250 for i in range(800)])
+        for key, value, why in (("text_key", "body", "without files of JSON or parquet"),
+                                ("begin", "true", "for token files without data.tokenizer")):
+            for command in ("train", "plan"):
+                self.refuse(64, f"data.{key} has no effect {why}; leave it out", command,
+                            *small(data_train="a.bin", model_vocabulary=257, **{f"data_{key}": value}))
+        self.refuse(64, "data.token_type has no effect without token files that have no header; leave it out", "train",
+                    *small(data_token_type="uint16"))
+        self.refuse(64, "data.text_key has no effect without files of JSON or parquet; leave it out", "train",
+                    *small(data_text_key="body"))
+        self.train("run", data_train="a.bin", data_token_type="uint16", train_steps=1, model_vocabulary=257)
+
+    def test_uint32_ids_without_a_header_are_not_read_as_uint16(self):
+        self.write("a.npy", array.array("I", [i % 250 for i in range(800)]).tobytes())
+        for command in ("train", "plan"):
+            self.refuse(65, "a.npy: has no header and is read as uint16, but every second one of its ids would be 0 "
+                        "or nearly so, as if they were uint32; set data.token_type to uint32, or to uint16 if that "
+                        "is right", command, *small(data_train="a.npy", model_vocabulary=300))
+        self.train("run", data_train="a.npy", data_token_type="uint32", train_steps=1, model_vocabulary=300)
+
+    def test_ids_of_which_nothing_says_what_they_are(self):
+        self.ids("a.bin", [i % 65 for i in range(800)])
+        for command in ("train", "plan"):
+            self.refuse(65, "a.bin: token ids need the tokenizer that made them or the number of ids; set "
+                        "data.tokenizer or model.vocabulary (257 for bytes)", command, *small(data_train="a.bin"))
+
+    def test_shards_are_known_by_the_manifest_beside_them(self):
+        (self.folder / "notes").mkdir()
+        self.write("notes/a.md", program.BOOK)
+        self.succeed("tokenize", "notes", "--train-vocabulary", 280, "--output", "tok", "--quiet")
+        self.succeed("tokenize", "notes", "--tokenizer", "bytes", "--output", "tokens", "--quiet")
+        shard = self.folder / "tokens/tokens-00000.npy"
+        for inputs in ("tokens", "tokens/tokens-00000.npy", "tokens/*.npy"):
+            self.train("run-" + inputs.replace("/", "-").replace("*", "x"), data_train=inputs, train_steps=1)
+            self.refuse(65, f"{inputs}: the tokens were made with another tokenizer than data.tokenizer; name that "
+                        "tokenizer, or tokenize the text again", "train", "--run", "other",
+                        *small(data_train=inputs, data_tokenizer="tok"))
+        self.write("tokens/tokens-00001.npy", shard.read_bytes())
+        self.refuse(65, "tokens/tokens-00001.npy: must be listed in manifest.json, but is not; remove the file, or "
+                    "name a pattern in place of the folder", "train", "--run", "other", *small(data_train="tokens"))
+        (self.folder / "tokens/tokens-00001.npy").unlink()
+        data = bytearray(shard.read_bytes())
+        data[10] ^= 1
+        shard.write_bytes(data)
+        done = self.evenkeel("train", "--run", "other", *small(data_train="tokens"))
+        self.assertEqual(done.returncode, 65)
+        self.assertIn(b"tokens-00000.npy: must have the XXH3 digest ", done.stderr)
+
+    def test_a_vocabulary_without_a_tokenizer_may_be_smaller_than_that_of_bytes(self):
+        self.ids("a.bin", [i % 65 for i in range(800)])
+        self.train("run", data_train="a.bin", train_steps=2, model_vocabulary=65)
+        self.assertRegex((self.folder / "run/sample.txt").read_text(), r"^\d+( \d+)*$")
+        self.succeed("eval", "--run", "run", "--quiet")
+        self.succeed("plan", *small(data_train="a.bin", model_vocabulary=65))
+        unknown = "its tokenizer is unknown; name it with --set data.tokenizer=tokenizer.json"
+        self.refuse(64, f"the model was trained on token files, and {unknown}", "generate", "--run", "run",
+                    "--prompt", "x")
+        self.write("quiz.jsonl", json.dumps({"doc_id": 0, "idx": 0, "label": 0, "request": {
+            "context": "a", "continuation": " b"}}))
+        self.refuse(65, "evaluate.tasks: text needs the tokenizer that made the token files of data.train; set "
+                    "data.tokenizer", "eval", "--run", "run", "--task", "quiz.jsonl")
+        for command in ("train", "plan", "config"):
+            self.refuse(64, "model.vocabulary must be at least 257, the tokenizer's, but is 65", command,
+                        *small(model_vocabulary=65))
+
+
+if __name__ == "__main__":
+    program.main()
