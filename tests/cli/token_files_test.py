@@ -92,6 +92,14 @@ class TokenFiles(program.Case):
         self.assertEqual(done.returncode, 65)
         self.assertIn(b"tokens-00000.npy: must have the XXH3 digest ", done.stderr)
 
+    def test_two_folders_of_shards_are_concatenated(self):
+        for name, text in (("a", program.BOOK), ("b", program.BOOK.upper())):
+            self.write(f"{name}.md", text)
+            self.succeed("tokenize", f"{name}.md", "--tokenizer", "bytes", "--output", name, "--quiet")
+        for files in ('["a", "b"]', '["a/tokens-00000.npy", "b/tokens-00000.npy"]'):
+            run = self.train(f"run-{len(files)}", data_train=files, train_steps=1)
+            self.assertIn("val_bits_per_byte", lines_of(run / "metrics.jsonl")[-1])
+
     def test_a_vocabulary_without_a_tokenizer_may_be_smaller_than_that_of_bytes(self):
         self.ids("a.bin", [i % 65 for i in range(800)])
         self.train("run", data_train="a.bin", train_steps=2, model_vocabulary=65)

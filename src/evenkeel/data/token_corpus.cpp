@@ -86,16 +86,24 @@ std::vector<std::string> token_files_of(const std::vector<std::string>& inputs,
   return files;
 }
 
-/// The manifest of a folder of shards, or the one in the folder of a shard that is named; nullopt
-/// if the inputs are other files.
-std::optional<ShardManifest> manifest_of(const std::vector<std::string>& inputs) {
-  if (is_shard_folder(inputs)) return read_shard_manifest(inputs.front());
+/// The folder of the first input's manifest, if there is one: the input itself, or the folder of a
+/// file or pattern.
+fs::path manifest_folder(const std::vector<std::string>& inputs) {
   std::error_code none;
-  const auto input = fs::path(with_home(inputs.front()));
-  const auto folder = input.has_parent_path() ? input.parent_path() : fs::path(".");
+  const fs::path input = with_home(inputs.front());
+  if (fs::exists(input / kShardManifest, none)) return input;
+  return input.has_parent_path() ? input.parent_path() : fs::path(".");
+}
+
+/// The manifest of the first input: of a folder of shards, or of the folder of a shard that is
+/// named; nullopt for other files.
+std::optional<ShardManifest> manifest_of(const std::vector<std::string>& inputs) {
+  std::error_code none;
+  const auto folder = manifest_folder(inputs);
   if (!fs::exists(folder / kShardManifest, none)) return std::nullopt;
-  const auto files = token_files_in(inputs.front());
   auto manifest = read_shard_manifest(folder.string());
+  if (folder == fs::path(with_home(inputs.front()))) return manifest;
+  const auto files = token_files_in(inputs.front());
   const bool is_listed =
       !files.empty() &&
       std::any_of(manifest.shards.begin(), manifest.shards.end(), [&](const Shard& shard) {
@@ -115,13 +123,15 @@ void check_tokenizer(const ShardManifest& manifest, const TextEncoding& encoding
                    "that tokenizer, or tokenize the text again"));
 }
 
+/// \param folder  of the manifest; files of other folders are not in it
 /// \param digest  of the ids. That of the file is the same where no header is before them.
 /// \throws Error (data) if the manifest has another digest
-void check_digest(const ShardManifest& manifest, const TokenFile& file, const std::string& digest) {
+void check_digest(const ShardManifest& manifest, const fs::path& folder, const TokenFile& file,
+                  const std::string& digest) {
   if (file.layout().offset != 0) return;
   for (const auto& shard : manifest.shards) {
     const auto& [name, wanted] = shard.tokens_file;
-    if (fs::path(file.path()).filename() != name || wanted.xxh3 == digest) continue;
+    if (folder / name != fs::path(file.path()) || wanted.xxh3 == digest) continue;
     throw Error(Exit::data, text(file.path(), ": must have the XXH3 digest ", wanted.xxh3, " as ",
                                  kShardManifest, " says, but has ", digest,
                                  "; copy the file or write the shards again"));
@@ -290,7 +300,7 @@ Corpus token_corpus(const std::vector<std::string>& inputs, const config::Data& 
   const auto files = open_token_files(inputs, data, manifest, vocabulary);
   for (const auto& file : files) {
     const auto digest = file->check_ids(vocabulary);
-    if (manifest) check_digest(*manifest, *file, digest);
+    if (manifest) check_digest(*manifest, manifest_folder(inputs), *file, digest);
     corpus.tokens.append(Tokens(file, digest));
     corpus.document_count += file->layout().documents;
   }

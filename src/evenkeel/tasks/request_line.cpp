@@ -33,6 +33,14 @@ bool is_scored_type(std::string_view type) {
   return std::find(kScoredTypes.begin(), kScoredTypes.end(), type) != kScoredTypes.end();
 }
 
+/// The type of a label that is not a choice; the value is of simdjson or nlohmann::json.
+template <typename Value>
+LabelType type_of_answers(const Value& value) {
+  return value.is_string()  ? LabelType::string
+         : value.is_array() ? LabelType::list
+                            : LabelType::null;
+}
+
 /// Reads the label of a request; false if it is of another type than labels are.
 bool take_label(const simdjson::dom::element& value, Request& request) {
   if (value.is<std::int64_t>()) {
@@ -40,9 +48,7 @@ bool take_label(const simdjson::dom::element& value, Request& request) {
     request.label_type = LabelType::choice;
     return *request.label >= 0;
   }
-  request.label_type = value.is_string()  ? LabelType::string
-                       : value.is_array() ? LabelType::list
-                                          : LabelType::null;
+  request.label_type = type_of_answers(value);
   return request.label_type != LabelType::null || value.is_null();
 }
 
@@ -115,9 +121,7 @@ class RequestKeys {
 
   void read_label(Request& request) const {
     const auto& value = of(root_, "label", "the index of a choice");
-    request.label_type = value.is_string()  ? LabelType::string
-                         : value.is_array() ? LabelType::list
-                                            : LabelType::null;
+    request.label_type = type_of_answers(value);
     if (request.label_type != LabelType::null || value.is_null()) return;
     request.label = index_in(value, "label", "the index of a choice");
     request.label_type = LabelType::choice;
