@@ -90,7 +90,7 @@ std::vector<std::string> token_files_of(const std::vector<std::string>& inputs,
 /// file or pattern.
 fs::path manifest_folder(const std::vector<std::string>& inputs) {
   std::error_code none;
-  const fs::path input = with_home(inputs.front());
+  fs::path input = with_home(inputs.front());
   if (fs::exists(input / kShardManifest, none)) return input;
   return input.has_parent_path() ? input.parent_path() : fs::path(".");
 }
