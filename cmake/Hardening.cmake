@@ -6,8 +6,9 @@ include(CheckPIESupported)
 check_pie_supported(LANGUAGES CXX)
 if(EK_HARDENING)
   # -U first: some distributions define _FORTIFY_SOURCE themselves.
-  add_compile_options(-fstack-protector-strong -fcf-protection
-                      "$<$<NOT:$<CONFIG:Debug>>:SHELL:-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3>")
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fstack-protector-strong;-fcf-protection>")
+  set(OPTIMIZED_CXX $<AND:$<COMPILE_LANGUAGE:CXX>,$<NOT:$<CONFIG:Debug>>>)
+  add_compile_options("$<${OPTIMIZED_CXX}:SHELL:-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3>")
   add_compile_definitions(_GLIBCXX_ASSERTIONS)
   add_link_options(-Wl,-z,relro,-z,now -Wl,-z,noexecstack)
 endif()

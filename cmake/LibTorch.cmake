@@ -1,4 +1,5 @@
-# The imported target evenkeel::torch: the CPU part of a LibTorch, whichever build it is.
+# The imported target evenkeel::torch: the CPU part of a LibTorch, whichever build it is; with EK_CUDA
+# also its CUDA part.
 #
 # find_package(Torch) of a CUDA build insists on a CUDA toolkit, even for a program that links
 # none of it. So the folder is taken as it is: headers, libtorch, libtorch_cpu and libc10.
@@ -19,7 +20,9 @@ endif()
 
 # The libtorch_cpu of a CUDA build links two of NVIDIA's libraries (cudart, cupti).
 execute_process(COMMAND ldd ${EVENKEEL_TORCH}/lib/libtorch_cpu.so OUTPUT_VARIABLE TORCH_NEEDS ERROR_QUIET)
-if(TORCH_NEEDS MATCHES "([^ \t\n]+) => not found")
+if(EK_CUDA AND NOT EXISTS "${EVENKEEL_TORCH}/lib/libtorch_cuda.so")
+  message(FATAL_ERROR "EK_CUDA needs a LibTorch with CUDA (lib/libtorch_cuda.so), but ${EVENKEEL_TORCH} has none")
+elseif(NOT EK_CUDA AND TORCH_NEEDS MATCHES "([^ \t\n]+) => not found")
   message(FATAL_ERROR "libtorch_cpu.so in ${EVENKEEL_TORCH}/lib must find all it links, but ${CMAKE_MATCH_1} "
                       "is missing; set EVENKEEL_TORCH to a CPU build, or let ./ek fetch one without it")
 endif()
@@ -31,6 +34,13 @@ target_compile_definitions(evenkeel::torch INTERFACE FMT_HEADER_ONLY=1)
 target_link_directories(evenkeel::torch INTERFACE ${EVENKEEL_TORCH}/lib)
 # libtorch is 8 kB that say "torch is here"; what is used lies in the other two.
 target_link_libraries(evenkeel::torch INTERFACE torch_cpu c10)
+if(EK_CUDA)
+  # Nothing calls torch_cuda by name: its operators register themselves. What it links of NVIDIA's is found
+  # when the program starts.
+  target_link_libraries(evenkeel::torch INTERFACE
+    -Wl,--no-as-needed torch_cuda -Wl,--as-needed c10_cuda CUDA::cudart_static)
+  target_link_options(evenkeel::torch INTERFACE -Wl,--allow-shlib-undefined)
+endif()
 
 # A LibTorch of the checkout is found relative to the program, so that a moved checkout works.
 file(REAL_PATH "${EVENKEEL_TORCH}/lib" TORCH_RUNPATH)

@@ -3,7 +3,8 @@
 """Compares an unpacked LibTorch with the lists in its wheels.
 
 A wheel lists the SHA-256 of each of its files in NAME.dist-info/RECORD. This script reads the lists of all
-wheels in FOLDER and compares what compiler, linker and loader read: torch/include, torch/lib and nvidia.
+wheels in FOLDER and compares what compiler, linker and loader read: torch/include, torch/lib, nvidia and
+include, which has the headers of cudnn_frontend.
 It prints the first file that is changed, missing or not listed, and exits with 1.
 
 Usage: tools/check_torch.py FOLDER
@@ -15,7 +16,7 @@ import os
 import pathlib
 import sys
 
-CHECKED = ("torch/include/", "torch/lib/", "nvidia/")
+CHECKED = ("torch/include/", "torch/lib/", "nvidia/", "include/")
 
 
 def listed(folder):

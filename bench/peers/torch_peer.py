@@ -159,9 +159,12 @@ class Training:
     def __init__(self, path, mode):
         tensors, metadata = read_safetensors(path)
         setup = json.loads(metadata["setup"])
+        self.device = torch.device(setup["device"])
+        if self.device.type == "cuda":
+            torch.cuda.set_device(self.device)
         torch.set_num_threads(setup["threads"])
-        self.inputs, self.targets = tensors.pop("inputs"), tensors.pop("targets")
-        self.model = Model(tensors, setup)
+        self.inputs, self.targets = (tensors.pop(name).to(self.device) for name in ("inputs", "targets"))
+        self.model = Model(tensors, setup).to(self.device)
         self.optimizer = optimizer_of(self.model, setup)
         self.loss = torch.compile(self.model, dynamic=False) if mode == "compile" else self.model
         self.clip, self.autocast = setup["clip"], setup["precision"] == "bfloat16"
@@ -170,7 +173,7 @@ class Training:
     def step(self):
         at = self.steps % len(self.inputs)
         self.steps += 1
-        with torch.autocast("cpu", torch.bfloat16, enabled=self.autocast):
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.autocast):
             loss = self.loss(self.inputs[at], self.targets[at])
         loss.backward()
         if self.clip:
@@ -182,6 +185,8 @@ class Training:
 
 def peak_bytes():
     """Of this program alone: ru_maxrss would count what its parent had when it started."""
+    if torch.cuda.is_initialized():
+        return torch.cuda.max_memory_reserved()
     with open("/proc/self/status") as file:
         (line,) = [line for line in file if line.startswith("VmHWM:")]
     return 1024 * int(line.split()[1])

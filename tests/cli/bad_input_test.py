@@ -10,7 +10,7 @@ import subprocess
 import program
 from program import ENDINGS, settings, small
 
-TRAIN_KEYS = "batch, from, gradient_shards, micro_batch, precision, steps, threads, tokens"
+TRAIN_KEYS = "batch, deterministic, from, gradient_shards, micro_batch, precision, steps, threads, tokens"
 KINDS = ", ".join(sorted([*program.NORM_KINDS, "none", "norm"]))
 PRESETS = "1.2b, 1.2b_code, 151m, 285m, 543m_29l, 550m, 7b, moe_1b_7b, moe_tiny, nano, tiny"
 SLOTS = ("angle_decay, branch_scale, context, input, k, output, q, residual, score_scale, skip, "
@@ -32,8 +32,9 @@ class CommandLine(program.Case):
             (': unexpected argument "data.train=x"', "did you mean --set data.train=x? ", "data.train=x")]])
 
     def test_a_device_that_this_build_lacks(self):
-        self.refuse(64, "--device cuda: this build runs on the cpu only; leave --device out",
-                    "train", "--device", "cuda")
+        self.refuse(64, "--device cuda: this program was built without CUDA; docs/gpu.md says how to build it with CUDA, "
+                    "or leave --device out", "train", "--device", "cuda")
+        self.refuse(64, "--device gpu: must be auto, cpu, cuda or cuda:N, with a number N", "train", "--device", "gpu")
 
     def test_a_verb_that_needs_a_run(self):
         self.refuse(64, "--run is wanted: the folder of a trained model; `evenkeel runs` lists them",

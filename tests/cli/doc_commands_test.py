@@ -25,6 +25,7 @@ NOT_RUN = [
     (r"^wheel\b", "tests/frame/ek_wheel_test.py runs it with stand-ins, tests/ecosystem/wheel_check.py for real"),
     (r"^watch\b", "it runs until a signal; tests/cli/watch_test.py does it"),
     (r"^python\b", "tests/python runs scripts with torch; here only the script's name is checked"),
+    (r" --device cuda", "it needs a GPU; tools/gpu_check.sh tests one"),
     (r" --serve ", "it runs until a signal; tests/cli/serve_test.py does it"),
     (r"^report .*\.jsonl\b", "it reads the output of a bench"),
     (r"\$", "it holds a variable of the shell"),

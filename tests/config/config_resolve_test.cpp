@@ -58,10 +58,10 @@ TEST_F(Resolve, TakesAWholeTableFromASettingKeyByKey) {
 TEST_F(Resolve, NamesAMisspeltKeyAtEachLevel) {
   EXPECT_EQ(file_error("\n\ntrain.stesp = 3"),
             "mine.toml:3: train.stesp: unknown key; did you mean \"steps\"? known: batch, "
-            "from, gradient_shards, micro_batch, precision, steps, threads, tokens");
+            "deterministic, from, gradient_shards, micro_batch, precision, steps, threads, tokens");
   EXPECT_EQ(set_error({"train.stesp=3"}),
             "--set train.stesp=3: train.stesp: unknown key; did you mean \"steps\"? known: batch, "
-            "from, gradient_shards, micro_batch, precision, steps, threads, tokens");
+            "deterministic, from, gradient_shards, micro_batch, precision, steps, threads, tokens");
   EXPECT_EQ(file_error("sede = 3"),
             "mine.toml:1: sede: unknown key; did you mean \"seed\"? known: checkpoint, data, "
             "distributed, evaluate, health, kernels, log, model, optimizer, preset, probe, "

@@ -136,7 +136,7 @@ class Lists(unittest.TestCase):
             self.assertTrue(any(f"torch-2.13.0-{python}-" in line for line in wheels), python)
 
     def test_every_requirement_has_one_version_and_a_digest(self):
-        for name in ["test", "cuda"]:
+        for name in ["test", "cuda", "gpu"]:
             text = (ROOT / f"tools/{name}_requirements.txt").read_text().replace("\\\n", " ")
             for line in text.splitlines():
                 if not line.startswith("#"):

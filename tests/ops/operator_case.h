@@ -44,6 +44,7 @@ struct Tolerance {
   double gradient_floor = 1e-12;  // float64: absolute
   double float32 = 8 * 0x1p-24;   // of the largest value, plus one rounding of each result
   double bfloat16 = 8 * 0x1p-24;  // the same; above it: results that are rounded on the way
+  double narrow_gradient = 0;     // the same for gradients of float32 and bfloat16; 0: no other
   double strides = 0;             // of the largest value; 0: strides do not change a bit
 };
 
@@ -77,6 +78,9 @@ std::vector<OperatorCase> linear_cases();
 std::vector<OperatorCase> attention_cases();
 std::vector<OperatorCase> moe_cases();
 std::vector<OperatorCase> optim_cases();
+
+/// The rows of all tables that are tested (operator_cases.cpp).
+std::vector<OperatorCase> operator_cases();
 
 /// Standard normal values in double, as rows.
 inline Input rows(at::IntArrayRef sizes) {

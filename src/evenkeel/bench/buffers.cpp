@@ -8,10 +8,28 @@
 #include <memory>
 
 #include "evenkeel/kernels/cpu/portable/memory_traffic.h"
+#include "evenkeel/ops/common/compute_device.h"
 
 namespace evenkeel::bench {
 
+namespace {
+
+/// A copy within the GPU that reads and writes `bytes` together.
+std::function<void()> gpu_copy(double bytes) {
+  const auto values = static_cast<std::int64_t>(bytes / 2) / 4;
+  const auto options = at::TensorOptions(ops::compute_device()).dtype(at::kFloat);
+  const auto buffers = std::make_shared<RotatingBuffers<Tensors>>(
+      bytes, [=] { return Tensors{at::randn({values}, options), at::empty({values}, options)}; });
+  return [=] {
+    const auto& set = buffers->next();
+    set[1].copy_(set[0]);
+  };
+}
+
+}  // namespace
+
 std::function<void()> bandwidth_probe(int reads, int updates, int writes, double bytes) {
+  if (ops::compute_device().is_cuda()) return gpu_copy(bytes * (reads + 2 * updates + writes));
   const auto values = static_cast<std::int64_t>(bytes) / 4;
   const int streams = reads + updates + writes;
   const auto buffers = std::make_shared<RotatingBuffers<Tensors>>(bytes * streams, [=] {

@@ -37,7 +37,7 @@ class RotatingBuffers {
 
 /// A call that reads, updates or writes uncached buffers of `bytes` each, in parallel and with
 /// almost no arithmetic. Its time is the memory-bandwidth baseline of an operator with equal
-/// traffic.
+/// traffic. On a GPU it is a copy with as many bytes.
 std::function<void()> bandwidth_probe(int reads, int updates, int writes, double bytes);
 
 }  // namespace evenkeel::bench

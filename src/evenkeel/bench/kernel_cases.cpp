@@ -11,6 +11,7 @@
 #include "evenkeel/bench/buffers.h"
 #include "evenkeel/bench/passes.h"
 #include "evenkeel/bench/row_ops.h"
+#include "evenkeel/ops/common/compute_device.h"
 #include "evenkeel/ops/common/operands.h"
 #include "evenkeel/ops/optim/adamw.h"
 
@@ -60,16 +61,17 @@ std::function<void()> adamw_probe(bool bf16, double values) {
 
 std::vector<Arm> adamw_arms(std::int64_t values, at::ScalarType dtype) {
   const bool bf16 = dtype == at::kBFloat16;
-  const auto state = [=] { return at::rand({values}) * 1e-3; };
+  const auto options = at::TensorOptions(ops::compute_device());
+  const auto state = [=] { return at::rand({values}, options) * 1e-3; };
   const ops::AdamwBuffers buffers{
       state(), state(), state(), state().to(dtype),
-      bf16 ? std::optional(at::empty({values}, at::kBFloat16)) : std::nullopt};
+      bf16 ? std::optional(at::empty({values}, options.dtype(at::kBFloat16))) : std::nullopt};
   const ops::AdamwStep step{.lr = 1e-4, .weight_decay = 0.1, .gradient_scale = 0.5, .step = 10};
   std::vector<Arm> arms = {{"ours", [=] { ops::adamw_(buffers, step); }},
                            {"probe", adamw_probe(bf16, static_cast<double>(values))}};
   if (bf16) return arms;  // LibTorch's fused operator requires one dtype
   const Tensors weight{state()}, gradient{state()}, first{state()}, second{state()};
-  const Tensors count{at::full({}, 10.0, at::kFloat)};
+  const Tensors count{at::full({}, 10.0, options)};
   arms.push_back({"torch", [=] {
                     at::_fused_adamw_(weight, gradient, first, second, {}, count, step.lr,
                                       step.beta1, step.beta2, step.weight_decay, step.epsilon,

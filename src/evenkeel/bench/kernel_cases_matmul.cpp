@@ -9,6 +9,7 @@
 #include "evenkeel/bench/passes.h"
 #include "evenkeel/nn/mixture_of_experts.h"
 #include "evenkeel/ops/attention/causal_attention.h"
+#include "evenkeel/ops/common/compute_device.h"
 #include "evenkeel/ops/common/operands.h"
 #include "evenkeel/ops/common/reference.h"
 #include "evenkeel/ops/linear/linear_cross_entropy.h"
@@ -31,6 +32,12 @@ Tensor transposed_heads(const Tensor& x) {
 
 /// LibTorch's flash attention, causal. \param in  query, key, value
 Tensors flash(const Tensors& in, double scale) {
+  const auto& q = in[0];
+  if (q.is_cuda()) {
+    return {transposed_heads(at::scaled_dot_product_attention(
+        transposed_heads(q), transposed_heads(in[1]), transposed_heads(in[2]), {}, 0.0,
+        /*is_causal=*/true, scale, /*enable_gqa=*/true))};
+  }
   return {transposed_heads(std::get<0>(at::_scaled_dot_product_flash_attention_for_cpu(
       transposed_heads(in[0]), transposed_heads(in[1]), transposed_heads(in[2]), 0.0,
       /*is_causal=*/true, {}, scale)))};
@@ -41,9 +48,10 @@ KernelCase attention_case(const AttentionShape& shape, bool is_forward, at::Scal
   const auto& [rows, positions, heads, kv_heads, width] = shape;
   const double scale = 1 / std::sqrt(static_cast<double>(width));
   const auto make = [=] {
-    return Tensors{at::randn({rows, positions, heads, width}).to(dtype),
-                   at::randn({rows, positions, kv_heads, width}).to(dtype),
-                   at::randn({rows, positions, kv_heads, width}).to(dtype)};
+    const at::TensorOptions there(ops::compute_device());
+    return Tensors{at::randn({rows, positions, heads, width}, there).to(dtype),
+                   at::randn({rows, positions, kv_heads, width}, there).to(dtype),
+                   at::randn({rows, positions, kv_heads, width}, there).to(dtype)};
   };
   const auto pairs = static_cast<double>(rows * heads * positions * positions) / 2;
   KernelCase result{.op = "attention",
@@ -79,10 +87,11 @@ KernelCase head_case(std::int64_t rows, std::int64_t width, std::int64_t vocabul
       .flops = 6.0 * static_cast<double>(rows * width) * static_cast<double>(vocabulary),
       .allowed = 1.25};
   result.arms = [=] {
-    const auto x = at::randn({rows, width}).to(dtype).requires_grad_();
-    const auto weight = (0.02 * at::randn({vocabulary, width})).to(dtype).requires_grad_();
-    const auto targets = at::randint(vocabulary, {rows});
-    const auto gradient = (at::rand({rows, vocabulary}) / vocabulary).to(dtype);
+    const at::TensorOptions there(ops::compute_device());
+    const auto x = at::randn({rows, width}, there).to(dtype).requires_grad_();
+    const auto weight = (0.02 * at::randn({vocabulary, width}, there)).to(dtype).requires_grad_();
+    const auto targets = at::randint(vocabulary, {rows}, there.dtype(at::kLong));
+    const auto gradient = (at::rand({rows, vocabulary}, there) / vocabulary).to(dtype);
     const auto run = [=](const std::function<Tensor()>& loss) {
       return [=] {
         loss().backward();
@@ -124,13 +133,14 @@ struct MixtureTensors {
 
 MixtureTensors mixture_tensors(const MixtureShape& shape, at::ScalarType dtype) {
   const auto& [tokens, width, inner, experts, top_k] = shape;
+  const at::TensorOptions there(ops::compute_device());
   const auto leaf = [&](at::IntArrayRef sizes) {
-    return (0.05 * at::randn(sizes)).to(dtype).requires_grad_();
+    return (0.05 * at::randn(sizes, there)).to(dtype).requires_grad_();
   };
   MixtureTensors all;
-  all.x = at::randn({1, tokens, width}).to(dtype).requires_grad_();
-  all.dy = at::randn({1, tokens, width}).to(dtype);
-  all.router = (0.05 * at::randn({experts, width})).requires_grad_();
+  all.x = at::randn({1, tokens, width}, there).to(dtype).requires_grad_();
+  all.dy = at::randn({1, tokens, width}, there).to(dtype);
+  all.router = (0.05 * at::randn({experts, width}, there)).requires_grad_();
   all.up_gate = leaf({experts, 2 * inner, width});
   all.down = leaf({experts, width, inner});
   all.dense_up_gate = leaf({2 * top_k * inner, width});
@@ -144,7 +154,7 @@ std::vector<Arm> mixture_arms(const MixtureShape& shape, at::ScalarType dtype) {
   // As in training: GEMMs accumulate into float32 gradients.
   const auto sums = std::make_shared<std::vector<ops::GradientBuffer>>();
   const auto summed = [&](const Tensor& weight) {
-    sums->emplace_back(at::empty(weight.sizes(), at::kFloat));
+    sums->emplace_back(at::empty(weight.sizes(), weight.options().dtype(at::kFloat)));
     return nn::Matrix(weight, {}, sums->back());
   };
   const auto run = [=](const std::function<Tensor()>& forward) {
@@ -190,7 +200,30 @@ KernelCase mixture_case(const MixtureShape& shape, at::ScalarType dtype) {
 
 }  // namespace
 
+namespace {
+
+/// Sizes that fill a GPU, of the paper's models.
+std::vector<KernelCase> gpu_matmul_cases() {
+  std::vector<KernelCase> cases;
+  for (const auto dtype : {at::kFloat, at::kBFloat16}) {
+    const std::int64_t rows = dtype == at::kFloat ? 2 : 8;
+    for (const auto& shape :
+         {AttentionShape{rows, 2048, 16, 4, 48}, AttentionShape{rows, 4096, 16, 4, 64},
+          AttentionShape{rows, 4096, 16, 4, 128}}) {
+      for (const bool is_forward : {true, false}) {
+        cases.push_back(attention_case(shape, is_forward, dtype));
+      }
+    }
+    cases.push_back(head_case(16384, 1536, 50'304, dtype));
+    cases.push_back(mixture_case({16384, 2048, 1024, 64, 8}, dtype));
+  }
+  return cases;
+}
+
+}  // namespace
+
 std::vector<KernelCase> matmul_cases() {
+  if (ops::compute_device().is_cuda()) return gpu_matmul_cases();
   std::vector<KernelCase> cases;
   for (const auto dtype : {at::kFloat, at::kBFloat16}) {
     for (const auto& shape :

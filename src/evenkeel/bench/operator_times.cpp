@@ -4,10 +4,14 @@
 #include <ATen/record_function.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <string_view>
 #include <vector>
+
+#include "evenkeel/ops/common/gpu.h"
 
 namespace evenkeel::bench {
 
@@ -15,32 +19,39 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// An operator that is running.
+/// An operator that is running in this thread.
 struct OpenOperator {
   Clock::time_point start;
   double child_seconds = 0;  // seconds of its callees
 };
 
+/// The sums of all threads: of a GPU the backward pass has a thread of its own.
 struct Record {
-  std::vector<OpenOperator> open;
+  std::mutex mutex;
   OperatorSeconds seconds;
 };
 
 /// State of the callbacks, which LibTorch requires to be plain functions.
-thread_local Record* recording = nullptr;
+std::atomic<Record*> recording = nullptr;
+thread_local std::vector<OpenOperator> open_operators;
 
 std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction&) {
-  if (recording != nullptr) recording->open.push_back({Clock::now()});
+  if (recording == nullptr) return nullptr;
+  ops::synchronize_gpu();  // what the caller has launched is the caller's time
+  open_operators.push_back({Clock::now()});
   return nullptr;
 }
 
 void end(const at::RecordFunction& function, at::ObserverContext*) {
-  if (recording == nullptr || recording->open.empty()) return;
-  const auto [start, child_seconds] = recording->open.back();
-  recording->open.pop_back();
+  auto* const record = recording.load();
+  if (record == nullptr || open_operators.empty()) return;
+  ops::synchronize_gpu();
+  const auto [start, child_seconds] = open_operators.back();
+  open_operators.pop_back();
   const double spent = std::chrono::duration<double>(Clock::now() - start).count();
-  recording->seconds[function.name()] += spent - child_seconds;
-  if (!recording->open.empty()) recording->open.back().child_seconds += spent;
+  if (!open_operators.empty()) open_operators.back().child_seconds += spent;
+  const std::lock_guard lock(record->mutex);
+  record->seconds[function.name()] += spent - child_seconds;
 }
 
 }  // namespace

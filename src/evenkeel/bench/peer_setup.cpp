@@ -122,6 +122,7 @@ nlohmann::ordered_json peer_setup(const config::Config& config, const norm::Sche
           {"blocks", blocks},
           {"outside_blocks", outside_blocks},
           {"precision", machine.precision == nn::Precision::bfloat16 ? "bfloat16" : "float32"},
+          {"device", machine.device.str()},
           {"threads", machine.threads},
           {"rate", config.schedule.peak},
           {"beta1", optimizer.beta1},

@@ -7,6 +7,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/ops/attention/qkv_norm_rope.h"
+#include "evenkeel/ops/common/compute_device.h"
 #include "evenkeel/ops/common/reference.h"
 #include "evenkeel/ops/linear/swiglu.h"
 #include "evenkeel/ops/norms/add_rms_norm.h"
@@ -46,8 +47,9 @@ std::function<Tensors(at::ScalarType)> rows_and_vectors(std::int64_t rows, std::
                                                         int count, int vectors) {
   return [=](at::ScalarType dtype) {
     Tensors in;
-    for (int i = 0; i < count; ++i) in.push_back(at::randn({rows, width}).to(dtype));
-    for (int i = 0; i < vectors; ++i) in.push_back(at::rand({width}) + 0.5);
+    const at::TensorOptions there(ops::compute_device());
+    for (int i = 0; i < count; ++i) in.push_back(at::randn({rows, width}, there).to(dtype));
+    for (int i = 0; i < vectors; ++i) in.push_back(at::rand({width}, there) + 0.5);
     return in;
   };
 }
@@ -123,7 +125,7 @@ Tensor composed_rope(const Tensor& x, const Tensor& cos_sin) {
 RowOp qkv_norm_rope(std::int64_t rows, std::int64_t width, bool normed) {
   constexpr std::int64_t kHeads = 16, kKeyHeads = 4, kAll = kHeads + 2 * kKeyHeads;
   const auto angle = at::rand({rows, width / 2});
-  const auto cos_sin = at::stack({angle.cos(), angle.sin()}, 1);
+  const auto cos_sin = at::stack({angle.cos(), angle.sin()}, 1).to(ops::compute_device());
   RowOp op;
   op.name = normed ? "qkv_norm_rope" : "rope";
   op.shape = text(rows, " x ", kAll, " x ", width);
@@ -132,8 +134,9 @@ RowOp qkv_norm_rope(std::int64_t rows, std::int64_t width, bool normed) {
   op.forward = {1, 1};
   op.backward = {normed ? 2 : 1, 1};
   op.inputs = [=](at::ScalarType dtype) {
-    Tensors in = {at::randn({1, rows, kAll * width}).to(dtype)};
-    for (int i = 0; normed && i < 3; ++i) in.push_back(at::rand({width}) + 0.5);
+    const at::TensorOptions there(ops::compute_device());
+    Tensors in = {at::randn({1, rows, kAll * width}, there).to(dtype)};
+    for (int i = 0; normed && i < 3; ++i) in.push_back(at::rand({width}, there) + 0.5);
     return in;
   };
   op.ours = [=](const Tensors& in) {
@@ -207,7 +210,7 @@ RowOp bounded(std::int64_t rows, std::int64_t width) {
   auto op = affine(rows, width);
   op.name = "bounded";
   op.ours = [](const Tensors& in) {
-    const auto alpha = at::full({1}, 0.5, at::kDouble);
+    const auto alpha = at::full({1}, 0.5, in[0].options().dtype(at::kDouble));
     return Tensors{ops::bounded(in[0], alpha, std::nullopt, in[1], in[2], /*is_erf=*/false)};
   };
   op.formula = [](const Tensors& in) {
@@ -254,7 +257,8 @@ RowOp geodesic_step(std::int64_t rows, std::int64_t width) {
   auto op = sphere_step(rows, width);
   op.name = "geodesic_step";
   op.inputs = rows_and_vectors(rows, width, 2, 0);
-  const auto scale = at::ones({1}, at::kDouble), bias = at::zeros({1}, at::kDouble);
+  const auto options = at::TensorOptions(ops::compute_device()).dtype(at::kDouble);
+  const auto scale = at::ones({1}, options), bias = at::zeros({1}, options);
   op.ours = [=](const Tensors& in) {
     return Tensors{ops::geodesic_step(in[0], in[1], scale, bias, /*decay=*/0.5)};
   };

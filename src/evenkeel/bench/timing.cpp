@@ -7,14 +7,17 @@
 #include <cstddef>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/ops/common/gpu.h"
 
 namespace evenkeel::bench {
 
 namespace {
 
 double seconds_of(const Arm& arm, int calls) {
+  ops::synchronize_gpu();
   const auto start = std::chrono::steady_clock::now();
   for (int i = 0; i < calls; ++i) arm.run();
+  ops::synchronize_gpu();
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
   return spent.count() / calls;
 }

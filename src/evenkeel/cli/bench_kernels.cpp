@@ -11,6 +11,7 @@
 #include "evenkeel/base/print.h"
 #include "evenkeel/bench/kernel_cases.h"
 #include "evenkeel/cli/bench.h"
+#include "evenkeel/ops/common/compute_device.h"
 #include "evenkeel/train/machine.h"
 
 namespace evenkeel::cli {
@@ -26,6 +27,7 @@ formula, plain LibTorch operations; torch, LibTorch's own fused operator.)";
 
 /// Options of `bench kernels`. `only` has names of operators; empty: all operators.
 struct BenchKernelsOptions {
+  CommonOptions common;
   BenchOptions bench;
   std::vector<std::string> only;
 };
@@ -61,6 +63,9 @@ void check_names(const std::vector<std::string>& only,
 /// The default sizes; in the tests a smaller optimizer.
 bench::KernelOptions kernel_options() {
   bench::KernelOptions options;
+  if (ops::compute_device().is_cuda()) {
+    options = {.rows = 65536, .widths = {1024, 2048, 4096}, .parameters = 200'000'000};
+  }
   if (is_bench_small()) options.parameters = 1'000'000;
   return options;
 }
@@ -128,6 +133,7 @@ nlohmann::ordered_json bench_kernels_as_json(const KernelRow& row,
 /// \return Exit::busy if ContentionMonitor has a verdict, else Exit::success
 /// \throws Error (usage) for an unknown operator; (io) if --out cannot be written
 Exit run_bench_kernels(const BenchKernelsOptions& options) {
+  use_device(options.common);
   const auto machine = train::configure_machine({});
   const auto header = bench_header("kernels", machine);
   const auto cases = bench::kernel_cases(kernel_options());
@@ -164,6 +170,7 @@ Verb add_bench_kernels(const Command& bench) {
   const auto options = std::make_shared<BenchKernelsOptions>();
   const auto command = bench.add_subcommand("kernels", "each operator, forward and backward");
   command.add_option("--only", options->only, "operators; all without it").type_name("NAME");
+  add_device(command, options->common);
   add_bench_options(command, options->bench);
   command.footer(kBenchKernelsExamples);
   return {command, [options] { return run_bench_kernels(*options); }};

@@ -86,6 +86,7 @@ nlohmann::ordered_json bench_peers_as_json(const bench::PeersResult& result,
 Exit run_bench_peers(const BenchPeersOptions& options) {
   auto peers = options.peers;
   peers.rounds = options.bench.rounds;
+  use_device(options.common);
   check_out(options.bench);
   const ContentionMonitor monitor;
   const auto result = bench::compare_with_pytorch(options.common.sources(), peers);
@@ -116,6 +117,7 @@ Verb add_bench_peers(const Command& bench) {
                   "a Python that can import torch; EVENKEEL_PYTHON, which ./ek sets")
       .type_name("PROGRAM")
       .not_empty();
+  add_device(command, options->common);
   add_bench_options(command, options->bench);
   command.footer(kBenchPeersExamples);
   return {command, [options] { return run_bench_peers(*options); }};

@@ -97,6 +97,8 @@ nlohmann::ordered_json bench_step_as_json(const bench::StepResult& result,
     auto record = header;
     record.update({{"scheme", arm.scheme},
                    {"tokens", result.tokens},
+                   {"flops", arm.flops},
+                   {"peak_bytes", result.peak_bytes},
                    {"precision", result.machine.description},
                    {"gemm_flops_per_second", result.gemm_rate},
                    {"floor_seconds", result.gemm_bound_seconds(arm)},
@@ -118,6 +120,7 @@ nlohmann::ordered_json bench_step_as_json(const bench::StepResult& result,
 /// \return Exit::busy if ContentionMonitor has a verdict, else Exit::success
 /// \throws Error (usage) for an invalid configuration; (io) if --out cannot be written
 Exit run_bench_step(const BenchStepOptions& options) {
+  use_device(options.common);
   check_out(options.bench);
   const ContentionMonitor monitor;
   const auto result =
@@ -140,6 +143,7 @@ Verb add_bench_step(const Command& bench) {
   command.remove_option("--scheme");
   command.add_option("--schemes", options->schemes, "schemes to compare; ratios are to the first")
       .type_name("NAME|FILE.toml");
+  add_device(command, options->common);
   add_bench_options(command, options->bench);
   command.footer(kBenchStepExamples);
   return {command, [options] { return run_bench_step(*options); }};

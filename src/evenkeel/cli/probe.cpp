@@ -122,7 +122,7 @@ nlohmann::ordered_json probe_as_json(const ProbeOutput& output) {
 
 /// Measures the model of --run, or a new one, and prints the profiles as a table or as JSON.
 Exit run_probe(const ProbeOptions& options) {
-  check_device(options.common);
+  use_device(options.common);
   const auto output = options.common.run ? probe_run(options) : probe_fresh_model(options);
   if (options.common.json) {
     print_json(probe_as_json(output));

@@ -7,6 +7,7 @@
 #include "evenkeel/base/json_dump.h"
 #include "evenkeel/base/print.h"
 #include "evenkeel/base/printable.h"
+#include "evenkeel/ops/common/compute_device.h"
 
 namespace evenkeel::cli {
 
@@ -47,7 +48,7 @@ void add_run(const Command& command, CommonOptions& common, const char* help) {
 }
 
 void add_device(const Command& command, CommonOptions& common) {
-  command.add_option("--device", common.device, "cpu").type_name("DEVICE");
+  command.add_option("--device", common.device, "auto, cpu, cuda or cuda:N").type_name("DEVICE");
 }
 
 void add_json(const Command& command, CommonOptions& common) {
@@ -58,10 +59,8 @@ void add_quiet(const Command& command, CommonOptions& common) {
   command.add_flag("--quiet", common.quiet, "print only errors and the result");
 }
 
-void check_device(const CommonOptions& common) {
-  if (common.device == "cpu") return;
-  throw Error(Exit::usage, text("--device ", common.device,
-                                ": this build runs on the cpu only; leave --device out"));
+void use_device(const CommonOptions& common) {
+  ops::set_compute_device(ops::parse_device(common.device));
 }
 
 std::string terminal_safe(const std::string& text) {

@@ -23,7 +23,7 @@ struct CommonOptions {
   std::vector<std::filesystem::path> files;  // --config, in the order of the command line
   std::vector<std::string> sets;             // --set: "train.steps=2000"
   std::optional<std::filesystem::path> run;  // --run: a run folder
-  std::string device = "cpu";                // --device
+  std::string device = "auto";               // --device
   bool json = false;                         // --json: results as JSON on standard output
   bool quiet = false;                        // --quiet: no progress on standard error
 
@@ -51,16 +51,16 @@ void add_config_options(const Command& command, CommonOptions& common);
 void add_file_and_set_options(const Command& command, CommonOptions& common);
 /// --run: a run folder, whose existence the command checks itself
 void add_run(const Command& command, CommonOptions& common, const char* help = "run folder");
-/// --device, to be checked with check_device()
+/// --device, for use_device()
 void add_device(const Command& command, CommonOptions& common);
 /// --json: one JSON value on standard output instead of text
 void add_json(const Command& command, CommonOptions& common);
 /// --quiet: no progress on standard error
 void add_quiet(const Command& command, CommonOptions& common);
 
-/// Checks --device: "cpu" is the only device that the program supports.
-/// \throws Error (usage) for another device
-void check_device(const CommonOptions& common);
+/// Makes --device the device of all models of this process (ops::parse_device()).
+/// \throws Error (usage) for an invalid device; (busy, exit code 75) if no GPU was found
+void use_device(const CommonOptions& common);
 
 /// printable() of the text if standard output is a terminal; unchanged for files and pipes.
 std::string terminal_safe(const std::string& text);

@@ -240,7 +240,7 @@ Exit run_eval(const EvalOptions& options) {
     list_tasks(common.json);
     return Exit::success;
   }
-  check_device(common);
+  use_device(common);
   check_options(options);
   std::optional<LinesFile> rows;
   if (options.rows) rows.emplace(*options.rows);

@@ -106,7 +106,7 @@ void generate_text(const train::TrainedModel& loaded, const GenerateOptions& opt
 /// Writes --count texts, prompt included, to standard output.
 /// \throws Error (usage, data, no_checkpoint, differs)
 Exit run_generate(const GenerateOptions& options) {
-  check_device(options.common);
+  use_device(options.common);
   generate_check(options);
   const auto loaded = train::load_run(options.common.run, options.common.sources());
   for (const auto& line : loaded.skipped) print_message(line);

@@ -8,13 +8,13 @@
 
 #include "evenkeel/base/number.h"
 #include "evenkeel/base/print.h"
-#include "evenkeel/base/system_memory.h"
 #include "evenkeel/cli/plan_ranks.h"
 #include "evenkeel/cli/plan_text.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/config/config.h"
 #include "evenkeel/data/text_encoding.h"
 #include "evenkeel/norm/describe.h"
+#include "evenkeel/plan/device_memory.h"
 #include "evenkeel/plan/plan.h"
 #include "evenkeel/train/machine.h"
 
@@ -61,7 +61,7 @@ PlanReport plan_report(const PlanOptions& options) {
   const auto machine = train::configure_machine(report.config.train);
   report.machine = machine.description;
   report.plan = plan::plan_of(report.config, machine, data::vocabulary_of(report.config));
-  report.available = available_bytes();
+  report.available = plan::device_memory().free;
   report.text.sources = data::text_sizes(report.config.data, report.config.model.vocabulary);
   report.text.run_tokens = report.plan.tokens;
   report.text.tokens_per_second = options.tokens_per_second;
@@ -161,7 +161,7 @@ nlohmann::ordered_json plan_as_json(const PlanReport& report) {
 /// Prints the plan as text or as JSON.
 /// \return Exit::success, also for a run that does not fit
 Exit run_plan(const PlanOptions& options) {
-  check_device(options.common);
+  use_device(options.common);
   if (options.ranks.ranks > 0) {
     return print_rank_plan(config::resolve(options.common.sources_with_run()), options.ranks,
                            options.common.json);

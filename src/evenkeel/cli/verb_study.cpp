@@ -8,14 +8,15 @@
 #include "evenkeel/base/number.h"
 #include "evenkeel/base/print.h"
 #include "evenkeel/base/printable.h"
-#include "evenkeel/base/system_memory.h"
 #include "evenkeel/base/version.h"
 #include "evenkeel/cli/study_results.h"
 #include "evenkeel/cli/study_slurm.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/data/text_encoding.h"
 #include "evenkeel/nn/parameters.h"
+#include "evenkeel/ops/common/compute_device.h"
 #include "evenkeel/ops/common/operands.h"
+#include "evenkeel/plan/device_memory.h"
 #include "evenkeel/plan/plan.h"
 #include "evenkeel/study/study.h"
 #include "evenkeel/train/machine.h"
@@ -230,7 +231,7 @@ void check_study_options(const StudyOptions& options) {
 
 /// Lists the studies, prints a dry run, or runs the study and prints its results.
 Exit run_study(const StudyOptions& options) {
-  check_device(options.common);
+  use_device(options.common);
   if (options.study.empty()) return list_studies(options);
   check_study_options(options);
   const auto request = request_of(options);
@@ -238,8 +239,9 @@ Exit run_study(const StudyOptions& options) {
   study::Resources resources{
       .executable = "/proc/self/exe",  // this very program, were it built anew meanwhile
       .run_cache = run_cache_of(request),
+      .device = ops::compute_device().str(),
       .cores = options.jobs > 0 ? options.jobs : CpuFeatures::detect().cores,
-      .memory_bytes = available_bytes(),
+      .memory_bytes = plan::device_memory().free,
       .minutes = request.study.minutes,
       .stop_requested = [] { return train::stop_wanted(); }};
   if (options.slurm) return print_slurm(options, request, resources);

@@ -75,7 +75,7 @@ Exit train_rank(const CommonOptions& common, const std::vector<std::string>& ove
 /// Starts the ranks of --ranks, or trains.
 Exit run_train(const CommonOptions& common, const std::vector<std::string>& overrides,
                const RankOptions& ranks) {
-  check_device(common);
+  use_device(common);
   for (const auto& name : overrides) check_override(name);
   if (const auto exit = launch_ranks(common, ranks)) return *exit;
   auto group = join_ranks(common);

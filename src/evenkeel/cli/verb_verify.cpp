@@ -42,6 +42,7 @@ std::vector<std::string> names_of(const auto& choices) {
 
 /// Options of `verify`. `tolerance` is a factor on the tolerance of the dtype.
 struct VerifyOptions {
+  CommonOptions common;
   std::vector<std::string> files;
   std::string precision = "float64", attention = "auto";
   double tolerance = 1;
@@ -119,6 +120,7 @@ Exit run_verify(const VerifyOptions& options) {
     throw Error(Exit::usage, text("--tolerance: must be a number above 0, but is ",
                                   options.tolerance, "; 2 doubles every tolerance"));
   }
+  use_device(options.common);
   return options.files.size() == 1 ? verify_one(options) : verify_all(options);
 }
 
@@ -143,6 +145,7 @@ Verb add_verify(const Command& program) {
   command.add_option("--attention", options->attention, "auto, flash or explicit")
       .one_of(names_of(kPaths))
       .show_default();
+  add_device(command, options->common);
   command.add_flag("--formulas", options->formulas, "plain formulas in place of fused operators");
   command.add_flag("--json", options->json, "every check as JSON on standard output");
   command.add_flag("--quiet", options->quiet, "nothing of a file that holds");

@@ -65,6 +65,7 @@ struct Train {
   std::int64_t gradient_shards = 0;
   std::string precision = "auto";  // "auto", "float32", "bfloat16", "float64"
   std::int64_t threads = 0;        // 0: "auto"
+  bool deterministic = true;       // a GPU computes the same bits in every run
   std::string from;                // run folder with the initial weights; empty: random weights
 };
 

@@ -10,7 +10,7 @@ namespace evenkeel::evaluate {
 void ExactMatch::add(const data::Batch& batch, const at::Tensor& predicted) {
   const auto context = static_cast<std::int64_t>(batch.inputs.size()) / batch.rows;
   EK_ASSERT(predicted.sizes() == at::IntArrayRef({batch.rows, context}));
-  const auto guesses = predicted.to(at::kLong).contiguous();
+  const auto guesses = predicted.to(at::kCPU, at::kLong).contiguous();
   const auto* const guess = guesses.const_data_ptr<std::int64_t>();
   for (std::int64_t row = 0; row < batch.rows; ++row) {
     bool all_correct = true;

@@ -131,8 +131,9 @@ class RowScorer {
                         const std::vector<Target>& targets, std::size_t next) {
     auto rows = at::zeros({kLogitsRows, x.size(1)}, x.options());
     const auto count = static_cast<std::int64_t>(places.size());
-    rows.narrow(0, 0, count).copy_(x.index_select(0, at::tensor(places, at::kLong)));
-    const auto logits = model_.logits(rows);
+    rows.narrow(0, 0, count)
+        .copy_(x.index_select(0, at::tensor(places, x.options().dtype(at::kLong))));
+    const auto logits = model_.logits(rows).cpu();
     std::vector<std::size_t> bounds;  // of the targets of each place
     auto end = next;
     for (const auto place : places) {

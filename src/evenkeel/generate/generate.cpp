@@ -36,7 +36,8 @@ class CachedDecoder {
     const auto fresh = tensor_of(text, cached_tokens_);
     cached_tokens_ = size;
     const auto x = model_.hidden(fresh, {.cache = use_cache_ ? &cache_ : nullptr});
-    const auto last = model_.logits(x.select(1, x.size(1) - 1)).to(at::kDouble).contiguous();
+    const auto last =
+        model_.logits(x.select(1, x.size(1) - 1)).to(at::kCPU, at::kDouble).contiguous();
     const auto* const values = last.const_data_ptr<double>();
     return {values, values + last.numel()};
   }

@@ -77,8 +77,7 @@ bool can_use_flash(const AttentionInputs& inputs) {
 }
 
 at::Tensor causal_attention(const AttentionInputs& inputs, AttentionPath path) {
-  const bool use_operator = path == AttentionPath::automatic && inputs.q.is_cpu();
-  if (use_operator) {
+  if (path == AttentionPath::automatic) {
     return ops::causal_attention(inputs.q.transpose(1, 2), inputs.k.transpose(1, 2),
                                  inputs.v.transpose(1, 2), inputs.scale, inputs.softcap,
                                  inputs.document_starts.defined()

@@ -93,7 +93,7 @@ at::Tensor max_attention_scores(const AttentionInputs& inputs) {
   const at::NoGradGuard no_grad;
   const auto document_starts =
       inputs.document_starts.defined() ? std::optional(inputs.document_starts) : std::nullopt;
-  if (inputs.q.is_cpu() && inputs.q.numel() > 0) {
+  if (inputs.q.numel() > 0) {
     const auto positions_first = [](const at::Tensor& x) { return x.transpose(1, 2); };
     return ops::largest_scores(positions_first(inputs.q), positions_first(inputs.k), inputs.scale,
                                document_starts);

@@ -9,6 +9,7 @@
 #include "evenkeel/nn/norm_path.h"
 #include "evenkeel/nn/parameter_specs.h"
 #include "evenkeel/norm/kind.h"
+#include "evenkeel/ops/common/compute_device.h"
 #include "evenkeel/ops/linear/linear_cross_entropy_chunk.h"
 
 namespace evenkeel::nn {
@@ -226,8 +227,8 @@ double temporary_bytes(const norm::Scheme& scheme, std::int64_t padded_vocabular
   const auto d = static_cast<double>(shape.width);
   const auto vocabulary = static_cast<double>(shape.vocabulary);
   const auto inner = static_cast<double>(shape.inner);
-  const auto chunk =
-      static_cast<double>(ops::loss_chunk_tokens(shape.vocabulary, options.compute_bytes));
+  const auto chunk = static_cast<double>(ops::loss_chunk_tokens(
+      shape.vocabulary, options.compute_bytes, ops::compute_device().is_cuda()));
   const double logits = allocated_bytes(std::min(tokens, chunk) * vocabulary * bytes);
   // The first micro-batch writes the head's gradient into its ops::GradientBuffer, unless the
   // logits have a learned scale.

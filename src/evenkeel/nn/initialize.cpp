@@ -140,10 +140,9 @@ Distribution head_distribution(Distribution base, const norm::Shape& shape) {
   return base;
 }
 
-}  // namespace
-
-void initialize(Parameters& parameters, const norm::Scheme& scheme, const std::string& init,
-                std::uint64_t seed, std::int64_t planned) {
+/// initialize() of parameters on the CPU.
+void initialize_on_cpu(Parameters& parameters, const norm::Scheme& scheme, const std::string& init,
+                       std::uint64_t seed, std::int64_t planned) {
   const at::NoGradGuard no_grad;
   const norm::Steps start = {.done = 0, .planned = planned};
   const bool from_scheme = init == "scheme";
@@ -179,6 +178,18 @@ void initialize(Parameters& parameters, const norm::Scheme& scheme, const std::s
   }
   fill_reparameterizations(parameters, scheme, seed);
   parameters.copy_masters_to_values();
+}
+
+}  // namespace
+
+void initialize(Parameters& parameters, const norm::Scheme& scheme, const std::string& init,
+                std::uint64_t seed, std::int64_t planned) {
+  if (parameters.device().is_cpu()) {
+    return initialize_on_cpu(parameters, scheme, init, seed, planned);
+  }
+  auto on_cpu = parameters.zeros_on(at::kCPU);  // the same initial bits for every device
+  initialize_on_cpu(on_cpu, scheme, init, seed, planned);
+  parameters.copy_from(on_cpu);
 }
 
 }  // namespace evenkeel::nn

@@ -20,7 +20,7 @@ namespace {
 /// rows * router^T, [N, E]. It is a grouped product with one group: MKL splits the gradient of so
 /// small a matrix over the rows, and its bits would depend on the number of threads.
 at::Tensor router_logits(const at::Tensor& rows, const at::Tensor& router) {
-  const auto offsets = at::tensor({std::int64_t{0}, rows.size(0)}, at::kLong);
+  const auto offsets = at::tensor({std::int64_t{0}, rows.size(0)}, rows.options().dtype(at::kLong));
   return grouped_linear(rows, router.unsqueeze(0), offsets);
 }
 

@@ -25,7 +25,8 @@ Model::Model(norm::Scheme scheme, const ModelOptions& options, const Parameters&
       layers_(std::make_unique<Layers>(build_layers(scheme_, options_, parameters, steps))),
       steps_(steps),
       rotary_(scheme_.shape.context, scheme_.shape.head_width(), options_.rope_theta,
-              compute_dtype(parameters.precision())) {}
+              at::TensorOptions(parameters.device()).dtype(compute_dtype(parameters.precision()))) {
+}
 
 Model::~Model() = default;
 
@@ -54,7 +55,8 @@ Positions Model::positions_of(const at::Tensor& ids, const Pass& pass) const {
   if (pass.packing != nullptr) {
     EK_ASSERT(pass.cache == nullptr && ids.size(0) == 1);
     const auto at = pass.packing->positions(ids.size(1));
-    return {{rotary_.rows(0, at.max().item<std::int64_t>() + 1).cos_sin.index_select(0, at)},
+    const auto angles = rotary_.rows(0, at.max().item<std::int64_t>() + 1).cos_sin;
+    return {{angles.index_select(0, on_device(at))},
             options_.document_end ? pass.packing->document_starts(ids, *options_.document_end)
                                   : at::Tensor(),
             pass.packing};
@@ -96,8 +98,16 @@ bool Model::uses_library_operators() const {
   return !options_.fused;
 }
 
-at::Tensor Model::hidden(const at::Tensor& ids, const Pass& pass) const {
+/// Token ids on the device of the model. To a GPU they are copied while it computes.
+at::Tensor Model::on_device(const at::Tensor& ids) const {
+  const auto device = parameters_->device();
+  if (ids.device() == device) return ids;
+  return ids.pin_memory().to(device, /*dtype=*/at::kLong, /*non_blocking=*/true);
+}
+
+at::Tensor Model::hidden(const at::Tensor& token_ids, const Pass& pass) const {
   const ops::SerialLibraries one_thread(uses_library_operators());
+  const auto ids = on_device(token_ids);
   const auto positions = positions_of(ids, pass);
   const bool reports_stream = pass.observer != nullptr && pass.observer->stream;
   const auto run = is_checkpointed(pass) ? run_block_checkpointed : run_block;
@@ -128,15 +138,16 @@ at::Tensor Model::logits(const at::Tensor& x) const {
 
 at::Tensor Model::loss_sum_of(const at::Tensor& x, const at::Tensor& targets) const {
   const ops::SerialLibraries one_thread(uses_library_operators());
-  return head_loss_sum(head(), x.flatten(0, 1), targets.flatten());
+  return head_loss_sum(head(), x.flatten(0, 1), on_device(targets).flatten());
 }
 
 ModelCache Model::empty_cache(std::int64_t batch, std::int64_t capacity) const {
   const auto& shape = scheme_.shape;
-  const auto dtype = compute_dtype(parameters_->precision());
+  const auto options =
+      at::TensorOptions(parameters_->device()).dtype(compute_dtype(parameters_->precision()));
   ModelCache cache(layers_->blocks.size());
   for (auto& each : cache) {
-    each.keys = at::empty({batch, shape.kv_heads, capacity, shape.head_width()}, dtype);
+    each.keys = at::empty({batch, shape.kv_heads, capacity, shape.head_width()}, options);
     each.values = at::empty_like(each.keys);
   }
   return cache;

@@ -43,9 +43,9 @@ class Model {
 
   /// The input of the head: the residual stream after the last block, and the final norm if the
   /// scheme has one.
-  /// \param ids  [B, T], int64
+  /// \param token_ids  [B, T], int64, on the CPU or on the device of the parameters
   /// \return [B, T, D], in the compute dtype
-  at::Tensor hidden(const at::Tensor& ids, const Pass& pass = {}) const;
+  at::Tensor hidden(const at::Tensor& token_ids, const Pass& pass = {}) const;
 
   /// cap(logits_scale * W_head x), V = ModelOptions::vocabulary.
   /// \param x  [..., D], from hidden()
@@ -53,7 +53,7 @@ class Model {
   at::Tensor logits(const at::Tensor& x) const;
 
   /// The sum of -ln softmax(logits)[target] over all targets that are >= 0, in nats.
-  /// \param ids, targets  [B, T], int64; targets < 0 are ignored
+  /// \param ids, targets  [B, T], int64, as for hidden(); targets < 0 are ignored
   /// \return a scalar, float32 or float64, summed in a fixed order
   at::Tensor loss_sum(const at::Tensor& ids, const at::Tensor& targets,
                       const Pass& pass = {}) const {
@@ -79,6 +79,7 @@ class Model {
 
  private:
   Head head() const;
+  at::Tensor on_device(const at::Tensor& ids) const;
   at::Tensor document_starts_of(const at::Tensor& ids, std::int64_t first, ModelCache* cache) const;
   Positions positions_of(const at::Tensor& ids, const Pass& pass) const;
   bool is_checkpointed(const Pass& pass) const;

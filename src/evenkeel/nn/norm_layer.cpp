@@ -107,7 +107,6 @@ NormPath NormLayer::path_for(const at::Tensor& rows, Mode mode) const {
   if (path_ == NormPath::rms_norm || (path_ == NormPath::layer_norm && !is_scaled_layer)) {
     return path_;
   }
-  if (!rows.is_cpu()) return NormPath::formula;
   if (is_scaled_layer) return NormPath::row_norm;
   const bool by_running_values = !row_->states.empty() && mode == Mode::evaluation;
   const bool is_column = path_ == NormPath::column_norm;
@@ -117,9 +116,9 @@ NormPath NormLayer::path_for(const at::Tensor& rows, Mode mode) const {
 at::Tensor NormLayer::apply(NormPath path, const at::Tensor& rows, Mode mode) const {
   switch (path) {
     case NormPath::rms_norm:
-      return ops::rms_norm(rows, in_wide_dtype(rows, effective_gain()), norm_.epsilon);
+      return ops::rms_norm(rows, in_wide_dtype(rows, effective_gain(rows)), norm_.epsilon);
     case NormPath::layer_norm:
-      return ops::layer_norm(rows, in_wide_dtype(rows, effective_gain()),
+      return ops::layer_norm(rows, in_wide_dtype(rows, effective_gain(rows)),
                              in_wide_dtype(rows, tensors_.bias), norm_.epsilon);
     case NormPath::row_norm:
     case NormPath::affine:
@@ -140,24 +139,26 @@ std::optional<std::tuple<at::Tensor, at::Tensor>> NormLayer::add_and_norm(
     const at::Tensor& residual, const at::Tensor& branch) const {
   const bool is_known = path_ == NormPath::rms_norm && norm_.scope == Scope::token;
   if (!is_known || !tensors_.gain.defined()) return std::nullopt;
-  return ops::add_rms_norm(residual, branch, in_wide_dtype(residual, effective_gain()),
+  return ops::add_rms_norm(residual, branch, in_wide_dtype(residual, effective_gain(residual)),
                            norm_.epsilon);
 }
 
 std::optional<ops::HeadNorm> NormLayer::head_norm(const at::Tensor& rows) const {
   if (path_ == NormPath::formula || !has_fused_head_norm(norm_, heads_)) return std::nullopt;
-  auto gain = effective_gain();
-  if (!gain.defined()) gain = at::ones({features_});
+  auto gain = effective_gain(rows);
+  if (!gain.defined()) gain = at::ones({features_}, rows.options().dtype(at::kFloat));
   return ops::HeadNorm{in_wide_dtype(rows, gain), norm_.epsilon};
 }
 
 /// The gain that acts, times out_scale: [D] or one value, [heads * D] if heads do not share it;
 /// undefined if it is 1. In double where it is not the parameter itself.
-at::Tensor NormLayer::effective_gain() const {
+/// \param rows  any tensor on the device of the norm
+at::Tensor NormLayer::effective_gain(const at::Tensor& rows) const {
   const bool every_head = heads_ > 1 && !norm_.heads_share;
   if (!tensors_.gain.defined()) {
     return out_scale_ == 1 ? at::Tensor()
-                           : at::full({every_head ? 1 : features_}, out_scale_, at::kDouble);
+                           : at::full({every_head ? 1 : features_}, out_scale_,
+                                      rows.options().dtype(at::kDouble));
   }
   auto gain = tensors_.gain;
   if (gain_factor_ != 1) gain = gain.to(at::kDouble) * gain_factor_;
@@ -174,7 +175,8 @@ at::Tensor NormLayer::with_affine(const at::Tensor& rows) const {
   const auto wide = every_head ? rows.flatten(-2) : rows;
   auto bias = in_double(tensors_.bias);
   if (bias && out_scale_ != 1) bias = *bias * out_scale_;
-  const auto gain = implementation_->has_dynamic_gain ? std::nullopt : in_double(effective_gain());
+  const auto gain =
+      implementation_->has_dynamic_gain ? std::nullopt : in_double(effective_gain(rows));
   return gain || bias ? ops::affine(wide, gain, bias) : wide;
 }
 
@@ -184,7 +186,7 @@ at::Tensor NormLayer::apply_row_operator(NormPath path, const at::Tensor& rows) 
   const auto wide = every_head ? rows.flatten(-2) : rows;
   auto bias = tensors_.bias;
   if (bias.defined() && out_scale_ != 1) bias = bias.to(at::kDouble) * out_scale_;
-  const auto gain = in_wide_dtype(wide, effective_gain());
+  const auto gain = in_wide_dtype(wide, effective_gain(rows));
   if (path == NormPath::affine) return ops::affine(wide, gain, in_wide_dtype(wide, bias));
   if (path == NormPath::bounded) {
     return ops::bounded(wide, *in_double(tensors_.alpha), in_double(tensors_.shift), gain,
@@ -240,7 +242,7 @@ at::Tensor NormLayer::seed_norm(const at::Tensor& rows) const {
       fused_ ? fixed_order() : reference::seed_rows(wide, x_hat, *alpha, *beta);
   const bool every_head = heads_ > 1 && !norm_.heads_share;
   const auto fixed_part =
-      ops::affine(every_head ? x_hat.flatten(-2) : x_hat, in_double(effective_gain()));
+      ops::affine(every_head ? x_hat.flatten(-2) : x_hat, in_double(effective_gain(rows)));
   return dynamic_part * out_scale_ + fixed_part.view(x_hat.sizes());
 }
 
@@ -299,7 +301,7 @@ at::Tensor NormLayer::apply_column_operator(const at::Tensor& rows) const {
     const auto wide = vector.to(at::kDouble);
     return wide.size(0) == 1 ? wide.expand({width}) : wide.repeat({width / wide.size(0)});
   };
-  auto gain = of_columns(effective_gain()), bias = of_columns(tensors_.bias);
+  auto gain = of_columns(effective_gain(rows)), bias = of_columns(tensors_.bias);
   if (bias && out_scale_ != 1) bias = *bias * out_scale_;
   if (!is_instance) check_batch_size(columns.size(1));
   if (implementation_->renormalizes) {

@@ -26,7 +26,7 @@ at::Tensor segment_attention(const AttentionInputs& all, const Packing& packing,
   if (takes_previous) {
     const auto& parent = packing.segments[*segment.parent];
     const auto previous = parent.first + segment.position - parent.position - 1;
-    const auto pair = at::tensor({previous, segment.first}, at::kLong);
+    const auto pair = at::tensor({previous, segment.first}, all.q.options().dtype(at::kLong));
     inputs.q = all.q.index_select(2, pair);
     if (all.document_starts.defined()) {
       inputs.document_starts = all.document_starts.index_select(1, pair);

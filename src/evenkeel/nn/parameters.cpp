@@ -30,10 +30,14 @@ at::Tensor Parameter::slice_of(const at::Tensor& flat) const {
   return flat.narrow(0, begin, size).view(shape).detach();
 }
 
-Parameters::Parameters(const std::vector<ParameterSpec>& specs, Precision precision)
-    : precision_(precision) {
+Parameters::Parameters(const std::vector<ParameterSpec>& specs, Precision precision,
+                       at::Device device)
+    : precision_(precision), device_(device) {
   const at::NoGradGuard no_grad;
   const auto masters = master_dtype(precision);
+  const auto zeros = [&](at::IntArrayRef sizes, at::ScalarType dtype) {
+    return at::zeros(sizes, at::TensorOptions(device_).dtype(dtype));
+  };
   for (const auto role : {ParameterRole::embedding, ParameterRole::matrix, ParameterRole::router,
                           ParameterRole::gain, ParameterRole::scale}) {
     std::int64_t size = 0;
@@ -41,14 +45,14 @@ Parameters::Parameters(const std::vector<ParameterSpec>& specs, Precision precis
     if (size == 0) continue;
     const bool small = role != ParameterRole::embedding && role != ParameterRole::matrix;
     const auto values = small ? masters : compute_dtype(precision);
-    ParameterGroup group{role, at::zeros({size}, masters), {}, at::zeros({size}, masters)};
-    group.value = values == masters ? group.master : at::zeros({size}, values);
+    ParameterGroup group{role, zeros({size}, masters), {}, zeros({size}, masters)};
+    group.value = values == masters ? group.master : zeros({size}, values);
     groups_.push_back(group);
   }
   std::vector<std::int64_t> filled(groups_.size());
   for (const auto& each : specs) {
     if (each.role == ParameterRole::state) {
-      states_[each.name] = at::zeros(each.shape, masters);
+      states_[each.name] = zeros(each.shape, masters);
       continue;
     }
     std::size_t group = 0;
@@ -78,6 +82,25 @@ const Parameter& Parameters::at(const std::string& name) const {
   const auto place = index_.find(name);
   EK_ASSERT(place != index_.end());
   return all_[place->second];
+}
+
+Parameters Parameters::zeros_on(at::Device device) const {
+  std::vector<ParameterSpec> specs;
+  specs.reserve(all_.size() + states_.size());
+  for (const auto& each : all_) specs.push_back({each.name, each.shape, groups_[each.group].role});
+  for (const auto& [name, state] : states_) {
+    specs.push_back({name, state.sizes().vec(), ParameterRole::state});
+  }
+  return {specs, precision_, device};
+}
+
+void Parameters::copy_from(const Parameters& other) {
+  const at::NoGradGuard no_grad;
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    groups_[i].master.copy_(other.groups_.at(i).master);
+  }
+  for (const auto& [name, state] : states_) state.copy_(other.states_.at(name));
+  copy_masters_to_values();
 }
 
 void Parameters::copy_masters_to_values() {

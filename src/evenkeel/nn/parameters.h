@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "evenkeel/nn/parameter_specs.h"
+#include "evenkeel/ops/common/compute_device.h"
 #include "evenkeel/ops/linear/gradient_buffer.h"
 
 namespace evenkeel::nn {
@@ -51,7 +52,8 @@ struct Parameter {
 class Parameters {
  public:
   /// Allocates all tensors, filled with zeros. initialize() sets the initial values.
-  Parameters(const std::vector<ParameterSpec>& specs, Precision precision);
+  Parameters(const std::vector<ParameterSpec>& specs, Precision precision,
+             at::Device device = ops::compute_device());
 
   /// All parameters, in the order of their specs.
   const std::vector<Parameter>& all() const { return all_; }
@@ -59,6 +61,8 @@ class Parameters {
   std::vector<ParameterGroup>& groups() { return groups_; }
   const std::vector<ParameterGroup>& groups() const { return groups_; }
   Precision precision() const { return precision_; }
+  /// The device of all tensors.
+  at::Device device() const { return device_; }
 
   /// The value of the parameter of that name; undefined if there is none.
   at::Tensor find(const std::string& name) const;
@@ -70,6 +74,11 @@ class Parameters {
   at::Tensor find_state(const std::string& name) const;
   /// All states by name.
   const std::map<std::string, at::Tensor>& states() const { return states_; }
+
+  /// The same parameters and states on another device, filled with zeros.
+  Parameters zeros_on(at::Device device) const;
+  /// Copies all masters, values and states of zeros_on() back.
+  void copy_from(const Parameters& other);
 
   /// Rounds every master to the dtype of its value. Call it after each change of masters.
   void copy_masters_to_values();
@@ -85,6 +94,7 @@ class Parameters {
 
  private:
   Precision precision_;
+  at::Device device_;
   std::vector<ParameterGroup> groups_;
   std::vector<Parameter> all_;
   std::map<std::string, std::size_t> index_;

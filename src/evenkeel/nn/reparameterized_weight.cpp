@@ -13,14 +13,14 @@ namespace evenkeel::nn {
 using at::Tensor;
 
 Tensor weight_norm(const Tensor& v, const Tensor& row_gain, bool fused) {
-  if (fused && v.is_cpu()) return ops::weight_norm(v, row_gain);
+  if (fused) return ops::weight_norm(v, row_gain);
   return ops::reference::weight_norm_rows(v.to(row_gain.scalar_type()), row_gain)
       .to(v.scalar_type());
 }
 
 Tensor sigma_reparam(const Tensor& v, const Tensor& gamma, const Tensor& left, const Tensor& right,
                      bool fused) {
-  if (fused && v.is_cpu()) return ops::sigma_reparam(v, gamma, left, right);
+  if (fused) return ops::sigma_reparam(v, gamma, left, right);
   // Clones, since a later pass moves the state while this pass's graph still needs it.
   return ops::reference::sigma_rows(v.to(gamma.scalar_type()), gamma, left.clone(), right.clone())
       .to(v.scalar_type());

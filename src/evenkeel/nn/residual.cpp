@@ -29,7 +29,7 @@ at::Tensor on_sphere(const ResidualRule& rule, const at::Tensor& skip, const at:
   const auto& by = rule.branch_scale;
   const auto step = by.is_learned() ? by.value().to(at::kDouble)
                                     : at::full({1}, by.fixed(), skip.options().dtype(at::kDouble));
-  if (rule.fused && skip.is_cpu()) return ops::sphere_step(skip, branch, step);
+  if (rule.fused) return ops::sphere_step(skip, branch, step);
   return ops::reference::sphere_step(skip, branch, step).to(skip.scalar_type());
 }
 
@@ -37,7 +37,7 @@ at::Tensor along_geodesic(const ResidualRule& rule, const at::Tensor& skip,
                           const at::Tensor& branch) {
   const auto scale = rule.angle_scale.to(at::kDouble), bias = rule.angle_bias.to(at::kDouble);
   const auto decay = rule.angle_decay.value;
-  if (rule.fused && skip.is_cpu()) return ops::geodesic_step(skip, branch, scale, bias, decay);
+  if (rule.fused) return ops::geodesic_step(skip, branch, scale, bias, decay);
   return ops::reference::geodesic_step(skip, branch, scale, bias, decay).to(skip.scalar_type());
 }
 

@@ -28,7 +28,9 @@ Rotary RotaryTable::rows(std::int64_t first, std::int64_t count) {
   const auto needed = first + count;
   if (!computed_.cos_sin.defined() || computed_.cos_sin.size(0) < needed) {
     const auto rows = std::min(context_, std::max(2 * needed, kWholeTable));
-    computed_ = Rotary::of(0, std::max(needed, rows), dk_, theta_, dtype_);
+    const auto dtype = c10::typeMetaToScalarType(options_.dtype());
+    computed_ = Rotary::of(0, std::max(needed, rows), dk_, theta_, dtype);
+    computed_.cos_sin = computed_.cos_sin.to(options_.device());
   }
   return computed_.narrow(first, count);
 }

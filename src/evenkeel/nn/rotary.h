@@ -33,8 +33,9 @@ class RotaryTable {
   /// \param context  positions of a window
   /// \param dk       width of a head
   /// \param theta    base of the angles
-  RotaryTable(std::int64_t context, std::int64_t dk, double theta, at::ScalarType dtype)
-      : context_(context), dk_(dk), theta_(theta), dtype_(dtype) {}
+  /// \param options  dtype of the activations, and the device of the table
+  RotaryTable(std::int64_t context, std::int64_t dk, double theta, const at::TensorOptions& options)
+      : context_(context), dk_(dk), theta_(theta), options_(options) {}
 
   /// A view of `count` positions from `first` on.
   Rotary rows(std::int64_t first, std::int64_t count);
@@ -42,7 +43,7 @@ class RotaryTable {
  private:
   std::int64_t context_, dk_;
   double theta_;
-  at::ScalarType dtype_;
+  at::TensorOptions options_;
   Rotary computed_;
 };
 

@@ -64,7 +64,7 @@ double AdamW::decay_of(nn::ParameterRole role) const {
 
 double gradient_norm(const std::vector<at::Tensor>& gradients) {
   double sum = 0;
-  for (const auto& gradient : gradients) sum += ops::sum_of_squares(gradient);
+  for (const double of_group : ops::sums_of_squares(gradients)) sum += of_group;
   return std::sqrt(sum);
 }
 

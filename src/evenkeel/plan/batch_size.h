@@ -11,7 +11,8 @@ namespace evenkeel::plan {
 std::int64_t shard_size(const config::Config& config);
 
 /// Sequences per forward pass: train.micro_batch. "auto" is the largest number with at most 8,192
-/// tokens and 1 GiB of float32 logits; at least 1. At most shard_size().
+/// tokens and 1 GiB of float32 logits; at least 1. On a GPU, at most 65,536 tokens, halved until
+/// the step takes three quarters of its memory. At most shard_size().
 /// \param vocabulary  tokens with a logit
 std::int64_t micro_batch_size(const config::Config& config, std::int64_t vocabulary);
 

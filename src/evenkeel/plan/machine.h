@@ -10,8 +10,9 @@ namespace evenkeel::plan {
 /// Arithmetic and threads of a process.
 struct Machine {
   nn::Precision precision = nn::Precision::float32;
+  at::Device device = at::kCPU;
   int threads = 1;          // threads of LibTorch and of the kernels
-  std::string isa;          // instruction set of the kernels: "amx-bf16", "avx512", "avx2", ...
+  std::string isa;          // instructions of the kernels: "amx-bf16", "avx512", "avx2", "sm_90"
   std::string description;  // one line for the user: "AMD EPYC, avx2, 2 threads, float32 (...)"
 };
 

@@ -130,7 +130,7 @@ void ActivationRecorder::record_shifts(std::int64_t l, const nn::AttentionInputs
   const auto noise =
       randn(static_cast<std::uint64_t>(l), "probe/circuit_collapse", {k.size(1), k.size(2)});
   const auto sizes = at::tensor(kNoises, at::kDouble).view({-1, 1, 1});
-  layer.shifts.add(nn::attention_shifts(inputs, 1 + sizes * noise));
+  layer.shifts.add(nn::attention_shifts(inputs, (1 + sizes * noise).to(k.device())));
 }
 
 /// The fraction for each block, and for all sparse queries of the model. A mean over blocks would

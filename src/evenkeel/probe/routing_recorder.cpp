@@ -38,7 +38,7 @@ void RoutingRecorder::record(std::int64_t l, const nn::Routing& routing) {
   auto found = std::find_if(routers_.begin(), routers_.end(),
                             [&](const Router& router) { return router.l == l; });
   if (found == routers_.end()) {
-    routers_.push_back({.counts = {}, .l = l});
+    routers_.push_back({.counts = {}, .entropy = {}, .largest = {}, .l = l});
     found = routers_.end() - 1;
   }
   const auto counts = routing.assignment.tokens_per_expert();
@@ -46,9 +46,12 @@ void RoutingRecorder::record(std::int64_t l, const nn::Routing& routing) {
   const auto& p = routing.probabilities;
   const ops::SerialLibraries one_thread;
   // xlogy: 0 ln 0 is 0
-  found->entropy -= at::xlogy(p, p).sum(-1).to(at::kDouble).sum().item<double>();
+  const auto entropy = at::xlogy(p, p).sum(-1).to(at::kDouble).sum().neg();
+  const auto largest = routing.logits.abs().max().to(at::kDouble);
+  const bool is_first = !found->entropy.defined();
+  found->entropy = is_first ? entropy : found->entropy + entropy;
+  found->largest = is_first ? largest : at::maximum(found->largest, largest);  // NaN stays NaN
   found->tokens += static_cast<double>(p.size(0));
-  found->largest = max_or_nan(found->largest, routing.logits.abs().max().item<double>());
 }
 
 void RoutingRecorder::add(const std::vector<double>& values) {
@@ -60,25 +63,35 @@ void RoutingRecorder::add(const std::vector<double>& values) {
     auto found = std::find_if(routers_.begin(), routers_.end(),
                               [&](const Router& router) { return router.l == l; });
     if (found == routers_.end()) {
-      routers_.push_back({.counts = at::zeros_like(tokens), .l = l});
+      const auto zero = at::zeros({}, at::kDouble);
+      routers_.push_back(
+          {.counts = at::zeros_like(tokens), .entropy = zero, .largest = zero.clone(), .l = l});
       found = routers_.end() - 1;
     }
     found->counts = found->counts + tokens;
-    found->entropy += values[at + 2];
+    found->entropy = found->entropy + values[at + 2];
     found->tokens += values[at + 3];
-    found->largest = max_or_nan(found->largest, values[at + 4]);
+    found->largest = at::maximum(found->largest, at::scalar_tensor(values[at + 4], at::kDouble));
     at += kFields + experts;
   }
+}
+
+std::vector<double> RoutingRecorder::sums_of(const Router& router) {
+  const auto numbers =
+      at::cat({at::stack({router.entropy, router.largest}), router.counts.to(at::kDouble)}).cpu();
+  const auto* const read = numbers.const_data_ptr<double>();
+  std::vector<double> sums = {static_cast<double>(router.l),
+                              static_cast<double>(router.counts.numel()), read[0], router.tokens,
+                              read[1]};
+  sums.insert(sums.end(), read + 2, read + numbers.numel());
+  return sums;
 }
 
 std::vector<double> RoutingRecorder::values() const {
   std::vector<double> values;
   for (const auto& router : routers_) {
-    const auto* const counts = router.counts.const_data_ptr<std::int64_t>();
-    const auto experts = router.counts.numel();
-    values.insert(values.end(), {static_cast<double>(router.l), static_cast<double>(experts),
-                                 router.entropy, router.tokens, router.largest});
-    values.insert(values.end(), counts, counts + experts);
+    const auto sums = sums_of(router);
+    values.insert(values.end(), sums.begin(), sums.end());
   }
   return values;
 }
@@ -86,11 +99,11 @@ std::vector<double> RoutingRecorder::values() const {
 RoutingStats RoutingRecorder::stats() const {
   RoutingStats stats;
   for (const auto& router : routers_) {
-    const auto* const counts = router.counts.const_data_ptr<std::int64_t>();
+    const auto sums = sums_of(router);
     stats.blocks.push_back(router.l);
-    stats.tokens.emplace_back(counts, counts + router.counts.numel());
-    stats.entropy.push_back(router.entropy / router.tokens);
-    stats.largest_logit.push_back(router.largest);
+    stats.tokens.emplace_back(sums.begin() + kFields, sums.end());
+    stats.entropy.push_back(sums[2] / router.tokens);
+    stats.largest_logit.push_back(sums[4]);
   }
   return stats;
 }

@@ -41,10 +41,13 @@ class RoutingRecorder {
 
  private:
   struct Router {
-    at::Tensor counts;  // [E], int64: tokens per expert
-    double entropy = 0, tokens = 0, largest = 0;
+    at::Tensor counts;            // [E], int64: tokens per expert
+    at::Tensor entropy, largest;  // scalars, float64; on the device of the model, as counts
+    double tokens = 0;
     std::int64_t l = 0;
   };
+  /// The sums of a router, of the fields of values().
+  static std::vector<double> sums_of(const Router& router);
   std::vector<Router> routers_;
 };
 

@@ -33,7 +33,7 @@ SmallModel small_model(const norm::Scheme& scheme, std::uint64_t seed) {
   const bool tied = scheme.tied.value_or(false);
   SmallModel small;
   small.parameters = std::make_unique<nn::Parameters>(
-      nn::parameter_specs(scheme, padded_vocabulary, tied), nn::Precision::float64);
+      nn::parameter_specs(scheme, padded_vocabulary, tied), nn::Precision::float64, at::kCPU);
   nn::initialize(*small.parameters, scheme, "normal(1/sqrt(d))", seed, kSteps.planned);
   {
     const at::NoGradGuard no_grad;

@@ -138,13 +138,13 @@ TokenLogprobs logprobs_of_prompt(const nn::Model& model, const at::Tensor& x,
   TokenLogprobs result;
   for (const auto token : prompt) result.tokens.push_back({token, {}, {}});
   const auto length = static_cast<std::int64_t>(prompt.size());
-  const auto last = model.logits(x.narrow(0, length - 1, 1)).to(at::kDouble).contiguous();
+  const auto last = model.logits(x.narrow(0, length - 1, 1)).to(at::kCPU, at::kDouble).contiguous();
   const auto* const next = last.const_data_ptr<double>();
   result.next_logits.assign(next, next + last.numel());
   const auto rows_at_once = std::max<std::int64_t>(1, kLogits / last.numel());
   for (std::int64_t first = 0; first < length - 1; first += rows_at_once) {
     const auto rows = std::min(rows_at_once, length - 1 - first);
-    const auto logits = model.logits(x.narrow(0, first, rows)).contiguous();
+    const auto logits = model.logits(x.narrow(0, first, rows)).cpu().contiguous();
     if (logits.scalar_type() == at::kDouble) {
       add_rows<double>(result, logits, first, top);
     } else {

@@ -36,6 +36,7 @@ struct TensorView {
   Dtype dtype = Dtype::f32;
   std::vector<std::int64_t> shape;
   const void* data = nullptr;
+  std::shared_ptr<const void> owner = {};  // keeps `data` alive; empty: the caller does
 };
 
 /// The size of a tensor in bytes.

@@ -86,6 +86,7 @@ struct CheckpointSaver::Pending {
   store::CheckpointContent copied(store::CheckpointContent content) {
     const auto copy = [&](std::vector<store::TensorView>& tensors) {
       for (auto& tensor : tensors) {
+        if (tensor.owner) continue;  // a copy already, of a GPU's tensor
         const auto* const from = static_cast<const std::byte*>(tensor.data);
         tensor.data = copies.emplace_back(from, from + store::bytes_of(tensor)).data();
       }

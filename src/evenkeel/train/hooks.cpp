@@ -27,7 +27,7 @@ bool has_hook(const norm::Scheme& scheme, const std::string& kind) {
 
 /// Divides each row or column by its L2 norm, in place. Rows and columns of zeros do not change.
 void normalize_lengths(const at::Tensor& w, bool are_rows) {
-  if (are_rows && w.is_cpu()) {
+  if (are_rows) {
     const ops::RowNormOptions by = {
         .length = true, .epsilon = 0, .epsilon_at = ops::EpsilonAt::clamp};
     w.copy_(ops::row_norm(w, std::nullopt, std::nullopt, by));

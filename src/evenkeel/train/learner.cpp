@@ -27,6 +27,24 @@ struct Learner::ShardSums {
   }
 };
 
+namespace {
+
+/// The losses of the micro-batches of a shard: scalars on their device.
+struct LossParts {
+  std::vector<at::Tensor> loss, balance, z;
+  std::vector<double> shares;  // of the batch, of balance and z
+};
+
+/// The values of scalars, copied at once.
+std::vector<double> values_of(const std::vector<at::Tensor>& scalars) {
+  if (scalars.empty()) return {};
+  const auto all = at::stack(scalars).to(at::kCPU, at::kDouble).contiguous();
+  const auto* const begin = all.const_data_ptr<double>();
+  return {begin, begin + all.numel()};
+}
+
+}  // namespace
+
 nlohmann::ordered_json routing_record(const StepResult& result) {
   const auto& stats = result.routing;
   const bool is_finite = std::all_of(stats.largest_logit.begin(), stats.largest_logit.end(),
@@ -139,23 +157,32 @@ Learner::ShardSums Learner::backward_shard(const data::Batch& batch, std::int64_
     recorder.record(l, routing);
   };
   ShardSums sums;
+  LossParts parts;
   for (std::int64_t first = shard * rows; first < end; first += micro_batch_size) {
     const auto part = data::batch_slice(batch, first, std::min(micro_batch_size, end - first));
     const auto [ids, targets] = nn::batch_tensors(part.inputs, part.targets, part.rows);
     nn::RouterLosses router;
     const auto sum = model_->loss_sum(
         ids, targets, {.mode = nn::Mode::training, .observer = &observer, .router = &router});
-    sums.loss += sum.item<double>();
+    parts.loss.push_back(sum.detach());
     auto loss = sum / scored;
     if (router.balance.defined()) {
       const double share = static_cast<double>(part.rows) / static_cast<double>(batch.rows);
-      sums.balance_loss += share * router.balance.item<double>();
-      sums.router_z_loss += share * router.z.item<double>();
+      parts.balance.push_back(router.balance.detach());
+      parts.z.push_back(router.z.detach());
+      parts.shares.push_back(share);
       loss = loss + router.balance * (share * experts_.balance) +
              router.z * (share * experts_.router_z);
     }
     loss.backward();
     parameters_->accumulate_gradients();
+  }
+  // Read when all work is queued: a GPU would wait for the next part otherwise.
+  for (const double loss : values_of(parts.loss)) sums.loss += loss;
+  const auto balance = values_of(parts.balance), z = values_of(parts.z);
+  for (std::size_t i = 0; i < parts.shares.size(); ++i) {
+    sums.balance_loss += parts.shares[i] * balance[i];
+    sums.router_z_loss += parts.shares[i] * z[i];
   }
   sums.routing = recorder.values();
   return sums;
@@ -193,7 +220,7 @@ void Learner::update_expert_biases(const probe::RoutingStats& stats) {
   for (std::size_t i = 0; i < stats.blocks.size(); ++i) {
     auto bias =
         parameters_->find_state(text("blocks.", stats.blocks[i] - 1, ".feed_forward.router.bias"));
-    const auto tokens = at::tensor(stats.tokens[i], at::kLong).to(bias.scalar_type());
+    const auto tokens = at::tensor(stats.tokens[i], at::kLong).to(bias.options());
     bias.add_((tokens.mean() - tokens).sign(), experts_.bias_rate);
   }
 }

@@ -12,6 +12,8 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/threads.h"
 #include "evenkeel/base/version.h"
+#include "evenkeel/ops/common/compute_device.h"
+#include "evenkeel/ops/common/gpu.h"
 #include "evenkeel/ops/common/operands.h"
 
 namespace evenkeel::train {
@@ -19,26 +21,48 @@ namespace evenkeel::train {
 Machine configure_machine(const config::Train& train, std::int64_t local_ranks) {
   const auto cpu = CpuFeatures::detect();
   Machine machine;
+  machine.device = ops::compute_device();
+  const bool is_gpu = machine.device.is_cuda();
+  const auto gpu = is_gpu ? ops::gpu_info(machine.device.index()) : ops::GpuInfo();
+  if (is_gpu) ops::set_compute_device(machine.device, train.deterministic);
   const auto share = std::max<std::int64_t>(1, cpu.cores / std::max<std::int64_t>(1, local_ranks));
   machine.threads = static_cast<int>(train.threads > 0 ? train.threads : share);
-  machine.isa = cpu.isa();
+  machine.isa = is_gpu ? gpu.architecture : cpu.isa();
   std::string precision = train.precision;
   std::string why;
-  if (precision == "auto") {
+  if (precision == "auto" && is_gpu) {
+    precision = "bfloat16";
+    why = " (chosen: a GPU)";
+  } else if (precision == "auto") {
     precision = cpu.amx_bf16 ? "bfloat16" : "float32";
     why = cpu.amx_bf16 ? " (chosen: the processor has AMX)" : " (chosen: the processor has no AMX)";
-  } else if (precision == "bfloat16" && !cpu.amx_bf16 && !cpu.avx512_bf16) {
+  } else if (precision == "bfloat16" && !is_gpu && !cpu.amx_bf16 && !cpu.avx512_bf16) {
     why = " (emulated: this processor has no bfloat16 units, float32 would be faster)";
   }
   machine.precision = precision == "bfloat16"  ? nn::Precision::bfloat16
                       : precision == "float64" ? nn::Precision::float64
                                                : nn::Precision::float32;
-  machine.description = text(cpu.name, ", ", machine.isa, ", ", machine.threads,
+  machine.description = text(is_gpu ? gpu.name : cpu.name, ", ", machine.isa, ", ", machine.threads,
                              machine.threads == 1 ? " thread, " : " threads, ", precision, why);
   check_threads(machine.threads);
   at::set_num_threads(machine.threads);
   return machine;
 }
+
+namespace {
+
+/// The GPU of a machine; null without one.
+nlohmann::ordered_json gpu_of(const Machine& machine) {
+  if (!machine.device.is_cuda()) return nullptr;
+  const auto gpu = ops::gpu_info(machine.device.index());
+  return {{"name", gpu.name},
+          {"architecture", gpu.architecture},
+          {"memory_bytes", gpu.total_bytes},
+          {"driver", gpu.driver},
+          {"cuda", gpu.runtime}};
+}
+
+}  // namespace
 
 nlohmann::ordered_json provenance_of(const Machine& machine) {
   const auto cpu = CpuFeatures::detect();
@@ -47,6 +71,8 @@ nlohmann::ordered_json provenance_of(const Machine& machine) {
           {"libtorch", TORCH_VERSION},
           {"processor", cpu.name},
           {"isa", machine.isa},
+          {"device", machine.device.str()},
+          {"gpu", gpu_of(machine)},
           {"libtorch_isa", at::get_cpu_capability()},
           {"threads", machine.threads},
           {"precision", ops::dtype_name(nn::compute_dtype(machine.precision))}};

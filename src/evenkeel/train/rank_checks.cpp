@@ -12,6 +12,7 @@
 #include "evenkeel/norm/describe.h"
 #include "evenkeel/norm/kind.h"
 #include "evenkeel/norm/slots.h"
+#include "evenkeel/ops/common/compute_device.h"
 
 namespace evenkeel::train {
 
@@ -44,6 +45,10 @@ void resolve_shards(config::Config& config, std::int64_t ranks) {
 }
 
 void check_ranks(const config::Config& config, std::int64_t ranks) {
+  if (ranks > 1 && ops::compute_device().is_cuda()) {
+    throw Error(Exit::usage,
+                text(ranks, " ranks train on the CPU only: --device cpu, or one rank"));
+  }
   nn::check_shards(shards_of(config), ranks, config.train.batch);
   const bool in_rounds = sharding_of(config) == Sharding::gradients;
   if (in_rounds && !std::has_single_bit(static_cast<std::uint64_t>(ranks))) {

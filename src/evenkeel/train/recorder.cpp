@@ -8,6 +8,8 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
+#include "evenkeel/ops/common/compute_device.h"
+#include "evenkeel/ops/common/gpu.h"
 #include "evenkeel/probe/probe.h"
 #include "evenkeel/store/json_lines.h"
 #include "evenkeel/store/run_folder.h"
@@ -34,8 +36,10 @@ std::int64_t minor_faults() {
   return usage().ru_minflt;
 }
 
-/// The peak resident set size of this process, in bytes.
+/// The peak memory of this process in bytes: of tensors on its GPU, else the resident set size.
 std::int64_t peak_bytes() {
+  const auto device = ops::compute_device();
+  if (device.is_cuda()) return ops::gpu_peak_bytes(device.index());
   constexpr std::int64_t kKibibyte = 1024;
   return usage().ru_maxrss * kKibibyte;
 }

@@ -5,7 +5,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
-#include "evenkeel/base/system_memory.h"
+#include "evenkeel/plan/device_memory.h"
 #include "evenkeel/plan/run_length.h"
 
 namespace evenkeel::train {
@@ -24,7 +24,7 @@ void check_memory(const nn::Footprint& predicted, Console& console) {
   constexpr double kBeyond =
       1.25;  // factor on the installed memory, above the error of the prediction
   const auto needed = predicted.total();
-  const auto free = available_bytes(), installed = total_bytes();
+  const auto [free, installed] = plan::device_memory();
   if (installed > 0 && needed > kBeyond * installed) refuse_memory(needed, installed);
   if (free == 0 || needed <= free) return;
   console.warn(text("warning: this will take about ", bytes_text(needed), " of memory, but ",
@@ -48,7 +48,7 @@ void check_inference_memory(const std::vector<nn::ParameterSpec>& specs, const n
   const auto width = static_cast<double>(shape.head_width());
   const auto cached = 2.0 * static_cast<double>(shape.layers * shape.kv_heads) * width;
   needed += static_cast<double>(shape.context) * (kAngleBytes * width / 2 + compute * cached);
-  const double installed = total_bytes();
+  const double installed = plan::device_memory().whole;
   if (installed > 0 && needed > installed) refuse_memory(needed, installed);
 }
 

@@ -5,6 +5,7 @@
 #include <ATen/ops/empty.h>
 
 #include <cstring>
+#include <memory>
 
 #include "evenkeel/base/error.h"
 
@@ -58,8 +59,10 @@ void check_entry(const File& file, const std::string& name, at::ScalarType dtype
 
 store::TensorView view_of(const std::string& name, const at::Tensor& tensor) {
   EK_ASSERT(tensor.is_contiguous());
-  return {name, safetensors_dtype(tensor.scalar_type()), tensor.sizes().vec(),
-          tensor.const_data_ptr()};
+  const auto dtype = safetensors_dtype(tensor.scalar_type());
+  if (tensor.is_cpu()) return {name, dtype, tensor.sizes().vec(), tensor.const_data_ptr(), {}};
+  const auto copy = std::make_shared<const at::Tensor>(tensor.cpu());
+  return {name, dtype, tensor.sizes().vec(), copy->const_data_ptr(), copy};
 }
 
 void check_tensor(const store::SafetensorsStream& file, const std::string& name,

@@ -15,8 +15,8 @@
 /// Conversion between tensors and safetensors files.
 namespace evenkeel::train {
 
-/// A view of a tensor for a safetensors file; nothing is copied.
-/// \param tensor  contiguous; must outlive the view
+/// A tensor for a safetensors file: a view, or of a tensor on a GPU a copy.
+/// \param tensor  contiguous; on the CPU it must outlive the view
 store::TensorView view_of(const std::string& name, const at::Tensor& tensor);
 
 /// Whether a tensor of another dtype is converted (yes) or an error (no).

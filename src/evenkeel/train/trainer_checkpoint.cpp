@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <ATen/ops/empty.h>
+
 #include <algorithm>
 #include <functional>
 #include <string>
@@ -135,7 +137,9 @@ void Trainer::restore_moments(const store::VerifiedCheckpoint& checkpoint) {
     check_tensor(file, name, flat.scalar_type(), part.parameter->shape);
     const auto to = flat.narrow(0, part.range.begin - first, part.range.size());
     const auto offset = static_cast<std::uint64_t>(part.own().begin) * to.element_size();
-    file.read(file.entries().at(name), offset, to.mutable_data_ptr(), to.nbytes());
+    const auto host = to.is_cpu() ? to : at::empty(to.sizes(), to.scalar_type());
+    file.read(file.entries().at(name), offset, host.mutable_data_ptr(), host.nbytes());
+    if (!host.is_same(to)) to.copy_(host);
   };
   for (std::size_t group = 0; group < optimizer.owned().size(); ++group) {
     const auto& owned = optimizer.owned()[group];

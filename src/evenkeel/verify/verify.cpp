@@ -78,7 +78,7 @@ class Comparison {
 
  private:
   double largest_error(const at::Tensor& actual, const at::Tensor& expected) const {
-    const double error = (actual.to(at::kDouble) - expected).abs().max().item<double>();
+    const double error = (actual.to(at::kCPU, at::kDouble) - expected).abs().max().item<double>();
     const double scale = relative_ ? expected.abs().max().item<double>() : 1;
     return finite_or_infinite(scale > 0 ? error / scale : error);
   }
@@ -165,7 +165,7 @@ void add_routing(const GoldenPass::Mixture& expected, double cross_entropy,
   }
   comparison.total("router logits", at::stack(logits), expected.router_logits, allowed.logits);
   const auto differing = [](const std::vector<at::Tensor>& actual, const at::Tensor& reference) {
-    return (at::stack(actual) != reference).sum().item<double>();
+    return (at::stack(actual).cpu() != reference).sum().item<double>();
   };
   constexpr double kNone = 0.5;  // for counts, which differ by at least 1
   comparison.total("selected experts that differ", differing(chosen, expected.selected_experts),
@@ -207,8 +207,17 @@ ComputedPass compute(const Golden& golden, const GoldenPass& pass, VerifyModel& 
   computed.loss = loss.item<double>();
   computed.states = clones_of(parameters.states());
   states.restore();
-  computed.logits = model.logits(model.hidden(golden.ids, kTraining)).to(at::kDouble);
+  computed.logits = model.logits(model.hidden(golden.ids, kTraining)).to(at::kCPU, at::kDouble);
   return computed;
+}
+
+/// In float32 twice the tolerance for the gradient of a single value: it is what is left of a sum
+/// over all activations, and its rounding error depends on the order of sums in the BLAS of the
+/// processor.
+double gradient_tolerance(const nn::Parameter& parameter, const Tolerances& allowed,
+                          const VerifyOptions& options) {
+  const bool is_exact = options.precision == nn::Precision::float64;
+  return parameter.master.numel() == 1 && !is_exact ? 2 * allowed.tensors : allowed.tensors;
 }
 
 Verification compare(const Golden& golden, const GoldenPass& pass, const VerifyOptions& options,
@@ -237,7 +246,8 @@ Verification compare(const Golden& golden, const GoldenPass& pass, const VerifyO
   }
   for (const auto& parameter : parameters.all()) {
     comparison.tensor("gradient of " + parameter.name, parameter.gradient_buffer.value(),
-                      pass.gradients.at(parameter.name), allowed.tensors);
+                      pass.gradients.at(parameter.name),
+                      gradient_tolerance(parameter, allowed, options));
   }
   return std::move(comparison).result();
 }

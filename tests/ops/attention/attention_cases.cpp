@@ -74,7 +74,7 @@ OperatorCase causal_attention_case(const AttentionShape& shape) {
           .is_rounded_once = false};
 }
 
-constexpr std::int64_t kHeads = 4, kKvHeads = 2, kWidth = 6, kPositions = 5;
+constexpr std::int64_t kHeads = 4, kKvHeads = 2, kHeadWidth = 6, kPositions = 5;
 constexpr double kAttentionEpsilon = 1e-3;
 
 /// Cosine and sine of other angles at every position. [T, 2, D / 2]
@@ -115,7 +115,7 @@ Tensors fused_qkv(const Normed& normed, const Tensors& in) {
 
 Tensors qkv_formula(const Normed& normed, const Tensors& in) {
   const auto gain = gains(normed, in);
-  const auto heads = in[0].unflatten(-1, {-1, kWidth});
+  const auto heads = in[0].unflatten(-1, {kHeads + 2 * kKvHeads, -1});
   const auto of = [&](std::int64_t first, std::int64_t count, std::size_t part) {
     const auto x = heads.narrow(2, first, count);
     return gain[part] ? ops::reference::rms_rows(x, kAttentionEpsilon) * *gain[part] : x;
@@ -129,14 +129,15 @@ void refused_qkv(at::IntArrayRef products, std::int64_t gain) {
                      {at::ones({gain})}, {}, {});
 }
 
-OperatorCase qkv_norm_rope_case(const char* normed_parts, const Normed& normed) {
-  return {.name = std::string("qkv_norm_rope_") + normed_parts,
+OperatorCase qkv_norm_rope_case(const char* name, const Normed& normed,
+                                std::int64_t width = kHeadWidth) {
+  return {.name = std::string("qkv_norm_rope_") + name,
           .inputs =
               [=](std::int64_t n) {
-                Inputs in = {rows({n, kPositions, (kHeads + 2 * kKvHeads) * kWidth}),
-                             {angle_table(kPositions, kWidth), Role::constant}};
+                Inputs in = {rows({n, kPositions, (kHeads + 2 * kKvHeads) * width}),
+                             {angle_table(kPositions, width), Role::constant}};
                 for (const bool has_gain : {normed.q, normed.k, normed.v}) {
-                  if (has_gain) in.push_back(vector(kWidth));
+                  if (has_gain) in.push_back(vector(width));
                 }
                 return in;
               },
@@ -160,8 +161,8 @@ OperatorCase apply_rotary_case() {
   return {.name = "apply_rotary",
           .inputs =
               [](std::int64_t n) {
-                return Inputs{rows({n, kPositions, 3, kWidth}),
-                              {angle_table(kPositions, kWidth), Role::constant}};
+                return Inputs{rows({n, kPositions, 3, kHeadWidth}),
+                              {angle_table(kPositions, kHeadWidth), Role::constant}};
               },
           .run = [](const Tensors& in) { return Tensors{ops::apply_rotary(in[0], in[1])}; },
           .formula = [](const Tensors& in) { return Tensors{rotated(in[0], in[1])}; },
@@ -185,6 +186,12 @@ std::vector<OperatorCase> attention_cases() {
                                    qkv_norm_rope_case("qkv", {true, true, true}),
                                    qkv_norm_rope_case("v", {false, false, true}),
                                    qkv_norm_rope_case("kv", {false, true, true}),
+                                   qkv_norm_rope_case("qk_48", {true, true, false}, 48),
+                                   qkv_norm_rope_case("qk_64", {true, true, false}, 64),
+                                   qkv_norm_rope_case("qkv_96", {true, true, true}, 96),
+                                   qkv_norm_rope_case("kv_128", {false, true, true}, 128),
+                                   qkv_norm_rope_case("qk_256", {true, true, false}, 256),
+                                   qkv_norm_rope_case("none_64", {false, false, false}, 64),
                                    apply_rotary_case()};
   for (const auto& shape : kAttentionShapes) all.push_back(causal_attention_case(shape));
   return all;

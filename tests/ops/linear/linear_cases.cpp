@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "evenkeel/base/cpu_features.h"
 #include "evenkeel/ops/common/embedding.h"
 #include "evenkeel/ops/common/reference.h"
@@ -47,7 +49,8 @@ OperatorCase linear_cross_entropy_case(const char* name, const ops::LogitsOption
       .inputs =
           [=](std::int64_t n) {
             const auto targets = at::randint(-2, options.vocabulary, {n}, at::kLong);
-            return Inputs{rows({n, 6}), rows({13, 6}), {targets, Role::index}};
+            const auto weights = std::max<std::int64_t>(13, options.vocabulary);
+            return Inputs{rows({n, 6}), rows({weights, 6}), {targets, Role::index}};
           },
       .run =
           [=](const Tensors& in) {
@@ -71,7 +74,7 @@ OperatorCase linear_cross_entropy_case(const char* name, const ops::LogitsOption
             [] { refused_loss(at::kDouble, 6, 14, 1); }},
            {"[linear_cross_entropy] target 12 is not below the vocabulary of 10",
             [] { refused_loss(at::kDouble, 6, 10, 12); }}},
-      .rows_of_threads = 5000};
+      .rows_of_threads = options.vocabulary < 100 ? 5000 : 50};
 }
 
 /// sum + dy^T x. With AMX bfloat16 is summed in float32; elsewhere each product is
@@ -203,6 +206,9 @@ std::vector<OperatorCase> linear_cases() {
       linear_cross_entropy_case("linear_cross_entropy_capped", {.vocabulary = 10, .softcap = 2.0}),
       linear_cross_entropy_case("linear_cross_entropy_scaled_and_capped",
                                 {.vocabulary = 13, .scale = 3, .softcap = 1.5}),
+      linear_cross_entropy_case("linear_cross_entropy_of_1003", {.vocabulary = 1003}),
+      linear_cross_entropy_case("linear_cross_entropy_of_4096_capped",
+                                {.vocabulary = 4096, .softcap = 2.0}),
       add_weight_gradient_case("add_weight_gradient_1_1", 1, 1, 1),
       add_weight_gradient_case("add_weight_gradient_3_5", 3, 5, 7),
       add_weight_gradient_case("add_weight_gradient_48_32", 48, 32, 100),

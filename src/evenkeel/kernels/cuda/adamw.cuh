@@ -17,10 +17,13 @@ struct AdamwPointers {
   W* first;
   W* second;
   const G* gradient;
-  __nv_bfloat16* copy;  // or null
+  __nv_bfloat16* copy;                  // or null
+  const float* device_scale = nullptr;  // [1], replaces factors.gradient_scale; or null
+  const bool* device_skip = nullptr;    // [1], true: the step changes nothing; or null
 };
 
-/// The step of kernels/adamw_factors.h, one thread a weight, in the arithmetic of W.
+/// The step of kernels/adamw_factors.h, in the arithmetic of W. device_scale and device_skip are
+/// read on the device, so that clipping needs no answer from it.
 /// \return cudaSuccess, or why the launch was refused; it does not wait for the device
 template <typename W, typename G>
 cudaError_t adamw(const AdamwPointers<W, G>& buffers, std::int64_t count,

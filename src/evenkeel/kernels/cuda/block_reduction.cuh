@@ -5,29 +5,18 @@
 
 #include <cstdint>
 
-/// Sums over rows and over flat buffers in the fixed order of kernels/reduction_order.h;
-/// conventions as in rms_norm.cuh.
+/// Sums over flat buffers, in a fixed order; conventions as in rms_norm.cuh.
 namespace evenkeel::kernels::cuda {
 
-/// Inputs and outputs of the sums for the gradients of a gain and a bias.
-template <typename T>
-struct RowGradientArguments {
-  const T* dy;         // [rows, width]
-  const T* x;          // [rows, width]
-  const double* mean;  // [rows], or null for 0
-  const double* rstd;  // [rows], or null for 1
-  double* dgain;       // [blocks, width], written: the sum of dy * (x - mean) * rstd
-  double* dbias;       // [blocks, width], written: the sum of dy; or null
-};
+/// The number of partial sums of a buffer. It depends on the multiprocessors of the current device.
+std::int64_t square_sums(std::int64_t count);
 
-/// The sums over each block of kBlockRows rows.
-template <typename T>
-cudaError_t add_row_blocks(const RowGradientArguments<T>& args, std::int64_t rows,
-                           std::int64_t width, cudaStream_t stream);
-
-/// The sum of x^2 over each block of kBlockValues values: sums [blocks], written.
+/// The sum of x^2 over the parts of a buffer: sums [square_sums(count)], written.
 template <typename T>
 cudaError_t sum_of_squares(const T* x, double* sums, std::int64_t count, cudaStream_t stream);
+
+/// total [1] = the sum of sums [count]; 0 without any.
+cudaError_t sum_total(const double* sums, std::int64_t count, double* total, cudaStream_t stream);
 
 /// Adds up the rows of sums [blocks, width] in a binary tree, into row 0.
 cudaError_t tree_sum(double* sums, std::int64_t blocks, std::int64_t width, cudaStream_t stream);

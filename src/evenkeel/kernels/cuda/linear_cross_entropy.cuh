@@ -12,9 +12,12 @@ namespace evenkeel::kernels::cuda {
 /// z = cap * tanh(scale * logits / cap), or scale * logits where cap is 0.
 template <typename T>
 struct LogitsRows {
-  T* logits;                    // [rows, width]; with_gradient: its gradient is written over it
-  const std::int64_t* targets;  // [rows]; negative: the row does not count
+  T* logits;                    // [rows, stride], of which the first `width` values of each row are
+                                // read; with_gradient: the gradient is written over them
+  const std::int64_t* targets;  // [rows]; negative: the row does not count; width or more: its loss
+                                // is NaN
   double* losses;               // [rows], written: -ln softmax(z)[target]
+  std::int64_t stride;
   double scale, cap;
   bool with_gradient;
 };

@@ -17,10 +17,15 @@ namespace evenkeel::ops {
 /// before the GEMMs. The backward pass recomputes scores from q, k and the saved log-sum-exp, and
 /// uses the rounded y. The order of all sums does not depend on the number of threads.
 ///
+/// CUDA: the width of a head is at most 256. bfloat16 without softcap and documents uses cuDNN and
+/// FlashAttention, else kernels of our own; either rounds probabilities and their gradients to
+/// bfloat16. Equal inputs give equal bits. Values of document_starts are not checked.
+///
 /// \param q  [B, T, heads, D]: the last T of the S positions; head i reads key head
 ///           i div (heads / kv_heads)
 /// \param k  [B, S, kv_heads, D], S >= T
-/// \param v  [B, S, kv_heads, D]; all float32, bfloat16 or float64, on the CPU
+/// \param v  [B, S, kv_heads, D]; all float32, bfloat16 or float64, on the CPU or
+///           CUDA
 /// \param document_starts  (`begins` of the schema) [B, T], int32: the first position that a query
 ///           attends to; at most its own position, non-decreasing along T; nullopt: 0
 /// \return y, [B, T, heads, D]; differentiable once with respect to q, k and v

@@ -6,6 +6,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 
+#include "evenkeel/ops/common/embedding_common.h"
 #include "evenkeel/ops/common/operands.h"
 #include "evenkeel/ops/common/registration.h"
 #include "evenkeel/ops/common/saved_value.h"
@@ -82,6 +83,20 @@ void add_embedding_gradient_meta(const Tensor& /*gradient*/, const Tensor& /*dy*
                                  const Tensor& /*ids*/) {}
 
 }  // namespace
+
+void check_embedding_gradient(const Tensor& gradient, const Tensor& dy, const Tensor& ids) {
+  TORCH_CHECK(gradient.dim() == 2 && dy.dim() == 2 && ids.dim() == 1 && dy.size(0) == ids.size(0) &&
+                  dy.size(1) == gradient.size(1) && ids.scalar_type() == at::kLong &&
+                  ids.device() == dy.device() && gradient.device() == dy.device() &&
+                  gradient.is_contiguous() &&
+                  (gradient.scalar_type() == dy.scalar_type() ||
+                   gradient.scalar_type() == opmath_dtype(dy.scalar_type())),
+              "[add_embedding_gradient_] gradient must be contiguous [rows, D], dy [n, D] of its "
+              "dtype or bfloat16 with float32, and ids [n] of int64, but they are ",
+              gradient.sizes(), " of ", dtype_name(gradient.scalar_type()), ", ", dy.sizes(),
+              " of ", dtype_name(dy.scalar_type()), " and ", ids.sizes(), " of ",
+              dtype_name(ids.scalar_type()));
+}
 
 // A GradientBuffer is a C++ object: calls with one do not go through the dispatcher.
 Tensor embedding(const Tensor& weight, const Tensor& ids, const GradientBuffer& gradient_buffer) {

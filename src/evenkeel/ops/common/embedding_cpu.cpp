@@ -7,6 +7,7 @@
 
 #include "evenkeel/kernels/cpu/portable/gather_sum.h"
 #include "evenkeel/ops/common/cpu_adapter.h"
+#include "evenkeel/ops/common/embedding_common.h"
 #include "evenkeel/ops/common/operands.h"
 
 namespace evenkeel::ops {
@@ -39,19 +40,6 @@ void add_embedding_gradient_of(const Tensor& gradient, const Tensor& dy, const s
     if (gradient.scalar_type() == at::kFloat) return add(cpu::mutable_data<float>(gradient));
   }
   add(cpu::mutable_data<T>(gradient));
-}
-
-void check_embedding_gradient(const Tensor& gradient, const Tensor& dy, const Tensor& ids) {
-  TORCH_CHECK(gradient.dim() == 2 && dy.dim() == 2 && ids.dim() == 1 && dy.size(0) == ids.size(0) &&
-                  dy.size(1) == gradient.size(1) && ids.scalar_type() == at::kLong &&
-                  ids.is_cpu() && gradient.is_contiguous() &&
-                  (gradient.scalar_type() == dy.scalar_type() ||
-                   gradient.scalar_type() == opmath_dtype(dy.scalar_type())),
-              "[add_embedding_gradient_] gradient must be contiguous [rows, D], dy [n, D] of its "
-              "dtype or bfloat16 with float32, and ids [n] of int64, but they are ",
-              gradient.sizes(), " of ", dtype_name(gradient.scalar_type()), ", ", dy.sizes(),
-              " of ", dtype_name(dy.scalar_type()), " and ", ids.sizes(), " of ",
-              dtype_name(ids.scalar_type()));
 }
 
 void add_embedding_gradient_cpu(const Tensor& gradient, const Tensor& dy_any, const Tensor& ids) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/ops/linear/deterministic_matmul.h"
 
+#include <ATen/ops/bmm.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/matmul.h>
+#include <ATen/ops/mm.h>
 
 #include "evenkeel/ops/common/operands.h"
 #include "evenkeel/ops/common/registration.h"
@@ -89,7 +90,12 @@ Tensor matmul_of_out(const Tensor& x, const Tensor& w) {
 void matmul_out_by_library(const Tensor& y, const Tensor& x, const Tensor& w, bool is_added) {
   check_matmul_out(y, x, w);
   bump_version(y);
-  is_added ? y.add_(at::matmul(x, w)) : y.copy_(at::matmul(x, w));
+  auto out = y;
+  if (x.dim() == 2) {
+    is_added ? out.addmm_(x, w) : at::mm_out(out, x, w);
+  } else {
+    is_added ? out.baddbmm_(x, w) : at::bmm_out(out, x, w);
+  }
 }
 
 void matmul_out_meta(const Tensor& y, const Tensor& x, const Tensor& w, bool /*is_added*/) {

@@ -74,4 +74,19 @@ void GradientBuffer::accumulate(const PendingGradient& pending, double factor) c
   pending->reset();
 }
 
+void GradientBuffer::accumulate(const PendingGradient& pending, const at::Tensor& factor) const {
+  if (factor.is_cpu()) return accumulate(pending, factor.item().toDouble());
+  const at::NoGradGuard no_grad;
+  TORCH_CHECK(pending->defined(), "the gradient of this loss was added already");
+  if (state_->pending.lock() == pending) {
+    state_->memory.mul_(factor);
+    state_->pending.reset();
+    state_->is_empty = false;
+  } else {
+    auto [memory, is_first] = target();
+    is_first ? at::mul_out(memory, *pending, factor) : memory.addcmul_(*pending, factor);
+  }
+  pending->reset();
+}
+
 }  // namespace evenkeel::ops

@@ -44,6 +44,8 @@ class GradientBuffer {
   /// buffer += factor * pending
   /// \throws c10::Error if `pending` has already been added
   void accumulate(const PendingGradient& pending, double factor) const;
+  /// The same with a factor that is known on its device only. \param factor  a scalar
+  void accumulate(const PendingGradient& pending, const at::Tensor& factor) const;
 
  private:
   struct State {

@@ -80,6 +80,24 @@ void check_grouped_linear(const Tensor& x, const Tensor& weight, const Tensor& o
               dtype_name(offsets.scalar_type()), " on ", offsets.device());
 }
 
+void check_grouped_upstream(const Tensor& dy, const Tensor& x, const Tensor& weight) {
+  TORCH_CHECK(dy.dim() == 2 && dy.size(0) == x.size(0) && dy.size(1) == weight.size(1) &&
+                  dy.scalar_type() == x.scalar_type() && dy.device() == x.device(),
+              "[grouped_linear] dy must be [", x.size(0), ", ", weight.size(1), "] of ",
+              dtype_name(x.scalar_type()), ", but is ", dy.sizes(), " of ",
+              dtype_name(dy.scalar_type()));
+}
+
+void check_grouped_gradient(const Tensor& sum, const Tensor& dy, const Tensor& x,
+                            const Tensor& offsets) {
+  TORCH_CHECK(sum.dim() == 3 && x.dim() == 2 && dy.dim() == 2 && sum.size(2) == x.size(1) &&
+                  sum.size(1) == dy.size(1) && dy.size(0) == x.size(0) && offsets.dim() == 1 &&
+                  offsets.size(0) == sum.size(0) + 1,
+              "[add_grouped_weight_gradient_] sum must be [E, O, I], dy [M, O], x [M, I] and "
+              "offsets [E + 1], but they are ",
+              sum.sizes(), ", ", dy.sizes(), ", ", x.sizes(), " and ", offsets.sizes());
+}
+
 // A GradientBuffer is a C++ object: calls with one do not go through the dispatcher.
 Tensor grouped_linear(const Tensor& x, const Tensor& weight, const Tensor& offsets,
                       const GradientBuffer& gradient_buffer) {

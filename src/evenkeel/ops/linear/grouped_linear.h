@@ -14,13 +14,13 @@ namespace evenkeel::ops {
 /// One parallel loop covers the row blocks of all groups, so that small groups occupy all threads.
 /// The bits do not depend on the number of threads.
 ///
-/// \param x        [M, I], sorted by group; float32, bfloat16 or float64, on the CPU
+/// \param x        [M, I], sorted by group; float32, bfloat16 or float64
 /// \param weight   [E, O, I], of the dtype of x; a group without rows gets a gradient of zeros
 /// \param offsets  [E + 1], int64: offsets[0] = 0, offsets[E] = M, non-decreasing
 /// \param gradient_buffer  [E, O, I], float32 if x is bfloat16: accumulates the gradient of weight,
 ///                 which autograd then does not return; empty: autograd returns it
 /// \return y, [M, O]; differentiable once with respect to x and weight
-/// \throws c10::Error if shapes, dtypes or offsets do not fit
+/// \throws c10::Error if shapes, dtypes or, on the CPU, values of offsets do not fit
 at::Tensor grouped_linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& offsets,
                           const GradientBuffer& gradient_buffer = {});
 

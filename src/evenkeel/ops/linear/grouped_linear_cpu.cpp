@@ -132,14 +132,6 @@ void add_grouped_gradients(const Tensor& sum, const Tensor& dy, const Tensor& x,
   });
 }
 
-void check_grouped_upstream(const Tensor& dy, const Tensor& x, const Tensor& weight) {
-  TORCH_CHECK(dy.dim() == 2 && dy.size(0) == x.size(0) && dy.size(1) == weight.size(1) &&
-                  dy.scalar_type() == x.scalar_type() && dy.device() == x.device(),
-              "[grouped_linear] dy must be [", x.size(0), ", ", weight.size(1), "] of ",
-              dtype_name(x.scalar_type()), ", but is ", dy.sizes(), " of ",
-              dtype_name(dy.scalar_type()));
-}
-
 std::tuple<Tensor, Tensor> grouped_linear_backward_cpu(const Tensor& dy_any, const Tensor& x_any,
                                                        const Tensor& weight,
                                                        const Tensor& offsets_any, bool for_x,
@@ -162,13 +154,7 @@ std::tuple<Tensor, Tensor> grouped_linear_backward_cpu(const Tensor& dy_any, con
 
 void add_grouped_weight_gradient_cpu(const Tensor& sum, const Tensor& dy_any, const Tensor& x_any,
                                      const Tensor& offsets_any, bool is_first) {
-  TORCH_CHECK(sum.dim() == 3 && x_any.dim() == 2 && dy_any.dim() == 2 &&
-                  sum.size(2) == x_any.size(1) && sum.size(1) == dy_any.size(1) &&
-                  dy_any.size(0) == x_any.size(0) && offsets_any.dim() == 1 &&
-                  offsets_any.size(0) == sum.size(0) + 1,
-              "[add_grouped_weight_gradient_] sum must be [E, O, I], dy [M, O], x [M, I] and "
-              "offsets [E + 1], but they are ",
-              sum.sizes(), ", ", dy_any.sizes(), ", ", x_any.sizes(), " and ", offsets_any.sizes());
+  check_grouped_gradient(sum, dy_any, x_any, offsets_any);
   const auto dy = dy_any.contiguous(), x = x_any.contiguous();
   const auto offsets = checked_offsets(offsets_any, x.size(0));
   bump_version(sum);

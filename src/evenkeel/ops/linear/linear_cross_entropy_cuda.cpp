@@ -20,8 +20,8 @@ using cuda::mutable_data;
 Tensor cross_entropy_rows_cuda(const Tensor& logits, const Tensor& targets, double scale,
                                std::optional<double> softcap, bool with_gradient) {
   const c10::cuda::CUDAGuard on_device_of_logits(logits.device());
-  TORCH_CHECK(logits.is_contiguous() && logits.dim() == 2,
-              "[cross_entropy_rows_] logits must be [n, V] and contiguous");
+  TORCH_CHECK(logits.dim() == 2 && is_row_major(logits),
+              "[cross_entropy_rows_] logits must be [n, V] and row-major");
   bump_version(logits);
   const auto contiguous_targets = targets.contiguous();
   const auto losses = at::empty({logits.size(0)}, logits.options().dtype(at::kDouble));
@@ -30,6 +30,7 @@ Tensor cross_entropy_rows_cuda(const Tensor& logits, const Tensor& targets, doub
         {.logits = mutable_data<scalar_t>(logits),
          .targets = contiguous_targets.const_data_ptr<std::int64_t>(),
          .losses = mutable_data<double>(losses),
+         .stride = logits.stride(0),
          .scale = scale,
          .cap = softcap.value_or(0),
          .with_gradient = with_gradient},

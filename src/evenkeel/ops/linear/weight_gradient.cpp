@@ -3,7 +3,9 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/addmm.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/mm.h>
 
 #include <algorithm>
 
@@ -44,7 +46,12 @@ void weight_gradient_check(const Tensor& sum, const Tensor& dy, const Tensor& x)
 void add_weight_gradient_by_mm(const Tensor& sum, const Tensor& dy, const Tensor& x,
                                bool is_first) {
   weight_gradient_check(sum, dy, x);
-  if (sum.scalar_type() != dy.scalar_type()) {
+  if (sum.scalar_type() != dy.scalar_type() && sum.is_cuda()) {
+    bump_version(sum);
+    auto out = sum;  // float32 sums of bfloat16 products, in one call of cuBLAS
+    is_first ? at::mm_out(out, dy.t(), x, sum.scalar_type())
+             : at::addmm_out(out, out, dy.t(), x, sum.scalar_type());
+  } else if (sum.scalar_type() != dy.scalar_type()) {
     bump_version(sum);
     const auto product = deterministic_matmul(dy.t(), x);
     is_first ? sum.copy_(product) : sum.add_(product);

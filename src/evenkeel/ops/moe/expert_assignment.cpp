@@ -3,11 +3,13 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
 
 #include <tuple>
 
 #include "evenkeel/ops/common/operands.h"
 #include "evenkeel/ops/common/registration.h"
+#include "evenkeel/ops/moe/expert_assignment_common.h"
 
 namespace evenkeel::ops {
 
@@ -29,6 +31,22 @@ Tensor5 expert_assignment_meta(const Tensor& scores, std::int64_t k) {
 
 Tensor ExpertAssignment::tokens_per_expert() const {
   return offsets.narrow(0, 1, experts()) - offsets.narrow(0, 0, experts());
+}
+
+ExpertAssignment empty_expert_assignment(const Tensor& scores, std::int64_t k) {
+  const auto dtype = scores.scalar_type();
+  TORCH_CHECK(scores.dim() == 2 && (dtype == at::kFloat || dtype == at::kDouble),
+              "[expert_assignment] scores must be [N, E] of float32 or float64, but are ",
+              scores.sizes(), " of ", dtype_name(dtype));
+  const auto tokens = scores.size(0), experts = scores.size(1);
+  TORCH_CHECK(1 <= k && k <= experts, "[expert_assignment] k must be 1 to ", experts,
+              ", the number of experts, but is ", k);
+  const auto options = scores.options().dtype(at::kLong);
+  return {.top_experts = at::empty({tokens, k}, options),
+          .permutation = at::empty({tokens * k}, options),
+          .token_of_row = at::empty({tokens * k}, options),
+          .inverse_permutation = at::empty({tokens, k}, options),
+          .offsets = at::zeros({experts + 1}, options)};
 }
 
 ExpertAssignment expert_assignment(const Tensor& scores, std::int64_t k) {

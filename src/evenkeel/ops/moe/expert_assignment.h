@@ -24,7 +24,7 @@ struct ExpertAssignment {
 
 /// Assigns each token to the experts with its k largest scores. Ties, and scores that are not
 /// finite, are ordered by index. Not differentiable.
-/// \param scores  [N, E], float32 or float64, on the CPU
+/// \param scores  [N, E], float32 or float64
 /// \param k       1 to E
 /// \throws c10::Error if shape or dtype of scores do not fit, or k is out of range
 ExpertAssignment expert_assignment(const at::Tensor& scores, std::int64_t k);

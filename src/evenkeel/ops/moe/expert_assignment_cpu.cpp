@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ATen/Dispatch.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/zeros.h>
 #include <torch/library.h>
 
 #include <tuple>
 #include <vector>
 
 #include "evenkeel/ops/common/cpu_adapter.h"
-#include "evenkeel/ops/common/operands.h"
-#include "evenkeel/ops/moe/expert_assignment.h"
+#include "evenkeel/ops/moe/expert_assignment_common.h"
 
 namespace evenkeel::ops {
 
@@ -58,22 +55,11 @@ void sort_by_expert(const ExpertAssignment& assignment) {
 
 std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> expert_assignment_cpu(const Tensor& scores_any,
                                                                          std::int64_t k) {
-  const auto dtype = scores_any.scalar_type();
-  TORCH_CHECK(scores_any.dim() == 2 && (dtype == at::kFloat || dtype == at::kDouble),
-              "[expert_assignment] scores must be [N, E] of float32 or float64, but are ",
-              scores_any.sizes(), " of ", dtype_name(dtype));
   const auto scores = scores_any.contiguous();
+  const auto assignment = empty_expert_assignment(scores, k);
   const auto tokens = scores.size(0), experts = scores.size(1);
-  TORCH_CHECK(1 <= k && k <= experts, "[expert_assignment] k must be 1 to ", experts,
-              ", the number of experts, but is ", k);
-  const auto options = scores.options().dtype(at::kLong);
-  const ExpertAssignment assignment = {.top_experts = at::empty({tokens, k}, options),
-                                       .permutation = at::empty({tokens * k}, options),
-                                       .token_of_row = at::empty({tokens * k}, options),
-                                       .inverse_permutation = at::empty({tokens, k}, options),
-                                       .offsets = at::zeros({experts + 1}, options)};
   auto* const top_experts = assignment.top_experts.mutable_data_ptr<std::int64_t>();
-  AT_DISPATCH_FLOATING_TYPES(dtype, "expert_assignment", [&] {
+  AT_DISPATCH_FLOATING_TYPES(scores.scalar_type(), "expert_assignment", [&] {
     const auto* const from = scores.const_data_ptr<scalar_t>();
     cpu::for_each_row(tokens, [&](std::int64_t n) {
       select_top_k(from + n * experts, experts, k, top_experts + n * k);

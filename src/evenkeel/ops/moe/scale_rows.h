@@ -9,9 +9,10 @@ namespace evenkeel::ops {
 ///
 ///   y[m] = weights[m] x[m]
 ///
-/// The gradient of a weight is the dot product of a row of x and of dy, in float64, rounded once.
+/// The gradient of a weight is the dot product of a row of x and of dy, in float64 (on CUDA float32
+/// unless x is float64), rounded once.
 ///
-/// \param x        [M, D]; float32, bfloat16 or float64, on the CPU
+/// \param x        [M, D]; float32, bfloat16 or float64
 /// \param weights  [M]; float64 if x is float64, else float32
 /// \return y, [M, D], of the dtype of x; differentiable once with respect to x and weights
 /// \throws c10::Error if shapes, dtypes or devices do not fit

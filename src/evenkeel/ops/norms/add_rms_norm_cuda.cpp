@@ -6,6 +6,7 @@
 
 #include "evenkeel/kernels/cuda/rms_norm.cuh"
 #include "evenkeel/ops/common/cuda_adapter.h"
+#include "evenkeel/ops/common/cuda_row_gradient.h"
 #include "evenkeel/ops/common/operands.h"
 
 namespace evenkeel::ops {
@@ -25,7 +26,7 @@ std::tuple<Tensor, Tensor, Tensor> add_rms_norm_forward_cuda(const Tensor& resid
   const c10::cuda::CUDAGuard on_device_of_residual(residual.device());
   const auto left = residual.contiguous();
   const auto right = branch.contiguous();
-  const auto gains = vector_or(gain, 1, residual);
+  const auto gains = cuda::contiguous_or_undefined(gain);
   auto sum = empty_contiguous_like(residual);
   auto y = empty_contiguous_like(residual);
   auto rstd = empty_row_statistic(residual);
@@ -34,7 +35,7 @@ std::tuple<Tensor, Tensor, Tensor> add_rms_norm_forward_cuda(const Tensor& resid
     cuda::check(kernels::cuda::rms_norm_forward<KernelType<scalar_t>>(
         {.x = const_data<scalar_t>(left),
          .branch = const_data<scalar_t>(right),
-         .gain = const_data<OpMathType<KernelType<scalar_t>>>(gains),
+         .gain = cuda::data_or_null<OpMathType<KernelType<scalar_t>>>(gains),
          .sum = mutable_data<scalar_t>(sum),
          .y = mutable_data<scalar_t>(y),
          .rstd = mutable_data<double>(rstd)},

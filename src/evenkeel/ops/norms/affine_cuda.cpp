@@ -6,6 +6,7 @@
 
 #include "evenkeel/kernels/cuda/affine.cuh"
 #include "evenkeel/ops/common/cuda_adapter.h"
+#include "evenkeel/ops/common/cuda_row_gradient.h"
 #include "evenkeel/ops/common/operands.h"
 
 namespace evenkeel::ops {
@@ -18,22 +19,56 @@ using cuda::KernelType;
 using cuda::mutable_data;
 using kernels::cuda::OpMathType;
 
+/// [D], or undefined for an absent vector.
+Tensor expanded(const OptionalTensor& vector, const Tensor& x) {
+  return vector ? vector_or(vector, 0, x) : Tensor();
+}
+
 Tensor affine_forward_cuda(const Tensor& x, const OptionalTensor& gain,
                            const OptionalTensor& bias) {
   const c10::cuda::CUDAGuard on_device_of_x(x.device());
   const auto rows = x.contiguous();
-  const auto gains = vector_or(gain, 1, x);
-  const auto biases = vector_or(bias, 0, x);
+  const auto gains = expanded(gain, x), biases = expanded(bias, x);
   auto y = empty_contiguous_like(x);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "affine_forward", [&] {
-    cuda::check(kernels::cuda::affine<KernelType<scalar_t>>(
-        {.x = const_data<scalar_t>(rows),
-         .gain = const_data<OpMathType<KernelType<scalar_t>>>(gains),
-         .bias = const_data<OpMathType<KernelType<scalar_t>>>(biases),
-         .y = mutable_data<scalar_t>(y)},
-        row_count(x), width_of(x), cuda::stream()));
+    using Vector = OpMathType<KernelType<scalar_t>>;
+    cuda::check(
+        kernels::cuda::affine<KernelType<scalar_t>>({.x = const_data<scalar_t>(rows),
+                                                     .gain = cuda::data_or_null<Vector>(gains),
+                                                     .bias = cuda::data_or_null<Vector>(biases),
+                                                     .y = mutable_data<scalar_t>(y)},
+                                                    row_count(x), width_of(x), cuda::stream()));
   });
   return y;
+}
+
+/// Whether the vector is one value for all of several features.
+bool is_one_value(const OptionalTensor& vector, const Tensor& x) {
+  return vector && vector->size(0) == 1 && width_of(x) != 1;
+}
+
+/// The gradient of a vector [D] or [1] from its partial sums.
+Tensor gradient_from(const Tensor& partials, const OptionalTensor& vector, const Tensor& x) {
+  if (!vector) return empty_vector_gradient(vector, x);
+  if (!is_one_value(vector, x)) {
+    return cuda::total_of(partials, partials.scalar_type()).to(vector->scalar_type());
+  }
+  // The partials are in double.
+  return vector_gradient(cuda::total_of(partials, at::kDouble).sum(0, /*keepdim=*/true), vector);
+}
+
+/// Partial sums in double: all features add up to one value, and may cancel.
+cuda::PartialSums<double> partials_of_values(const Tensor& dy, const Tensor& x, bool has_gain,
+                                             bool has_bias) {
+  const auto wide_dy = dy.to(at::kDouble), wide_x = x.to(at::kDouble);
+  cuda::PartialSums<double> sums(wide_x, has_gain, has_bias);
+  cuda::check(kernels::cuda::row_gradient_by_column<double>({.dy = const_data<double>(wide_dy),
+                                                             .x = const_data<double>(wide_x),
+                                                             .mean = nullptr,
+                                                             .rstd = nullptr},
+                                                            sums.pointers(), row_count(x),
+                                                            width_of(x), cuda::stream()));
+  return sums;
 }
 
 std::tuple<Tensor, Tensor, Tensor> affine_backward_cuda(const Tensor& dy, const Tensor& x,
@@ -42,34 +77,31 @@ std::tuple<Tensor, Tensor, Tensor> affine_backward_cuda(const Tensor& dy, const 
   const c10::cuda::CUDAGuard on_device_of_x(x.device());
   const auto upstream = dy.contiguous();
   const auto rows = x.contiguous();
-  const auto gains = vector_or(gain, 1, x);
+  const auto gains = expanded(gain, x);
   auto dx = empty_contiguous_like(x);
-  const auto gain_sums = zero_block_sums(x);
-  const auto bias_sums = zero_block_sums(x);
+  Tensor dgain, dbias;
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "affine_backward", [&] {
-    cuda::check(kernels::cuda::affine<KernelType<scalar_t>>(
-        {.x = const_data<scalar_t>(upstream),
-         .gain = const_data<OpMathType<KernelType<scalar_t>>>(gains),
-         .bias = nullptr,
-         .y = mutable_data<scalar_t>(dx)},
-        row_count(x), width_of(x), cuda::stream()));
-    if (!gain && !bias) return;
-    cuda::check(kernels::cuda::add_row_blocks<KernelType<scalar_t>>(
-        {.dy = const_data<scalar_t>(upstream),
-         .x = const_data<scalar_t>(rows),
-         .mean = nullptr,
-         .rstd = nullptr,
-         .dgain = mutable_data<double>(gain_sums),
-         .dbias = mutable_data<double>(bias_sums)},
-        row_count(x), width_of(x), cuda::stream()));
+    const cuda::PartialSums<scalar_t> sums(x, gain.has_value(), bias.has_value());
+    const kernels::cuda::AffineGradientRows<KernelType<scalar_t>> args{
+        .dy = const_data<scalar_t>(upstream),
+        .x = const_data<scalar_t>(rows),
+        .gain = cuda::data_or_null<OpMathType<KernelType<scalar_t>>>(gains),
+        .dx = mutable_data<scalar_t>(dx),
+        .partials = sums.pointers()};
+    if (is_one_value(gain, x) || is_one_value(bias, x)) {
+      const auto wide = partials_of_values(upstream, rows, gain.has_value(), bias.has_value());
+      cuda::check(kernels::cuda::affine<KernelType<scalar_t>>(
+          {.x = args.dy, .gain = args.gain, .bias = nullptr, .y = args.dx}, row_count(x),
+          width_of(x), cuda::stream()));
+      dgain = gradient_from(wide.dgain, gain, x);
+      dbias = gradient_from(wide.dbias, bias, x);
+      return;
+    }
+    cuda::check(kernels::cuda::affine_backward(args, row_count(x), width_of(x), cuda::stream()));
+    dgain = gradient_from(sums.dgain, gain, x);
+    dbias = gradient_from(sums.dbias, bias, x);
   });
-  const auto total = [](const Tensor& sums, const OptionalTensor& vector) {
-    const auto by_feature = cuda::tree_sum(sums);
-    const bool one = vector && vector->size(0) == 1 && by_feature.size(0) != 1;
-    return vector_gradient(one ? cuda::tree_sum(by_feature.clone().unsqueeze(1)) : by_feature,
-                           vector);
-  };
-  return {dx, total(gain_sums, gain), total(bias_sums, bias)};
+  return {dx, dgain, dbias};
 }
 
 }  // namespace

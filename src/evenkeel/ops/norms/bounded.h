@@ -11,10 +11,10 @@ namespace evenkeel::ops {
 ///
 ///   y = gain * f(alpha * x + shift) + bias,  f = tanh or erf
 ///
-/// Computed in float64 and rounded once, to the dtype of x. Gradients of the parameters are summed
-/// over the rows in the order of kernels/reduction_order.h.
+/// Computed in float64 (on CUDA float32, unless x is float64) and rounded once, to the dtype of x.
+/// Gradients of the parameters are summed over the rows in the order of kernels/reduction_order.h.
 ///
-/// \param x             [..., D]; float32, bfloat16 or float64, on the CPU
+/// \param x             [..., D]; float32, bfloat16 or float64
 /// \param alpha, shift  [1], float64; shift nullopt: 0
 /// \param gain, bias    [D], or [1] for all features; float64 if x is float64, else
 ///                      float32; nullopt: ones, zeros

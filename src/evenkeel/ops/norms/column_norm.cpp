@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/ops/norms/column_norm.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/where.h>
 #include <torch/library.h>
 
 #include <tuple>
 
 #include "evenkeel/ops/common/operands.h"
 #include "evenkeel/ops/common/registration.h"
+#include "evenkeel/ops/norms/column_norm_common.h"
 
 namespace evenkeel::ops {
 
@@ -82,6 +86,20 @@ Tensor3 column_norm_autograd(const Tensor& x, const OptionalTensor& gain,
 }
 
 }  // namespace
+
+Tensor column_slope(const Tensor& variance, const Tensor& rho, double epsilon, EpsilonAt placement,
+                    std::int64_t rows) {
+  const auto count = static_cast<double>(rows);
+  if (placement == EpsilonAt::inside) return rho / count;
+  const auto root = variance.sqrt();
+  const auto moves = placement == EpsilonAt::outside ? root > 0 : root > epsilon;
+  return at::where(moves, at::where(moves, root, 1.0).reciprocal() / count, 0.0);
+}
+
+Tensor double_vector_or(const OptionalTensor& vector, double value, const Tensor& x) {
+  if (vector) return vector->contiguous();
+  return at::full({width_of(x)}, value, x.options().dtype(at::kDouble));
+}
 
 ColumnNormResult column_norm(const Tensor& x, const OptionalTensor& gain,
                              const OptionalTensor& bias, double epsilon, EpsilonAt epsilon_at) {

@@ -21,10 +21,10 @@ struct ColumnNormResult {
 ///
 ///   y = gain * (x - mean) / denominator + bias,   denominator as in row_norm()
 ///
-/// Computed in float64 and rounded once. All sums over positions are in the order of
-/// kernels/reduction_order.h.
+/// Computed in float64 (on CUDA float32, unless x is float64) and rounded once. All sums over
+/// positions are in the order of kernels/reduction_order.h.
 ///
-/// \param x           [S, n, D], float32, bfloat16 or float64, on the CPU
+/// \param x           [S, n, D], float32, bfloat16 or float64
 /// \param gain, bias  [D], float64; nullopt: ones, zeros
 /// \return y, of the shape and dtype of x; differentiable once with respect to x, gain and bias
 /// \throws c10::Error if shapes, dtypes or devices do not fit

@@ -9,6 +9,7 @@
 #include "evenkeel/ops/common/cpu_adapter.h"
 #include "evenkeel/ops/common/operands.h"
 #include "evenkeel/ops/common/reference.h"
+#include "evenkeel/ops/norms/column_norm_common.h"
 
 namespace evenkeel::ops {
 
@@ -49,26 +50,12 @@ std::tuple<Tensor, Tensor> moments_of(const T* x, const Tensor& first, std::int6
   return {mean, squares / static_cast<double>(rows)};
 }
 
-/// The slope in dx, as RowNormGradient has it: -2 rho'(s) / (n rho^2), which is rho / n, inside.
-Tensor slope_of(const Tensor& variance, const Tensor& rho, double epsilon, EpsilonAt placement,
-                std::int64_t rows) {
-  const auto count = static_cast<double>(rows);
-  if (placement == EpsilonAt::inside) return rho / count;
-  const auto root = variance.sqrt();
-  const auto moves = placement == EpsilonAt::outside ? root > 0 : root > epsilon;
-  return at::where(moves, at::where(moves, root, 1.0).reciprocal() / count, 0.0);
-}
-
-Tensor double_vector_or(const OptionalTensor& vector, double value, std::int64_t width) {
-  return vector ? vector->contiguous() : at::full({width}, value, at::kDouble);
-}
-
 std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> column_norm_forward_cpu(
     const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias, double epsilon,
     std::int64_t epsilon_at) {
   const auto all = x.contiguous();
   const auto sequences = x.size(0), rows = x.size(1), width = x.size(2);
-  const auto gains = double_vector_or(gain, 1, width), biases = double_vector_or(bias, 0, width);
+  const auto gains = double_vector_or(gain, 1, x), biases = double_vector_or(bias, 0, x);
   const auto placement = static_cast<EpsilonAt>(epsilon_at);
   auto y = empty_contiguous_like(x);
   const auto means = at::empty({sequences, width}, at::kDouble);
@@ -84,7 +71,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> column_norm_forward_cpu(
       means[s].copy_(mean);
       variances[s].copy_(variance);
       rhos[s].copy_(rho);
-      slopes[s].copy_(slope_of(variance, rho, epsilon, placement, rows));
+      slopes[s].copy_(column_slope(variance, rho, epsilon, placement, rows));
       const ColumnNormParameters parameters = {
           const_data<double>(mean, width), const_data<double>(rho, width),
           const_data<double>(gains, width), const_data<double>(biases, width)};
@@ -104,7 +91,7 @@ std::tuple<Tensor, Tensor, Tensor> column_norm_backward_cpu(const Tensor& dy, co
                                                             const Tensor& slope) {
   const auto upstream = dy.contiguous(), all = x.contiguous();
   const auto sequences = x.size(0), rows = x.size(1), width = x.size(2);
-  const auto gains = double_vector_or(gain, 1, width);
+  const auto gains = double_vector_or(gain, 1, x);
   auto dx = empty_contiguous_like(x);
   const auto dgains = at::zeros({sequences, width}, at::kDouble), dbiases = at::zeros_like(dgains);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "column_norm_backward", [&] {

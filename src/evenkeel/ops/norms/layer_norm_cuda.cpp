@@ -6,6 +6,7 @@
 
 #include "evenkeel/kernels/cuda/layer_norm.cuh"
 #include "evenkeel/ops/common/cuda_adapter.h"
+#include "evenkeel/ops/common/cuda_row_gradient.h"
 #include "evenkeel/ops/common/operands.h"
 
 namespace evenkeel::ops {
@@ -23,8 +24,8 @@ Tensor3 layer_norm_forward_cuda(const Tensor& x, const OptionalTensor& gain,
                                 const OptionalTensor& bias, double epsilon) {
   const c10::cuda::CUDAGuard on_device_of_x(x.device());
   const auto rows = x.contiguous();
-  const auto gains = vector_or(gain, 1, x);
-  const auto biases = vector_or(bias, 0, x);
+  const auto gains = cuda::contiguous_or_undefined(gain);
+  const auto biases = cuda::contiguous_or_undefined(bias);
   auto y = empty_contiguous_like(x);
   auto mean = empty_row_statistic(x);
   auto rstd = empty_row_statistic(x);
@@ -32,8 +33,8 @@ Tensor3 layer_norm_forward_cuda(const Tensor& x, const OptionalTensor& gain,
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "layer_norm_forward", [&] {
     cuda::check(kernels::cuda::layer_norm_forward<KernelType<scalar_t>>(
         {.x = const_data<scalar_t>(rows),
-         .gain = const_data<OpMathType<KernelType<scalar_t>>>(gains),
-         .bias = const_data<OpMathType<KernelType<scalar_t>>>(biases),
+         .gain = cuda::data_or_null<OpMathType<KernelType<scalar_t>>>(gains),
+         .bias = cuda::data_or_null<OpMathType<KernelType<scalar_t>>>(biases),
          .y = mutable_data<scalar_t>(y),
          .mean = mutable_data<double>(mean),
          .rstd = mutable_data<double>(rstd)},
@@ -48,32 +49,25 @@ Tensor3 layer_norm_backward_cuda(const Tensor& dy, const Tensor& x, const Option
   const c10::cuda::CUDAGuard on_device_of_x(x.device());
   const auto upstream = dy.contiguous();
   const auto rows = x.contiguous();
-  const auto gains = vector_or(gain, 1, x);
+  const auto gains = cuda::contiguous_or_undefined(gain);
   auto dx = empty_contiguous_like(x);
-  const auto gain_sums = zero_block_sums(x);
-  const auto bias_sums = zero_block_sums(x);
+  Tensor dgain, dbias;
 
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "layer_norm_backward", [&] {
+    const cuda::PartialSums<scalar_t> sums(x, gain.has_value(), bias.has_value());
     cuda::check(kernels::cuda::layer_norm_backward<KernelType<scalar_t>>(
         {.dy = const_data<scalar_t>(upstream),
          .x = const_data<scalar_t>(rows),
-         .gain = const_data<OpMathType<KernelType<scalar_t>>>(gains),
+         .gain = cuda::data_or_null<OpMathType<KernelType<scalar_t>>>(gains),
          .mean = const_data<double>(mean),
          .rstd = const_data<double>(rstd),
-         .dx = mutable_data<scalar_t>(dx)},
+         .dx = mutable_data<scalar_t>(dx),
+         .partials = sums.pointers()},
         row_count(x), width_of(x), cuda::stream()));
-    if (!gain && !bias) return;
-    cuda::check(kernels::cuda::add_row_blocks<KernelType<scalar_t>>(
-        {.dy = const_data<scalar_t>(upstream),
-         .x = const_data<scalar_t>(rows),
-         .mean = const_data<double>(mean),
-         .rstd = const_data<double>(rstd),
-         .dgain = mutable_data<double>(gain_sums),
-         .dbias = mutable_data<double>(bias_sums)},
-        row_count(x), width_of(x), cuda::stream()));
+    dgain = cuda::vector_gradient_from(sums.dgain, gain, x);
+    dbias = cuda::vector_gradient_from(sums.dbias, bias, x);
   });
-  return {dx, vector_gradient(cuda::tree_sum(gain_sums), gain),
-          vector_gradient(cuda::tree_sum(bias_sums), bias)};
+  return {dx, dgain, dbias};
 }
 
 }  // namespace

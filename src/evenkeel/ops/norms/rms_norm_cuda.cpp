@@ -6,6 +6,7 @@
 
 #include "evenkeel/kernels/cuda/rms_norm.cuh"
 #include "evenkeel/ops/common/cuda_adapter.h"
+#include "evenkeel/ops/common/cuda_row_gradient.h"
 #include "evenkeel/ops/common/operands.h"
 
 namespace evenkeel::ops {
@@ -22,7 +23,7 @@ std::tuple<Tensor, Tensor> rms_norm_forward_cuda(const Tensor& x, const Optional
                                                  double epsilon) {
   const c10::cuda::CUDAGuard on_device_of_x(x.device());
   const auto rows = x.contiguous();
-  const auto gains = vector_or(gain, 1, x);
+  const auto gains = cuda::contiguous_or_undefined(gain);
   auto y = empty_contiguous_like(x);
   auto rstd = empty_row_statistic(x);
 
@@ -30,7 +31,7 @@ std::tuple<Tensor, Tensor> rms_norm_forward_cuda(const Tensor& x, const Optional
     cuda::check(kernels::cuda::rms_norm_forward<KernelType<scalar_t>>(
         {.x = const_data<scalar_t>(rows),
          .branch = nullptr,
-         .gain = const_data<OpMathType<KernelType<scalar_t>>>(gains),
+         .gain = cuda::data_or_null<OpMathType<KernelType<scalar_t>>>(gains),
          .sum = nullptr,
          .y = mutable_data<scalar_t>(y),
          .rstd = mutable_data<double>(rstd)},
@@ -44,32 +45,26 @@ std::tuple<Tensor, Tensor> rms_norm_backward_cuda(const Tensor& dy, const Option
                                                   const Tensor& rstd) {
   const c10::cuda::CUDAGuard on_device_of_x(x.device());
   const auto upstream = dy.contiguous();
-  const auto beside = skip ? skip->contiguous() : Tensor();
+  const auto residual = cuda::contiguous_or_undefined(skip);
   const auto rows = x.contiguous();
-  const auto gains = vector_or(gain, 1, x);
+  const auto gains = cuda::contiguous_or_undefined(gain);
   auto dx = empty_contiguous_like(x);
-  const auto sums = zero_block_sums(x);
+  Tensor dgain;
 
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "rms_norm_backward", [&] {
+    const cuda::PartialSums<scalar_t> sums(x, gain.has_value(), /*has_bias=*/false);
     cuda::check(kernels::cuda::rms_norm_backward<KernelType<scalar_t>>(
         {.dy = const_data<scalar_t>(upstream),
-         .skip = skip ? const_data<scalar_t>(beside) : nullptr,
+         .skip = cuda::data_or_null<scalar_t>(residual),
          .x = const_data<scalar_t>(rows),
-         .gain = const_data<OpMathType<KernelType<scalar_t>>>(gains),
+         .gain = cuda::data_or_null<OpMathType<KernelType<scalar_t>>>(gains),
          .rstd = const_data<double>(rstd),
-         .dx = mutable_data<scalar_t>(dx)},
+         .dx = mutable_data<scalar_t>(dx),
+         .partials = sums.pointers()},
         row_count(x), width_of(x), cuda::stream()));
-    if (!gain) return;
-    cuda::check(kernels::cuda::add_row_blocks<KernelType<scalar_t>>(
-        {.dy = const_data<scalar_t>(upstream),
-         .x = const_data<scalar_t>(rows),
-         .mean = nullptr,
-         .rstd = const_data<double>(rstd),
-         .dgain = mutable_data<double>(sums),
-         .dbias = nullptr},
-        row_count(x), width_of(x), cuda::stream()));
+    dgain = cuda::vector_gradient_from(sums.dgain, gain, x);
   });
-  return {dx, vector_gradient(cuda::tree_sum(sums), gain)};
+  return {dx, dgain};
 }
 
 }  // namespace

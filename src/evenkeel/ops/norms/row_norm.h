@@ -29,11 +29,11 @@ struct RowNormOptions {
 ///   y = gain * (x - mean) / denominator + bias,   s = sum or mean of (x - mean)^2,
 ///   denominator = sqrt(s + e), sqrt(s) + e or max(sqrt(s), e)
 ///
-/// Computed in float64 and rounded once, to the dtype of x. Unlike in rms_norm(), squares of
-/// float64 values above 1e154 overflow. The gradients of gain and bias are summed over the rows in
-/// the order of kernels/reduction_order.h.
+/// Computed in float64 (on CUDA float32, unless x is float64) and rounded once, to the dtype of x.
+/// Unlike in rms_norm(), squares of float64 values above 1e154 overflow on the CPU. The gradients
+/// of gain and bias are summed over the rows in the order of kernels/reduction_order.h.
 ///
-/// \param x           [..., W], W = groups * D; float32, bfloat16 or float64, on the CPU
+/// \param x           [..., W], W = groups * D; float32, bfloat16 or float64
 /// \param gain, bias  [W], or [1] for all features; float64 if x is float64, else
 ///                    float32; nullopt: ones, zeros
 /// \return y, of the shape and dtype of x; differentiable once with respect to all three

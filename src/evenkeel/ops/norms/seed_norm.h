@@ -11,10 +11,11 @@ namespace evenkeel::ops {
 ///
 ///   y = (alpha tanh(x . beta) + gain) x / sqrt(mean(x^2) + epsilon) + bias
 ///
-/// Computed in float64, where squares of values above 1e154 overflow; rounded once.
+/// Computed in float64 (on CUDA float32, unless x is float64), where squares of values above 1e154
+/// overflow on the CPU; rounded once.
 /// Gradients of vectors are summed over the rows in the order of kernels/reduction_order.h.
 ///
-/// \param x            [..., D]; float32, bfloat16 or float64, on the CPU
+/// \param x            [..., D]; float32, bfloat16 or float64
 /// \param alpha, beta  [D], or [1] for all features; float64 if x is float64, else float32
 /// \param gain, bias   shape and dtype as alpha; nullopt: ones, zeros
 /// \return y, of the shape and dtype of x; differentiable once with respect to all five

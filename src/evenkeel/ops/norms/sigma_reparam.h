@@ -12,7 +12,7 @@ namespace evenkeel::ops {
 /// Computed in float64 and rounded once. left and right are detached, and cloned for the backward
 /// pass, so that power_iteration_() may change them before it.
 ///
-/// \param v      [rows, columns]; float32, bfloat16 or float64, on the CPU
+/// \param v      [rows, columns]; float32, bfloat16 or float64
 /// \param gamma  [1]; float64 if v is float64, else float32
 /// \param left   [rows], of the dtype of gamma
 /// \param right  [columns], of the dtype of gamma

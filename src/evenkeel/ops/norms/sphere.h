@@ -3,9 +3,9 @@
 
 #include <ATen/core/Tensor.h>
 
-/// Residual updates on a sphere in place of the residual sum; on the CPU. Computed in float64 and
-/// rounded once. Gradients of parameters are summed over rows in the order of
-/// kernels/reduction_order.h.
+/// Residual updates on a sphere in place of the residual sum. Computed in float64 (on CUDA float32,
+/// unless rows are float64) and rounded once. Gradients of parameters are summed over rows in the
+/// order of kernels/reduction_order.h.
 namespace evenkeel::ops {
 
 /// The nGPT update:

@@ -12,7 +12,7 @@ namespace evenkeel::ops {
 ///
 /// Computed in float64, row by row, and rounded once. No intermediate is written to memory.
 ///
-/// \param v         [rows, columns]; float32, bfloat16 or float64, on the CPU
+/// \param v         [rows, columns]; float32, bfloat16 or float64
 /// \param row_gain  [rows]; float64 if v is float64, else float32
 /// \return w, of the shape and dtype of v; differentiable once with respect to both
 /// \throws c10::Error if shapes, dtypes or devices do not fit

@@ -2,6 +2,7 @@
 #include "evenkeel/ops/optim/sum_of_squares.h"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/stack.h>
 #include <torch/library.h>
 
 #include "evenkeel/ops/common/operands.h"
@@ -10,9 +11,19 @@
 namespace evenkeel::ops {
 
 double sum_of_squares(const at::Tensor& x) {
+  return sums_of_squares({x}).front();
+}
+
+std::vector<double> sums_of_squares(const std::vector<at::Tensor>& all) {
   static const auto op =
       registered_operator<at::Tensor(const at::Tensor&)>("evenkeel::sum_of_squares");
-  return op.call(x).item<double>();
+  std::vector<at::Tensor> sums;
+  sums.reserve(all.size());
+  for (const auto& x : all) sums.push_back(op.call(x));
+  if (sums.empty()) return {};
+  const auto values = at::stack(sums).cpu();
+  const auto* const begin = values.const_data_ptr<double>();
+  return {begin, begin + values.numel()};
 }
 
 TORCH_LIBRARY_FRAGMENT(evenkeel, m) {

@@ -3,6 +3,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <vector>
+
 namespace evenkeel::ops {
 
 /// The sum of squares of all values of x, in float64: blocks of fixed size, then a fixed binary
@@ -13,5 +15,8 @@ namespace evenkeel::ops {
 ///
 /// \param x  any shape; float32, bfloat16 or float64; an empty x gives 0
 double sum_of_squares(const at::Tensor& x);
+
+/// sum_of_squares() of several tensors, with one copy from a GPU.
+std::vector<double> sums_of_squares(const std::vector<at::Tensor>& all);
 
 }  // namespace evenkeel::ops

@@ -35,6 +35,7 @@ struct Resources {
   std::filesystem::path executable;  // runs EXECUTABLE train --config ... --run ...
   std::filesystem::path run_cache;   // parent of the run folders
   std::filesystem::path logs;        // output of each process
+  std::string device = "cpu";        // --device of the runs
   int cores = 1;
   bool exclusive = false;   // one run at a time, with all cores or the configured number
   double memory_bytes = 0;  // free memory, bytes; 0: unknown

@@ -153,10 +153,10 @@ void JobScheduler::Execution::start(const QueuedJob& next) {
     store::Directory(resources.logs).write(name, config::to_toml(job.config));
     running.push_back(
         {next,
-         ChildProcess(
-             {resources.executable.string(), "train", "--quiet", "--config", file.string(), "--run",
-              (resources.run_cache / job.key).string(), "--set", text("train.threads=", threads)},
-             resources.logs / (job.key + ".log")),
+         ChildProcess({resources.executable.string(), "train", "--quiet", "--config", file.string(),
+                       "--run", (resources.run_cache / job.key).string(), "--device",
+                       resources.device, "--set", text("train.threads=", threads)},
+                      resources.logs / (job.key + ".log")),
          threads, seconds_now()});
   } catch (const Error& error) {
     if (error.exit() != Exit::io) throw;

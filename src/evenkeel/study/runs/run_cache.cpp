@@ -62,7 +62,8 @@ std::string canonical_text(const config::Config& config, bool is_timed) {
         "token_type = \"auto\"\n", "order = \"shuffled\"\n", "task_every = 0\n",
         "task_documents = 0\n", "max_context = \"auto\"\n", "rule = \"olmo\"\n",
         "score_precision = \"float32\"\n", "task_folder = \"auto\"\n", "tensorboard = true\n",
-        "csv = false\n", "gradient_shards = \"auto\"\n", "background = false\n"}) {
+        "csv = false\n", "gradient_shards = \"auto\"\n", "background = false\n",
+        "deterministic = true\n"}) {
     if (const auto at = out.find(line); at != std::string::npos)
       out.erase(at, std::string(line).size());
   }

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ATen/Context.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAFunctions.h>
+#include <cuda_runtime_api.h>
+
+#include <cstdlib>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/ops/common/gpu.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+/// \param number  1000 * major + 10 * minor
+std::string cuda_version(int number) {
+  constexpr int kMajor = 1000, kMinor = 10;
+  return text(number / kMajor, ".", number % kMajor / kMinor);
+}
+
+}  // namespace
+
+bool is_cuda_build() {
+  return true;
+}
+
+int gpu_count() {
+  static const int count = [] {
+    int found = 0;
+    if (cudaGetDeviceCount(&found) != cudaSuccess) {
+      cudaGetLastError();  // forget it: no driver, or no GPU
+      return 0;
+    }
+    return found;
+  }();
+  return count;
+}
+
+GpuInfo gpu_info(int index) {
+  cudaDeviceProp properties{};
+  C10_CUDA_CHECK(cudaGetDeviceProperties(&properties, index));
+  GpuInfo info;
+  info.name = properties.name;
+  info.architecture = text("sm_", properties.major, properties.minor);
+  int driver = 0, runtime = 0;
+  C10_CUDA_CHECK(cudaDriverGetVersion(&driver));
+  C10_CUDA_CHECK(cudaRuntimeGetVersion(&runtime));
+  info.driver = cuda_version(driver);
+  info.runtime = cuda_version(runtime);
+  info.multiprocessors = properties.multiProcessorCount;
+  std::size_t free = 0, total = 0;
+  C10_CUDA_CHECK(cudaSetDevice(index));
+  C10_CUDA_CHECK(cudaMemGetInfo(&free, &total));
+  info.free_bytes = static_cast<std::int64_t>(free);
+  info.total_bytes = static_cast<std::int64_t>(total);
+  return info;
+}
+
+void use_gpu(int index, bool is_deterministic) {
+  // cuBLAS gives equal bits only with a workspace of fixed size; it reads this at its first call.
+  setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
+  auto& context = at::globalContext();
+  context.lazyInitDevice(at::kCUDA);
+  c10::cuda::set_device(static_cast<c10::DeviceIndex>(index));
+  context.setAllowTF32CuBLAS(false);
+  context.setAllowBF16ReductionCuBLAS(false, /*allow_splitk=*/true);
+  context.setDeterministicAlgorithms(is_deterministic, /*warn_only=*/true);
+  context.setDeterministicFillUninitializedMemory(false);
+}
+
+void synchronize_gpu() {
+  if (gpu_count() > 0) c10::cuda::device_synchronize();
+}
+
+std::int64_t gpu_peak_bytes(int index) {
+  const auto stats =
+      c10::cuda::CUDACachingAllocator::getDeviceStats(static_cast<c10::DeviceIndex>(index));
+  return stats.reserved_bytes[0].peak;
+}
+
+}  // namespace evenkeel::ops

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/plan/device_memory.h"
+
+#include "evenkeel/base/system_memory.h"
+#include "evenkeel/ops/common/compute_device.h"
+#include "evenkeel/ops/common/gpu.h"
+
+namespace evenkeel::plan {
+
+DeviceMemory device_memory() {
+  const auto device = ops::compute_device();
+  if (device.is_cpu()) return {.free = available_bytes(), .whole = total_bytes()};
+  const auto gpu = ops::gpu_info(device.index());
+  return {.free = static_cast<double>(gpu.free_bytes),
+          .whole = static_cast<double>(gpu.total_bytes)};
+}
+
+}  // namespace evenkeel::plan
