@@ -7,6 +7,13 @@
 
 #include "kernels/cuda_emulated/sanitizers.h"
 
+#ifdef __SANITIZE_ADDRESS__
+/// What a fiber holds when an error ends it is lost.
+extern "C" const char* __lsan_default_suppressions() {
+  return "leak:evenkeel::emulated::Fibers::enter\n";
+}
+#endif
+
 namespace evenkeel::emulated {
 
 namespace {
@@ -17,59 +24,52 @@ using boost::context::detail::transfer_t;
 
 constexpr std::size_t kGuardBytes = 4096;  // below each stack: an overflow is a crash
 
+Fibers* the = nullptr;
+
 }  // namespace
 
-Fibers::Fibers() {
+Fibers::Fibers(void (*body)()) : body_(body) {
+  the = this;
   void* const memory = mmap(nullptr, kMost * kStackBytes, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   stacks_ = static_cast<char*>(memory);
-  for (std::size_t i = 0; i < kMost; ++i)
-    mprotect(stacks_ + i * kStackBytes, kGuardBytes, PROT_NONE);
+  for (unsigned i = 0; i < kMost; ++i) {
+    char* const bottom = stacks_ + i * kStackBytes;
+    mprotect(bottom, kGuardBytes, PROT_NONE);
+    fibers_[i].stack = bottom + kGuardBytes;
+    fibers_[i].stack_bytes = kStackBytes - kGuardBytes;
+  }
 }
 
 Fibers::~Fibers() {
   munmap(stacks_, kMost * kStackBytes);
 }
 
-void Fibers::start(unsigned index, void (*body)(void*), void* argument) {
+void Fibers::start(unsigned index) {
   char* const bottom = stacks_ + index * kStackBytes + kGuardBytes;
-  const std::size_t bytes = kStackBytes - kGuardBytes;
-  make_accessible(bottom, bytes);
+  make_accessible(bottom, kStackBytes - kGuardBytes);
   // Not all at the same distance from each other: they would share few sets of the cache.
-  const std::size_t used = bytes - index % 61 * 192;
-  fibers_[index] = {make_fcontext(bottom + used, used, &Fibers::enter), body, argument, nullptr};
+  const std::size_t used = kStackBytes - kGuardBytes - index % 61 * 192;
+  fibers_[index].context = make_fcontext(bottom + used, used, &Fibers::enter);
 }
 
-void Fibers::resume(unsigned index) {
+void Fibers::switch_to(unsigned index, bool ends) {
+  Fiber& self = fibers_[current_];
   current_ = index;
-  Fiber& fiber = fibers_[index];
-  void* fake_stack = nullptr;
-  start_switch(&fake_stack, stacks_ + index * kStackBytes + kGuardBytes, kStackBytes - kGuardBytes);
-  const transfer_t back = jump_fcontext(fiber.context, this);
-  finish_switch(fake_stack, nullptr, nullptr);
-  fiber.context = back.fctx;
-}
-
-void Fibers::suspend() {
-  leave(/*ends=*/false);
-}
-
-void Fibers::leave(bool ends) {
-  const unsigned self = current_;
-  start_switch(ends ? nullptr : &fibers_[self].fake_stack, loop_stack_, loop_stack_bytes_);
-  const transfer_t back = jump_fcontext(loop_, nullptr);
-  finish_switch(fibers_[self].fake_stack, &loop_stack_, &loop_stack_bytes_);
-  loop_ = back.fctx;
+  const Fiber& next = fibers_[index];
+  start_switch(ends ? nullptr : &self.fake_stack, next.stack, next.stack_bytes);
+  const transfer_t from = jump_fcontext(next.context, &self);
+  auto& last = *static_cast<Fiber*>(from.data);
+  finish_switch(self.fake_stack, &last.stack, &last.stack_bytes);
+  last.context = from.fctx;
 }
 
 void Fibers::enter(transfer_t from) {
-  auto& self = *static_cast<Fibers*>(from.data);
-  finish_switch(nullptr, &self.loop_stack_, &self.loop_stack_bytes_);
-  self.loop_ = from.fctx;
-  const Fiber& fiber = self.fibers_[self.current_];
-  fiber.body(fiber.argument);
-  self.leave(/*ends=*/true);
+  auto& last = *static_cast<Fiber*>(from.data);
+  finish_switch(nullptr, &last.stack, &last.stack_bytes);
+  last.context = from.fctx;
+  the->body_();
 }
 
 }  // namespace evenkeel::emulated

@@ -3,30 +3,34 @@
 
 #include <boost/context/detail/fcontext.hpp>
 
+#include <array>
 #include <cstddef>
 
 namespace evenkeel::emulated {
 
-/// Fibers of one operating system thread, each on a stack of its own, which a loop resumes in turn.
+/// Fibers of one operating system thread, each on a stack of its own, and the loop that starts
+/// them: each of these switches to another one.
 class Fibers {
  public:
-  static constexpr std::size_t kMost = 1024;
+  static constexpr unsigned kMost = 1024;
+  static constexpr unsigned kLoop = kMost;  // what is no fiber
   static constexpr std::size_t kStackBytes = std::size_t{1} << 17;
 
-  Fibers();
+  /// \param body  of each fiber; must not return, but switch away for the last time
+  explicit Fibers(void (*body)());
   Fibers(const Fibers&) = delete;
   Fibers& operator=(const Fibers&) = delete;
   ~Fibers();
 
-  /// Fiber `index` will call body(argument) when it is resumed for the first time. What it ran
-  /// before is abandoned, without calls of destructors.
-  void start(unsigned index, void (*body)(void*), void* argument);
+  /// The body begins when something switches to the fiber. What the fiber ran before is abandoned,
+  /// without calls of destructors.
+  void start(unsigned index);
 
-  /// Runs a fiber until it suspends or ends.
-  void resume(unsigned index);
+  /// \param ends  nothing will switch back before the next start()
+  void switch_to(unsigned index, bool ends = false);
 
-  /// Called by a fiber: back to the caller of resume().
-  void suspend();
+  /// The fiber that runs now, or kLoop.
+  unsigned current() const { return current_; }
 
   /// The memory of a stack.
   const char* stack(unsigned index) const { return stacks_ + index * kStackBytes; }
@@ -34,19 +38,16 @@ class Fibers {
  private:
   struct Fiber {
     boost::context::detail::fcontext_t context = nullptr;
-    void (*body)(void*) = nullptr;
-    void* argument = nullptr;
+    const void* stack = nullptr;
+    std::size_t stack_bytes = 0;
     void* fake_stack = nullptr;  // of the address sanitizer
   };
   static void enter(boost::context::detail::transfer_t from);
-  void leave(bool ends);
 
-  Fiber fibers_[kMost];
+  void (*body_)();
+  std::array<Fiber, kMost + 1> fibers_;
   char* stacks_;
-  unsigned current_ = 0;
-  boost::context::detail::fcontext_t loop_ = nullptr;
-  const void* loop_stack_ = nullptr;
-  std::size_t loop_stack_bytes_ = 0;
+  unsigned current_ = kLoop;
 };
 
 }  // namespace evenkeel::emulated

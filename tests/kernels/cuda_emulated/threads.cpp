@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <stdexcept>
+#include <tuple>
+#include <utility>
 
 #include "kernels/cuda_emulated/checker.h"
 #include "kernels/cuda_emulated/order.h"
@@ -15,61 +17,112 @@ namespace evenkeel::emulated {
 
 constinit thread_local bool is_in_kernel = false;
 
+namespace {
+
+constexpr unsigned kNone = 0xFFFFFFFFU;
+
+}  // namespace
+
 void Block::start(const Launch& launch) {
   launch_ = &launch;
   const dim3 size = launch.configuration.block;
   count_ = size.x * size.y * size.z;
-  ended_ = in_barrier_ = 0;
+  ended_ = in_barrier_ = fresh_fibers_ = 0;
+  free_fibers_.clear();
   failure_.clear();
   for (unsigned i = 0; i < count_; ++i) {
-    threads_[i].state = State::ready;
-    threads_[i].index = {i % size.x, i / size.x % size.y, i / size.x / size.y};
-    threads_[i].warp_syncs = 0;
-    threads_[i].is_sync = threads_[i].is_gather = false;
-    threads_[i].pending.clear();
-    fibers_.start(
-        i,
-        [](void* of) {
-          auto& self = *static_cast<Block*>(of);
-          self.launch_->body(self.launch_->arguments);
-          is_in_kernel = false;
-          self.current().state = State::ended;
-          ++self.ended_;
-        },
-        this);
+    Thread& thread = threads_[i];
+    thread.state = State::ready;
+    thread.fiber = Fibers::kLoop;
+    thread.index = {i % size.x, i / size.x % size.y, i / size.x / size.y};
+    thread.warp_syncs = 0;
+    thread.is_sync = thread.is_gather = false;
+    thread.pending.clear();
   }
 }
 
-void Block::resume(unsigned index) {
+/// The next thread of the warp that can run, or kNone.
+unsigned Block::next_ready() {
+  while (lanes_left_ > 0) {
+    --lanes_left_;
+    const auto index = first_lane_ + static_cast<unsigned>(lanes_.next());
+    if (threads_[index].state == State::ready) return index;
+  }
+  return kNone;
+}
+
+/// Makes a thread the current one.
+void Block::enter(unsigned index, unsigned fiber) {
+  Thread& thread = threads_[index];
   current_ = index;
-  ::threadIdx = threads_[index].index;
+  thread.fiber = fiber;
+  ::threadIdx = thread.index;
   checker().set_accessor({.thread = index,
-                          .warp_syncs = threads_[index].warp_syncs,
-                          .stack_begin = fibers_.stack(index),
-                          .stack_end = fibers_.stack(index + 1)});
-  is_in_kernel = true;
-  fibers_.resume(index);
+                          .warp_syncs = thread.warp_syncs,
+                          .stack_begin = fibers_.stack(fiber),
+                          .stack_end = fibers_.stack(fiber + 1)});
+}
+
+/// Goes on with another thread of the warp, or with the loop, until something switches back.
+void Block::go_on(bool ends) {
   is_in_kernel = false;
-  if (!failure_.empty()) throw std::runtime_error(failure_);
+  const unsigned next = next_ready();
+  if (next == kNone) {
+    if (fibers_.current() != Fibers::kLoop) fibers_.switch_to(Fibers::kLoop, ends);
+    return;
+  }
+  unsigned fiber = threads_[next].fiber;
+  if (fiber == Fibers::kLoop) {
+    fiber = fresh_fibers_;
+    if (free_fibers_.empty()) {
+      ++fresh_fibers_;
+    } else {
+      fiber = free_fibers_.back();
+      free_fibers_.pop_back();
+    }
+    fibers_.start(fiber);
+  }
+  enter(next, fiber);
+  fibers_.switch_to(fiber, ends);
+}
+
+/// Of a fiber: runs the current thread, and then others as long as they have not begun.
+void Block::run_threads() {
+  Block& self = block();
+  for (;;) {
+    is_in_kernel = true;
+    self.launch_->body(self.launch_->arguments);
+    is_in_kernel = false;
+    self.current().state = State::ended;
+    ++self.ended_;
+    const unsigned fiber = self.fibers_.current();
+    const auto before = std::pair(self.lanes_, self.lanes_left_);
+    const unsigned next = self.next_ready();
+    if (next == kNone || self.threads_[next].fiber != Fibers::kLoop) {
+      std::tie(self.lanes_, self.lanes_left_) = before;
+      self.free_fibers_.push_back(fiber);  // not started before go_on() has left it
+      self.go_on(/*ends=*/true);
+    }
+    self.enter(next, fiber);
+  }
 }
 
 void Block::wait(State how) {
   current().state = how;
   if (how == State::in_barrier) ++in_barrier_;
-  is_in_kernel = false;
-  fibers_.suspend();
+  go_on(/*ends=*/false);
+  is_in_kernel = true;
 }
 
 /// Runs the threads of a warp until all of them wait for threads of other warps, or ended.
 void Block::run_warp(unsigned warp) {
-  const unsigned first = warp * kLanes;
-  const unsigned lanes = std::min(kLanes, count_ - first);
+  first_lane_ = warp * kLanes;
+  const unsigned lanes = std::min(kLanes, count_ - first_lane_);
   do {
-    Order lane_order(order, phase_++, lanes);
-    for (unsigned i = 0; i < lanes; ++i) {
-      const auto index = first + static_cast<unsigned>(lane_order.next());
-      if (threads_[index].state == State::ready) resume(index);
-    }
+    lanes_ = Order(order, phase_++, lanes);
+    lanes_left_ = lanes;
+    go_on(/*ends=*/false);
+    if (!failure_.empty()) throw std::runtime_error(failure_);
   } while (complete_warp(warp));
 }
 
@@ -138,7 +191,7 @@ void Block::complete_barrier() {
 void Block::fail(const std::string& at, const std::string& complaint) {
   is_in_kernel = false;
   failure_ = at + ": " + thread_text(current_) + ": " + complaint;
-  fibers_.suspend();
+  fibers_.switch_to(Fibers::kLoop);
   std::abort();  // it is not resumed
 }
 

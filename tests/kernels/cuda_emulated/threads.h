@@ -8,6 +8,7 @@
 
 #include "kernels/cuda_emulated/block.h"
 #include "kernels/cuda_emulated/fiber.h"
+#include "kernels/cuda_emulated/order.h"
 #include "kernels/cuda_emulated/shared_memory.h"
 
 // Device code reads them as constants (device.h).
@@ -27,6 +28,7 @@ struct PendingCopy {
 /// A thread, and what it waits for.
 struct Thread {
   State state = State::ready;
+  unsigned fiber = Fibers::kLoop;  // that runs it; kLoop: it has not begun
   uint3 index{};
   Call call;
   unsigned mask = 0, source = 0;  // of a wait for lanes
@@ -61,7 +63,10 @@ class Block {
 
  private:
   void start(const Launch& launch);
-  void resume(unsigned index);
+  static void run_threads();
+  unsigned next_ready();
+  void enter(unsigned index, unsigned fiber);
+  void go_on(bool ends);
   void run_warp(unsigned warp);
   bool complete_warp(unsigned warp);
   unsigned lanes_with(unsigned index) const;
@@ -72,12 +77,16 @@ class Block {
   std::string thread_text(unsigned index) const;
 
   std::array<Thread, Fibers::kMost> threads_;
-  Fibers fibers_;
+  Fibers fibers_{&Block::run_threads};
+  std::vector<unsigned> free_fibers_;
+  unsigned fresh_fibers_ = 0;  // from this one on they are free, too
   SharedMemory memory_;
   std::array<LaneValues, Fibers::kMost / kLanes> gathered_;
   const Launch* launch_ = nullptr;
   unsigned count_ = 0, current_ = 0, ended_ = 0, in_barrier_ = 0;
   std::uint64_t phase_ = 0;
+  Order lanes_{1, 0, 0};  // of the warp that runs: the next ones
+  unsigned lanes_left_ = 0, first_lane_ = 0;
   std::string failure_;
 };
 

@@ -77,15 +77,6 @@ __global__ void total_kernel(const double* sums, std::int64_t count, double* tot
   if (me == 0) *total = shared[0];
 }
 
-/// One level of the tree: block 2 k stride takes up block (2 k + 1) stride.
-__global__ void tree_level_kernel(double* sums, std::int64_t blocks, std::int64_t width,
-                                  std::int64_t stride) {
-  const std::int64_t column = blockIdx.y * static_cast<std::int64_t>(kThreads) + threadIdx.x;
-  const std::int64_t to = 2 * stride * blockIdx.x;
-  if (column >= width || to + stride >= blocks) return;
-  sums[to * width + column] += sums[(to + stride) * width + column];
-}
-
 }  // namespace
 
 std::int64_t square_sums(std::int64_t count) {
@@ -109,17 +100,6 @@ cudaError_t sum_of_squares(const T* x, double* sums, std::int64_t count, cudaStr
 cudaError_t sum_total(const double* sums, std::int64_t count, double* total, cudaStream_t stream) {
   total_kernel<<<1, kTotalThreads, 0, stream>>>(sums, count, total);
   return cudaGetLastError();
-}
-
-cudaError_t tree_sum(double* sums, std::int64_t blocks, std::int64_t width, cudaStream_t stream) {
-  if (width == 0) return cudaSuccess;
-  for (std::int64_t stride = 1; stride < blocks; stride *= 2) {
-    const dim3 grid(static_cast<unsigned>(blocks_of(blocks, 2 * stride)),
-                    static_cast<unsigned>(blocks_of(width, kThreads)));
-    tree_level_kernel<<<grid, kThreads, 0, stream>>>(sums, blocks, width, stride);
-    if (const auto error = cudaGetLastError(); error != cudaSuccess) return error;
-  }
-  return cudaSuccess;
 }
 
 #define EK_INSTANTIATE(T) \

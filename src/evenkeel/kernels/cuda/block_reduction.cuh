@@ -18,7 +18,4 @@ cudaError_t sum_of_squares(const T* x, double* sums, std::int64_t count, cudaStr
 /// total [1] = the sum of sums [count]; 0 without any.
 cudaError_t sum_total(const double* sums, std::int64_t count, double* total, cudaStream_t stream);
 
-/// Adds up the rows of sums [blocks, width] in a binary tree, into row 0.
-cudaError_t tree_sum(double* sums, std::int64_t blocks, std::int64_t width, cudaStream_t stream);
-
 }  // namespace evenkeel::kernels::cuda

@@ -9,7 +9,7 @@
 #include "evenkeel/kernels/reduction_order.h"
 
 /// Sums over the rows of each block of kBlockRows rows, for the gradients of vectors and for norms
-/// over columns. The caller adds up the blocks with tree_sum().
+/// over columns. The caller adds up the blocks.
 namespace evenkeel::kernels::cuda {
 
 /// The sums, [blocks of rows, groups, width] each, written; null: not required.

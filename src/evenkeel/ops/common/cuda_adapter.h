@@ -38,12 +38,4 @@ inline cudaStream_t stream() {
   return c10::cuda::getCurrentCUDAStream();
 }
 
-/// The sum over blocks, in the tree of kernels/reduction_order.h: [D], float64.
-/// \param sums  result of zero_block_sums(); overwritten
-inline at::Tensor tree_sum(const at::Tensor& sums) {
-  if (sums.size(0) == 0) return sums.sum(0);
-  check(kernels::cuda::tree_sum(mutable_data<double>(sums), sums.size(0), sums.size(1), stream()));
-  return sums[0];
-}
-
 }  // namespace evenkeel::ops::cuda
