@@ -17,6 +17,7 @@ FUNCTION = re.compile(
     r"^(?!using|struct|class|enum|return|template|//|constexpr|namespace|\s)[\w:<>,&* \[\]]+?[ &*](\w+)"
     r"\((?=[^;{}]*?\)[^;{}]*?\{)", re.MULTILINE | re.DOTALL)
 COMMENT_OR_TEXT = re.compile(r'//[^\n]*|"(?:\\.|[^"\\\n])*"')
+CALL = re.compile(r"(?<![\w.:>~])(\w+)\(")
 TYPE = re.compile(r"^(?:template <[^>]*>\n)?(?:(?:struct|class|enum class|enum) (\w+)(?=[^;]*?\{)|(using (\w+) = [^;]+;))",
                   re.MULTILINE)
 OUR_INCLUDE = re.compile(r'^\s*#\s*include\s+"(evenkeel/[^"]+)"', re.MULTILINE)
@@ -27,9 +28,9 @@ def hidden_functions(text):
     return {function[1] for block in ANONYMOUS.finditer(text) for function in FUNCTION.finditer(block[1])}
 
 
-def calls(text, name):
-    """Whether code calls a function of this name that is no member and not qualified."""
-    return re.search(rf"(?<![\w.:>~]){name}\(", text) is not None
+def calls(text):
+    """Names of the functions that code calls which are no members and not qualified."""
+    return set(CALL.findall(text))
 
 
 def types(text):
@@ -58,10 +59,11 @@ def unit_complaints(floor, sources, headers):
     code = {name: COMMENT_OR_TEXT.sub('""', text) for name, text in sources.items()
             if not name.endswith("_cuda.cpp")}
     hidden = {name: hidden_functions(sources[name]) for name in code}
+    called = {name: calls(text) for name, text in code.items()}
     for name, functions in hidden.items():
         for function in sorted(functions):
             for other in code:
-                if other != name and (function in hidden[other] or calls(code[other], function)):
+                if other != name and function in hidden[other] | called[other]:
                     yield f"{name}: {function}() in an anonymous namespace: {other} uses the name, too; both are in one unit"
                     break
 
