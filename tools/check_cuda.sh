@@ -25,6 +25,7 @@ cuda=${2:-$top/targets/x86_64-linux/include}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
+# The objects are not used: ptxas and the host compiler optimize little.
 # xargs: as many at a time as there are cores; one that fails fails all.
 architectures=${ARCHITECTURES:-90a}
 for each in $architectures; do
@@ -33,7 +34,7 @@ done
 export cards
 printf '%s\n' src/evenkeel/kernels/cuda/*.cu >"$scratch/kernels"
 xargs -a "$scratch/kernels" -I {} -P "$(nproc)" \
-  sh -c 'nvcc -std=c++20 -O3 $cards -Isrc -Werror all-warnings -c "$1" \
+  sh -c 'nvcc -std=c++20 -O3 -Xptxas -O1 -Xcompiler -O0 $cards -Isrc -Werror all-warnings -c "$1" \
          -o "$2/$(basename "$1").o"' sh {} "$scratch"
 printf '%s\n' src/evenkeel/ops/common/gpu*_cuda.cpp \
   src/evenkeel/ops/attention/causal_attention_library_cuda.cpp >"$scratch/adapters"

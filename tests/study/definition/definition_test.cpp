@@ -16,6 +16,7 @@
 #include "evenkeel/study/definition/catalogue.h"
 #include "evenkeel/study/definition/grid.h"
 #include "study/definition/study_text.h"
+#include "support/sanitizers.h"
 
 namespace evenkeel::study {
 namespace {
@@ -200,6 +201,7 @@ TEST(Studies, OfTheCatalogueAreValidAtEverySize) {
               (std::vector<std::string>{"smoke", "desk", "paper"}))
         << name;
     for (const auto& size : sizes) {
+      if (kIsSanitized && size != "smoke") continue;  // the same code, with other numbers
       const auto study = parse_study(file.toml, file.path, size);
       EXPECT_FALSE(study.question.empty()) << name;
       for (const auto& arm : grid_points(study)) {
