@@ -9,6 +9,7 @@ import os
 import shutil
 import signal
 import subprocess
+import time
 
 import program
 from program import lines_of, saved_steps, settings, small
@@ -192,6 +193,19 @@ class ClosedStreams(program.Case):
             self.assertRegex((self.folder / "run" / "lock").read_text(), r"^\d+\n$")
             for line in lines_of(self.folder / "run" / "metrics.jsonl"):
                 self.assertIn("step", line)
+
+    def test_no_file_takes_the_number_of_a_closed_stream(self):
+        process = subprocess.Popen([program.PROGRAM, "train", "--run", "run", *small(train_steps=10**9, log_every=1)],
+                                   cwd=self.folder, env=program.ENVIRONMENT,
+                                   preexec_fn=lambda: [os.close(each) for each in (0, 1, 2)])
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        metrics = self.folder / "run" / "metrics.jsonl"
+        while not (metrics.exists() and lines_of(metrics)):
+            self.assertIsNone(process.poll())
+            time.sleep(0.01)
+        for stream in (0, 1, 2):
+            self.assertEqual(os.readlink(f"/proc/{process.pid}/fd/{stream}"), "/dev/null")
 
 
 class FullDisk(program.Case):
