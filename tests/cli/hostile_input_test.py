@@ -123,8 +123,10 @@ class EarlySignals(program.Case):
     def test_a_signal_before_the_handlers_stops_a_study_and_its_runs(self):
         self.write("two.toml", study(steps=10**9))
         process = self.start("study", "two.toml")
-        while not self.mask(process, "SigBlk") & 1 << (signal.SIGTERM - 1):
-            pass
+        bit = 1 << (signal.SIGTERM - 1)
+        while not self.mask(process, "SigBlk") & bit:
+            self.assertFalse(self.mask(process, "SigCgt") & bit, "no signal was held back")
+            self.assertIsNone(process.poll())
         process.send_signal(signal.SIGTERM)
         code, error = self.finish(process)
         self.assertEqual(code, 0, error)

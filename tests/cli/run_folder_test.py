@@ -60,7 +60,8 @@ class TwoWriters(program.Case):
                     "--run", "x", *small(**{"data_train": "none.txt"}))
         self.assertFalse((self.folder / "x").exists())
         (self.folder / "x").mkdir()
-        self.evenkeel("train", "--quiet", "--run", "x", *small(**{"data_train": "none.txt"}))
+        self.refuse(65, "none.txt: must be a file or a folder, but is missing", "train", "--quiet",
+                    "--run", "x", *small(**{"data_train": "none.txt"}))
         self.assertEqual(list((self.folder / "x").iterdir()), [])
 
     def test_no_run_starts_among_other_files(self):
@@ -96,8 +97,10 @@ class Links(program.Case):
 
     def test_the_log_is_not_written_through_a_link(self):
         mine = self.link("log.txt")
-        self.succeed("train", "--run", "run", *settings({"train.steps": 6}))
+        error = self.succeed("train", "--run", "run", *settings({"train.steps": 6}))[1]
         self.assertEqual(mine.read_text(), "precious")
+        log = self.folder / "run" / "log.txt"
+        self.assertTrue(log.is_symlink() or "step 6" in log.read_text(), error)
 
     def test_records_and_configuration_are_not_read_through_a_link(self):
         said = ("is a symbolic link, which is not followed inside a run folder; replace it by what it "
@@ -201,8 +204,10 @@ class ClosedStreams(program.Case):
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         metrics = self.folder / "run" / "metrics.jsonl"
+        end = time.monotonic() + program.LIMIT
         while not (metrics.exists() and lines_of(metrics)):
             self.assertIsNone(process.poll())
+            self.assertLess(time.monotonic(), end, "waited in vain")
             time.sleep(0.01)
         for stream in (0, 1, 2):
             self.assertEqual(os.readlink(f"/proc/{process.pid}/fd/{stream}"), "/dev/null")

@@ -27,6 +27,7 @@ class Wheel(Ek):
 
     def test_other_bytes_under_a_known_name_are_refused_before_they_are_unpacked(self):
         code, out, error = self.ek("train", OTHER_BYTES="a forged wheel")
+        self.assertRegex(error[-1], "found [0-9a-f]{64};")
         digest = error[-1].split("found ")[1].split(";")[0]
         self.assertEqual((code, out, error[-1]), (65, [], (
             f"evenkeel: {WHEEL}: wanted a SHA-256 of tools/torch_wheels.txt, but found {digest}; "

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "evenkeel/kernels/cpu/amx/amx.h"
+#include "evenkeel/kernels/cpu/avx512/has_avx512_bf16.h"
 #include "kernels/row_values.h"
 
 namespace evenkeel::kernels::cpu {
@@ -37,7 +37,7 @@ TYPED_TEST(LayerNormRow, FollowsItsFormulaAtEveryWidth) {
     double squares = 0;
     for (const double value : exact(x)) squares += std::pow(value - sum / features, 2);
     const double rstd = 1 / std::sqrt(squares / features + kLayerEpsilon);
-    const bool is_avx512 = std::is_same_v<TypeParam, Bf16> && has_amx();
+    const bool is_avx512 = std::is_same_v<TypeParam, Bf16> && has_avx512_bf16();
     EXPECT_NEAR(moments.mean, sum / features, is_avx512 ? kInFloat<Bf16> : 1e-14);
     EXPECT_NEAR(moments.rstd, rstd, (is_avx512 ? kInFloat<Bf16> : 1e-13) * rstd);
     for (std::size_t i = 0; i < width; ++i) {

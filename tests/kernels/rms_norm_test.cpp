@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "evenkeel/kernels/cpu/amx/amx.h"
+#include "evenkeel/kernels/cpu/avx512/has_avx512_bf16.h"
 #include "kernels/row_values.h"
 
 namespace evenkeel::kernels::cpu {
@@ -49,7 +49,8 @@ TYPED_TEST(RmsNormRow, FollowsItsFormulaAtEveryWidth) {
                                      static_cast<std::int64_t>(width), kRmsEpsilon);
 
     const auto in = exact(x);
-    const double slack = std::is_same_v<TypeParam, Bf16> && has_amx() ? kInFloat<Bf16> : kSlack;
+    const double slack =
+        std::is_same_v<TypeParam, Bf16> && has_avx512_bf16() ? kInFloat<Bf16> : kSlack;
     EXPECT_NEAR(rstd, rstd_of(in), slack * rstd);
     std::vector<double> expected;
     for (std::size_t i = 0; i < width; ++i)

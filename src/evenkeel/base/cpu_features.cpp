@@ -35,15 +35,18 @@ bool has_amx_bf16() {
 }
 #endif
 
-/// \param widest  "avx512", "avx2" or "baseline"; nullptr: no limit
+/// \param widest  "avx512-bf16", "avx512", "avx2" or "baseline"; nullptr: no limit
 void limit_isa(CpuFeatures& cpu, const char* widest) {
   const std::string word = widest == nullptr ? "" : widest;
   if (word.empty()) return;
-  if (word != "avx512" && word != "avx2" && word != "baseline") {
-    throw Error(Exit::usage,
-                text("EVENKEEL_ISA must be avx512, avx2 or baseline, but is \"", word, "\""));
+  if (word != "avx512-bf16" && word != "avx512" && word != "avx2" && word != "baseline") {
+    throw Error(
+        Exit::usage,
+        text("EVENKEEL_ISA must be avx512-bf16, avx512, avx2 or baseline, but is \"", word, "\""));
   }
-  cpu.amx_bf16 = cpu.avx512_bf16 = false;
+  cpu.amx_bf16 = false;
+  if (word == "avx512-bf16") return;
+  cpu.avx512_bf16 = false;
   cpu.avx512 = cpu.avx512 && word == "avx512";
   cpu.avx2 = cpu.avx2 && (word == "avx512" || word == "avx2");
 }

@@ -9,8 +9,8 @@
 #include "evenkeel/kernels/cpu/common/row_common.h"
 #include "evenkeel/kernels/cpu/common/simd.h"
 
-/// Vectors of sixteen float32, 32 bfloat16 or sixteen pairs of these, for processors with AMX, all
-/// of which have AVX-512 with bfloat16.
+/// Vectors of sixteen float32, 32 bfloat16 or sixteen pairs of these, for processors with AVX-512
+/// with bfloat16, with or without AMX.
 namespace evenkeel::kernels::cpu::avx512 {
 
 /// The mask of the first `count` of 16 or 32 lanes; no lane if count < 0.

@@ -5,6 +5,7 @@
 
 #include "evenkeel/kernels/cpu/amx/amx.h"
 #include "evenkeel/kernels/cpu/avx512/avx512_bf16.h"
+#include "evenkeel/kernels/cpu/avx512/has_avx512_bf16.h"
 
 namespace evenkeel::kernels::cpu {
 
@@ -205,7 +206,7 @@ EK_AMX bool backward(const LayerNormGradient<Bf16>& args, std::int64_t first, st
 
 std::optional<RowMoments> layer_norm_row_avx512(const Bf16* x, const float* gain, const float* bias,
                                                 Bf16* y, std::int64_t width, double epsilon) {
-  if (!has_amx()) return std::nullopt;
+  if (!has_avx512_bf16()) return std::nullopt;
   const auto near = near_moments_of(x, width, epsilon);
   const auto moments = near ? *near : moments_of(x, width, epsilon);
   if (!fits_float32(moments.rstd)) return std::nullopt;
@@ -217,7 +218,7 @@ std::optional<RowMoments> layer_norm_row_avx512(const Bf16* x, const float* gain
 
 std::int64_t layer_norm_backward_avx512(const LayerNormGradient<Bf16>& args, std::int64_t first,
                                         std::int64_t rows, std::int64_t width) {
-  if (!has_amx()) return 0;
+  if (!has_avx512_bf16()) return 0;
   return processed_rows(
       first, rows, [&](std::int64_t row) { return backward<4>(args, row, width); },
       [&](std::int64_t row) { return backward<1>(args, row, width); });

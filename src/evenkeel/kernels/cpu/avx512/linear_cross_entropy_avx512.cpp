@@ -7,6 +7,7 @@
 
 #include "evenkeel/kernels/cpu/amx/amx.h"
 #include "evenkeel/kernels/cpu/avx512/avx512_bf16.h"
+#include "evenkeel/kernels/cpu/avx512/has_avx512_bf16.h"
 
 namespace evenkeel::kernels::cpu {
 
@@ -90,7 +91,7 @@ EK_AMX double loss_of(const LogitsRow<Bf16>& row, bool with_gradient) {
 }  // namespace
 
 std::optional<double> cross_entropy_row_avx512(const LogitsRow<Bf16>& row, bool with_gradient) {
-  if (!has_amx() || row.target < 0 || row.cap != 0 || !(row.scale > 0)) return std::nullopt;
+  if (!has_avx512_bf16() || row.target < 0 || row.cap != 0 || !(row.scale > 0)) return std::nullopt;
   return loss_of(row, with_gradient);
 }
 

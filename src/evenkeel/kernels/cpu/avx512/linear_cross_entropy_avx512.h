@@ -7,7 +7,7 @@
 
 namespace evenkeel::kernels::cpu {
 
-/// cross_entropy_row() of bfloat16 on processors with AMX, which compute 2^x and round to bfloat16
+/// cross_entropy_row() of bfloat16 where has_avx512_bf16(), which compute 2^x and round to bfloat16
 /// in one instruction each.
 /// \return the loss; nullopt, without any effect: another processor, an ignored row, a soft cap, or
 ///         a scale that is not positive

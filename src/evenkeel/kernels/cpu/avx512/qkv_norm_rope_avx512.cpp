@@ -5,6 +5,7 @@
 
 #include "evenkeel/kernels/cpu/amx/amx.h"
 #include "evenkeel/kernels/cpu/avx512/avx512_bf16.h"
+#include "evenkeel/kernels/cpu/avx512/has_avx512_bf16.h"
 
 namespace evenkeel::kernels::cpu {
 
@@ -318,11 +319,11 @@ bool dispatch_width(const Of& heads) {
 }  // namespace
 
 bool norm_rope_avx512(const Heads<Bf16>& heads) {
-  return has_amx() && dispatch_width<kMaxVectors>(heads);
+  return has_avx512_bf16() && dispatch_width<kMaxVectors>(heads);
 }
 
 bool norm_rope_backward_avx512(const HeadsGradient<Bf16>& heads) {
-  return has_amx() && dispatch_width<kMaxVectors>(heads);
+  return has_avx512_bf16() && dispatch_width<kMaxVectors>(heads);
 }
 
 }  // namespace evenkeel::kernels::cpu

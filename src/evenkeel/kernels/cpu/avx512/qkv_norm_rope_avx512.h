@@ -5,7 +5,7 @@
 
 namespace evenkeel::kernels::cpu {
 
-/// All heads of a token, for bfloat16 on processors with AMX, which round to bfloat16 in one
+/// All heads of a token, for bfloat16 where has_avx512_bf16(), which round to bfloat16 in one
 /// instruction. Each head is loaded and stored once. One instruction computes the square roots of
 /// four heads. The gradient of the gain is loaded and stored once for all heads.
 /// \return false, without a change of the gradient: another processor, a head width that is no

@@ -3,6 +3,7 @@
 
 #include "evenkeel/kernels/cpu/amx/amx.h"
 #include "evenkeel/kernels/cpu/avx512/avx512_bf16.h"
+#include "evenkeel/kernels/cpu/avx512/has_avx512_bf16.h"
 
 namespace evenkeel::kernels::cpu {
 
@@ -112,7 +113,7 @@ EK_AMX bool backward(const RmsNormGradient<Bf16>& args, std::int64_t first, std:
 
 std::optional<double> rms_norm_row_avx512(const Bf16* x, const float* gain, Bf16* y,
                                           std::int64_t width, double epsilon) {
-  if (!has_amx()) return std::nullopt;
+  if (!has_avx512_bf16()) return std::nullopt;
   const double squares = squares_of(x, width);
   const double rstd = inverse_root(squares / static_cast<double>(width) + epsilon);
   if (!fits_float32(squares) || !fits_float32(rstd)) return std::nullopt;
@@ -121,12 +122,12 @@ std::optional<double> rms_norm_row_avx512(const Bf16* x, const float* gain, Bf16
 }
 
 bool add_row_avx512(const Bf16* residual, const Bf16* branch, Bf16* sum, std::int64_t width) {
-  return has_amx() && add(residual, branch, sum, width);
+  return has_avx512_bf16() && add(residual, branch, sum, width);
 }
 
 std::int64_t rms_norm_backward_avx512(const RmsNormGradient<Bf16>& args, std::int64_t first,
                                       std::int64_t rows, std::int64_t width) {
-  if (!has_amx()) return 0;
+  if (!has_avx512_bf16()) return 0;
   return processed_rows(
       first, rows, [&](std::int64_t row) { return backward<4>(args, row, width); },
       [&](std::int64_t row) { return backward<1>(args, row, width); });

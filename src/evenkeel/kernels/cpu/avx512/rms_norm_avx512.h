@@ -8,7 +8,7 @@
 
 namespace evenkeel::kernels::cpu {
 
-/// The functions of rms_norm.h for bfloat16 on processors with AMX, which round to bfloat16 in one
+/// The functions of rms_norm.h for bfloat16 where has_avx512_bf16(), which round to bfloat16 in one
 /// instruction. The functions refuse on other processors, and if a value leaves the safe range of
 /// float32 (row_common.h). After a refusal results may be partly written, and no gradient has
 /// changed: the caller then calls the portable version.

@@ -3,6 +3,7 @@
 
 #include "evenkeel/kernels/cpu/amx/amx.h"
 #include "evenkeel/kernels/cpu/avx512/avx512_bf16.h"
+#include "evenkeel/kernels/cpu/avx512/has_avx512_bf16.h"
 
 namespace evenkeel::kernels::cpu {
 
@@ -79,13 +80,13 @@ EK_AMX void backward(const SwigluGradient<Bf16>& row, std::int64_t width) {
 }  // namespace
 
 bool swiglu_row_avx512(const Bf16* up, const Bf16* gate, Bf16* y, std::int64_t width) {
-  if (!has_amx()) return false;
+  if (!has_avx512_bf16()) return false;
   forward(up, gate, y, width);
   return true;
 }
 
 bool swiglu_row_backward_avx512(const SwigluGradient<Bf16>& row, std::int64_t width) {
-  if (!has_amx()) return false;
+  if (!has_avx512_bf16()) return false;
   row.y == nullptr ? backward<false>(row, width) : backward<true>(row, width);
   return true;
 }

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/kernels/cpu/avx512/has_avx512_bf16.h"
+
+#include "evenkeel/base/cpu_features.h"
+
+namespace evenkeel::kernels::cpu {
+
+bool has_avx512_bf16() {
+  static const bool has = [] {
+    const auto cpu = CpuFeatures::detect();
+    return cpu.avx512 && cpu.avx512_bf16;
+  }();
+  return has;
+}
+
+}  // namespace evenkeel::kernels::cpu

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace evenkeel::kernels::cpu {
+
+/// True if the CPU has AVX-512 with bfloat16 instructions (Cooper Lake, Sapphire Rapids, Zen 4, and
+/// later ones), and EVENKEEL_ISA allows them.
+bool has_avx512_bf16();
+
+}  // namespace evenkeel::kernels::cpu
