@@ -2,7 +2,8 @@
 """Each key of run.toml is changed on resume.
 
 A key that determines the weights is refused with 78, or with 64 where no other value fits the rest of the
-configuration; the message names the key. A free key is accepted, and the run ends with the weights of an undisturbed run.
+configuration; the message names the key. A free key is accepted, and the run ends with the weights of an undisturbed
+run.
 """
 import shutil
 import tomllib

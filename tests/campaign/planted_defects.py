@@ -61,7 +61,8 @@ DEFECTS = [
     Defect("a link is followed when a run is read",
            [(SRC + "base/file.cpp", "open_regular(folder, name.c_str(), O_NOFOLLOW, path)",
              "open_regular(folder, name.c_str(), 0, path)")],
-           ["cli", "run_folder_test", "Links.test_records_and_configuration_are_not_read_through_a_link"], r"FAIL: test_records_and"),
+           ["cli", "run_folder_test", "Links.test_records_and_configuration_are_not_read_through_a_link"],
+           r"FAIL: test_records_and"),
     Defect("a damaged line is dropped",
            [(SRC + "store/records_file.cpp", "      sorted.damaged += line;\n      ++sorted.damaged_count;\n", "")],
            ["cli", "run_folder_test", "Records.test_a_flipped_bit_is_kept_aside"], r"not found in|Lists differ"),
@@ -119,7 +120,8 @@ DEFECTS = [
            ["cli", "run_folder_test", "ClosedStreams"], r"FAIL: test_no_file_takes"),
     Defect("a full disk ends the run",
            [(SRC + "train/run.cpp", "if (stop_wanted()) throw;", "throw;")],
-           ["cli", "run_folder_test", "FullDisk.test_the_last_save_waits_for_space_and_nothing_is_lost"], r"No space left on device|waits for space|AssertionError"),
+           ["cli", "run_folder_test", "FullDisk.test_the_last_save_waits_for_space_and_nothing_is_lost"],
+           r"No space left on device|waits for space|AssertionError"),
     Defect("temporary files of dead processes stay",
            [(SRC + "store/run_folder.cpp", "if (process == 0 || folder.has_folder(name)) continue;",
              "if (process >= 0 || folder.has_folder(name)) continue;")],
@@ -213,22 +215,21 @@ class Copy:
 
 
 def check(copy, defect):
-    """\\return the seconds, and "" if the test found the defect, else what happened"""
-    started = time.monotonic()
+    """\\return "" if the test found the defect, else what happened"""
     before = copy.plant(defect.changes)
     try:
         complaint = copy.make([defect.test])
         if complaint:
-            return time.monotonic() - started, f"does not build:\n{complaint[-3000:]}"
+            return f"does not build:\n{complaint[-3000:]}"
         code, text = run([copy.build / "evenkeel", "--version"])
         if code != 0:
-            return time.monotonic() - started, f"the program does not start: {text[-3000:]}"
+            return f"the program does not start: {text[-3000:]}"
         code, text = copy.test(defect.test)
     finally:
         for path, content in before.items():
             path.write_text(content)
     found = code != 0 and re.search(defect.message, text)
-    return time.monotonic() - started, "" if found else f"exit code {code}\n{text[-3000:]}"
+    return "" if found else f"exit code {code}\n{text[-3000:]}"
 
 
 def main():
@@ -256,7 +257,9 @@ def main():
                 wrong += 1
                 print(f"fails or does not run without a defect: {' '.join(words)}\n{text[-3000:]}", flush=True)
         for defect in chosen:
-            seconds, complaint = check(copy, defect)
+            started = time.monotonic()
+            complaint = check(copy, defect)
+            seconds = time.monotonic() - started
             wrong += bool(complaint)
             print(f"{'MISSED' if complaint else 'found'}: {defect.name} ({' '.join(defect.test[:2])}, {seconds:.0f} s)"
                   + ("\n" + complaint if complaint else ""), flush=True)

@@ -109,12 +109,17 @@ class EarlySignals(program.Case):
         with open(f"/proc/{process.pid}/status", encoding="ascii") as file:
             return int(next(line for line in file if line.startswith(name)).split()[1], 16)
 
+    def until_held_back(self, process, number):
+        """Waits until the process blocks the signal, which it must do before it has a handler."""
+        bit = 1 << (number - 1)
+        while not self.mask(process, "SigBlk") & bit:
+            self.assertFalse(self.mask(process, "SigCgt") & bit, "no signal was held back")
+            self.assertIsNone(process.poll())
+
     def test_a_signal_before_the_handlers_stops_in_order(self):
         for number in (signal.SIGTERM, signal.SIGINT):
-            bit = 1 << (number - 1)
             process = self.start("train", "--run", f"run-{number}", *small(train_steps=10**9))
-            while not self.mask(process, "SigBlk") & bit:
-                self.assertFalse(self.mask(process, "SigCgt") & bit, "no signal was held back")
+            self.until_held_back(process, number)
             process.send_signal(number)
             code, error = self.finish(process)
             self.assertEqual(code, 0, error)
@@ -123,10 +128,7 @@ class EarlySignals(program.Case):
     def test_a_signal_before_the_handlers_stops_a_study_and_its_runs(self):
         self.write("two.toml", study(steps=10**9))
         process = self.start("study", "two.toml")
-        bit = 1 << (signal.SIGTERM - 1)
-        while not self.mask(process, "SigBlk") & bit:
-            self.assertFalse(self.mask(process, "SigCgt") & bit, "no signal was held back")
-            self.assertIsNone(process.poll())
+        self.until_held_back(process, signal.SIGTERM)
         process.send_signal(signal.SIGTERM)
         code, error = self.finish(process)
         self.assertEqual(code, 0, error)

@@ -9,7 +9,6 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 
 import program
 from program import lines_of, saved_steps, settings, small
@@ -198,17 +197,9 @@ class ClosedStreams(program.Case):
                 self.assertIn("step", line)
 
     def test_no_file_takes_the_number_of_a_closed_stream(self):
-        process = subprocess.Popen([program.PROGRAM, "train", "--run", "run", *small(train_steps=10**9, log_every=1)],
-                                   cwd=self.folder, env=program.ENVIRONMENT,
-                                   preexec_fn=lambda: [os.close(each) for each in (0, 1, 2)])
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
-        metrics = self.folder / "run" / "metrics.jsonl"
-        end = time.monotonic() + program.LIMIT
-        while not (metrics.exists() and lines_of(metrics)):
-            self.assertIsNone(process.poll())
-            self.assertLess(time.monotonic(), end, "waited in vain")
-            time.sleep(0.01)
+        process = self.start("train", "--run", "run", *small(train_steps=10**9, log_every=1),
+                             preexec_fn=lambda: [os.close(each) for each in (0, 1, 2)])
+        self.wait_for_steps(process, "run", 1)
         for stream in (0, 1, 2):
             self.assertEqual(os.readlink(f"/proc/{process.pid}/fd/{stream}"), "/dev/null")
 

@@ -8,8 +8,10 @@
 #endif
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <fstream>
+#include <string_view>
 
 #include "evenkeel/base/error.h"
 
@@ -37,18 +39,20 @@ bool has_amx_bf16() {
 
 /// \param widest  "avx512-bf16", "avx512", "avx2" or "baseline"; nullptr: no limit
 void limit_isa(CpuFeatures& cpu, const char* widest) {
-  const std::string word = widest == nullptr ? "" : widest;
+  constexpr std::array<std::string_view, 4> kWords = {"baseline", "avx2", "avx512", "avx512-bf16"};
+  const std::string_view word = widest == nullptr ? "" : widest;
   if (word.empty()) return;
-  if (word != "avx512-bf16" && word != "avx512" && word != "avx2" && word != "baseline") {
+  const auto* const found = std::find(kWords.begin(), kWords.end(), word);
+  const auto level = found - kWords.begin();
+  if (found == kWords.end()) {
     throw Error(
         Exit::usage,
         text("EVENKEEL_ISA must be avx512-bf16, avx512, avx2 or baseline, but is \"", word, "\""));
   }
+  cpu.avx2 = cpu.avx2 && level >= 1;
+  cpu.avx512 = cpu.avx512 && level >= 2;
+  cpu.avx512_bf16 = cpu.avx512_bf16 && level >= 3;
   cpu.amx_bf16 = false;
-  if (word == "avx512-bf16") return;
-  cpu.avx512_bf16 = false;
-  cpu.avx512 = cpu.avx512 && word == "avx512";
-  cpu.avx2 = cpu.avx2 && (word == "avx512" || word == "avx2");
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Attribute of functions that are compiled for AMX bfloat16; check has_amx() before the call. It
-/// does not extend to lambdas in the function. With EK_EMULATED (tests) any processor can run it.
+/// Attribute of functions that are compiled for AMX bfloat16; check has_amx() before the call, or
+/// has_avx512_bf16() where the function uses no tile. It does not extend to lambdas in the
+/// function. With EK_EMULATED (tests) any processor can run it.
 #if defined(__x86_64__) && !defined(EK_EMULATED)
 #define EK_AMX \
   __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,fma,amx-tile,amx-bf16")))
