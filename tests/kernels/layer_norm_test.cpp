@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "evenkeel/kernels/cpu/avx512/has_avx512_bf16.h"
+#include "evenkeel/kernels/cpu/avx512/avx512_features.h"
 #include "kernels/row_values.h"
 
 namespace evenkeel::kernels::cpu {

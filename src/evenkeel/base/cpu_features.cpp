@@ -28,6 +28,11 @@ std::string processor_name() {
 }
 
 #if defined(__x86_64__)
+/// True if vdpbf16ps is faster than float32 arithmetic, where there is the instruction.
+bool is_bf16_dot_fast() {
+  return __builtin_cpu_is("amd") != 0 || __builtin_cpu_is("cooperlake") != 0;
+}
+
 /// True if CPUID reports AMX-BF16: leaf 7, sub-leaf 0, EDX bit 22.
 bool has_amx_bf16() {
   unsigned a = 0, b = 0, c = 0, d = 0;
@@ -52,6 +57,7 @@ void limit_isa(CpuFeatures& cpu, const char* widest) {
   cpu.avx2 = cpu.avx2 && level >= 1;
   cpu.avx512 = cpu.avx512 && level >= 2;
   cpu.avx512_bf16 = cpu.avx512_bf16 && level >= 3;
+  cpu.fast_bf16_dot = cpu.avx512_bf16;
   cpu.amx_bf16 = false;
 }
 
@@ -64,6 +70,7 @@ CpuFeatures CpuFeatures::detect() {
   cpu.avx2 = __builtin_cpu_supports("x86-64-v3") != 0;
   cpu.avx512 = __builtin_cpu_supports("x86-64-v4") != 0;
   cpu.avx512_bf16 = __builtin_cpu_supports("avx512bf16") != 0;
+  cpu.fast_bf16_dot = cpu.avx512_bf16 && is_bf16_dot_fast();
   cpu.amx_bf16 = has_amx_bf16();
 #endif
   limit_isa(cpu, std::getenv("EVENKEEL_ISA"));

@@ -11,6 +11,9 @@ inline __m512i _mm512_setzero_si512() {
 inline __m512i _mm512_set1_epi16(short x) {
   return emulated::of_lanes<short, __m512i>([&](int) { return x; });
 }
+inline __m512i _mm512_set1_epi32(int x) {
+  return emulated::of_lanes<int, __m512i>([&](int) { return x; });
+}
 inline __m512i _mm512_setr_epi64(long long a, long long b, long long c, long long d, long long e,
                                  long long f, long long g, long long h) {
   return __m512i{a, b, c, d, e, f, g, h};

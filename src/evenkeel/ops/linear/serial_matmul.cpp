@@ -88,7 +88,7 @@ void serial_add_weight_gradient(const Tensor& sum, const Tensor& dy, const Tenso
   EK_ASSERT(dy.dim() == 2 && x.dim() == 2 && dy.size(0) == x.size(0) &&
             is_matrix(sum, dy.size(1), x.size(1)) && dy.scalar_type() == x.scalar_type());
   const SerialLibraries one_thread;
-  if (uses_amx_weight_gradient(sum, dy)) return add_weight_gradient(sum, dy, x, is_first);
+  if (uses_own_weight_gradient(sum, dy)) return add_weight_gradient(sum, dy, x, is_first);
   auto out = sum;
   if (sum.scalar_type() != dy.scalar_type()) {
     const auto product = at::mm(zero_padded_rows(dy).t(), zero_padded_rows(x));

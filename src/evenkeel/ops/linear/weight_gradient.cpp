@@ -9,7 +9,10 @@
 
 #include <algorithm>
 
+#include "evenkeel/kernels/cpu/amx/amx.h"
 #include "evenkeel/kernels/cpu/amx/weight_gradient_amx.h"
+#include "evenkeel/kernels/cpu/avx512/avx512_features.h"
+#include "evenkeel/kernels/cpu/avx512/weight_gradient_avx512.h"
 #include "evenkeel/kernels/reduction_order.h"
 #include "evenkeel/ops/common/cpu_adapter.h"
 #include "evenkeel/ops/common/operands.h"
@@ -71,7 +74,7 @@ std::int64_t tile_multiple(std::int64_t size, std::int64_t parts) {
 }
 
 /// Computes the gradient in parts, one thread each. The values do not depend on the parts.
-void add_in_amx_tiles(const WeightGradient& whole) {
+void add_in_parts(const WeightGradient& whole) {
   const std::int64_t threads = cpu::thread_count();
   const auto blocks = [](std::int64_t size) {
     return kernels::blocks_of(size, WeightGradient::kBlock);
@@ -83,6 +86,8 @@ void add_in_amx_tiles(const WeightGradient& whole) {
     ++row_parts;  // a multiple of the number of threads
   const auto rows = tile_multiple(whole.rows, row_parts);
   const auto parts = kernels::blocks_of(whole.rows, rows) * column_parts;
+  auto* const add_part = kernels::cpu::has_amx() ? kernels::cpu::add_weight_gradient_amx
+                                                 : kernels::cpu::add_weight_gradient_avx512;
   cpu::parallel_for(0, parts, /*grain=*/1, [&](std::int64_t begin, std::int64_t end) {
     const auto scratch = at::empty({WeightGradient::scratch()}, at::kByte);
     for (auto part = begin; part < end; ++part) {
@@ -91,7 +96,7 @@ void add_in_amx_tiles(const WeightGradient& whole) {
       args.dy += m, args.x += n, args.sum += m * args.sum_stride + n;
       args.rows = std::min(rows, whole.rows - m),
       args.columns = std::min(columns, whole.columns - n);
-      add_weight_gradient_amx(args, scratch.mutable_data_ptr());
+      add_part(args, scratch.mutable_data_ptr());
     }
   });
 }
@@ -102,18 +107,18 @@ void add_weight_gradient_cpu(const Tensor& sum, const Tensor& dy_any, const Tens
   weight_gradient_check(sum, dy_any, x_any);
   const auto dy = as_row_major(dy_any), x = as_row_major(x_any);
 #if defined(__x86_64__)
-  if (uses_amx_weight_gradient(sum, dy) && sum.numel() > 0 && dy.size(0) > 0) {
+  if (uses_own_weight_gradient(sum, dy) && sum.numel() > 0 && dy.size(0) > 0) {
     bump_version(sum);
-    return add_in_amx_tiles({.dy = cpu::const_data<at::BFloat16>(dy),
-                             .x = cpu::const_data<at::BFloat16>(x),
-                             .sum = sum.mutable_data_ptr<float>(),
-                             .dy_stride = dy.stride(0),
-                             .x_stride = x.stride(0),
-                             .sum_stride = sum.stride(0),
-                             .count = dy.size(0),
-                             .rows = sum.size(0),
-                             .columns = sum.size(1),
-                             .is_first = is_first});
+    return add_in_parts({.dy = cpu::const_data<at::BFloat16>(dy),
+                         .x = cpu::const_data<at::BFloat16>(x),
+                         .sum = sum.mutable_data_ptr<float>(),
+                         .dy_stride = dy.stride(0),
+                         .x_stride = x.stride(0),
+                         .sum_stride = sum.stride(0),
+                         .count = dy.size(0),
+                         .rows = sum.size(0),
+                         .columns = sum.size(1),
+                         .is_first = is_first});
   }
 #endif
   add_weight_gradient_by_mm(sum, dy, x, is_first);
@@ -126,8 +131,10 @@ void add_weight_gradient_meta(const Tensor& sum, const Tensor& dy, const Tensor&
 
 }  // namespace
 
-bool uses_amx_weight_gradient(const Tensor& sum, const Tensor& dy) {
-  return uses_amx_gemm(dy) && sum.scalar_type() == at::kFloat && is_row_major(sum);
+bool uses_own_weight_gradient(const Tensor& sum, const Tensor& dy) {
+  const bool has_kernel = kernels::cpu::has_amx() || kernels::cpu::has_fast_bf16_dot();
+  return has_kernel && dy.is_cpu() && dy.scalar_type() == at::kBFloat16 &&
+         sum.scalar_type() == at::kFloat && is_row_major(sum);
 }
 
 void add_weight_gradient(const Tensor& sum, const Tensor& dy, const Tensor& x, bool is_first) {

@@ -8,8 +8,9 @@ namespace evenkeel::ops {
 /// sum += dy^T x, or sum = dy^T x: adds the gradient of the weight of y = x w^T to a gradient
 /// buffer (Megatron's gradient accumulation fusion).
 ///
-/// bfloat16 on a CPU with AMX: AMX tiles with float32 sums; inside a parallel region the calling
-/// thread computes all of them. Else a product of bfloat16 is rounded to bfloat16 before the sum.
+/// bfloat16 on a CPU with AMX or fast dot products of bfloat16: kernels of our own with float32
+/// sums; inside a parallel region the calling thread computes all of them. Else a product of
+/// bfloat16 is rounded to bfloat16 before the sum.
 ///
 /// \param sum  [rows, columns], of the dtype of dy, or float32 if dy is bfloat16; updated in place
 /// \param dy   [n, rows]
@@ -19,8 +20,8 @@ namespace evenkeel::ops {
 void add_weight_gradient(const at::Tensor& sum, const at::Tensor& dy, const at::Tensor& x,
                          bool is_first = false);
 
-/// True if add_weight_gradient() uses AMX: sum is float32 and row-major, dy is bfloat16, and the
-/// CPU has AMX.
-bool uses_amx_weight_gradient(const at::Tensor& sum, const at::Tensor& dy);
+/// True if add_weight_gradient() uses kernels of our own: sum is float32 and row-major, dy is
+/// bfloat16, and the CPU has AMX or fast dot products of bfloat16.
+bool uses_own_weight_gradient(const at::Tensor& sum, const at::Tensor& dy);
 
 }  // namespace evenkeel::ops

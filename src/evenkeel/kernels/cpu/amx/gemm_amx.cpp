@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "evenkeel/kernels/cpu/amx/amx_pack.h"
+#include "evenkeel/kernels/cpu/amx/amx_gemm.h"
 
 /// The right operand is packed and stays in the level-2 cache. Rows are processed two tiles at a
 /// time.
@@ -60,7 +60,7 @@ EK_AMX_INLINE void gemm_columns(const GemmArguments& args, const PackedShape& sh
   int buffer = 0;
   for (std::int64_t m = 0; m < args.count; m += kSide) {
     const auto rows = std::min(kSide, args.count - m);
-    AmxLeft left = {args.x + m * args.x_stride, args.x_stride};
+    LeftOperand left = {args.x + m * args.x_stride, args.x_stride};
     if (rows < kSide || shape.depth > args.depth) {
       copy_rows({{left.values, left.stride}, 0, rows, kSide, args.depth}, shape.depth, copied);
       left = {copied, shape.depth};
@@ -68,8 +68,8 @@ EK_AMX_INLINE void gemm_columns(const GemmArguments& args, const PackedShape& sh
     for (std::int64_t n = 0; n < wide; n += kSide) {
       // Tile instructions access memory that the compiler does not see.
       asm volatile("" ::: "memory");
-      multiply_tiles<false, 2, 2>(left, {pairs + n / kTile * shape.panel, shape.panel},
-                                  sums[buffer], kSide, shape.depth);
+      AmxGemm::multiply_tiles<false, 2, 2>(left, {pairs + n / kTile * shape.panel, shape.panel},
+                                           sums[buffer], kSide, shape.depth);
       store_output_tile(pending);
       pending = {sums[buffer],
                  args.y + m * args.y_stride + first + n,

@@ -5,7 +5,7 @@
 
 #include "evenkeel/kernels/cpu/amx/amx.h"
 #include "evenkeel/kernels/cpu/avx512/avx512_bf16.h"
-#include "evenkeel/kernels/cpu/avx512/has_avx512_bf16.h"
+#include "evenkeel/kernels/cpu/avx512/avx512_features.h"
 
 namespace evenkeel::kernels::cpu {
 

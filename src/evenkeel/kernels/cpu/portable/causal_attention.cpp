@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "evenkeel/base/cpu_features.h"
+#include "evenkeel/kernels/cpu/amx/causal_attention_amx.h"
+#include "evenkeel/kernels/cpu/avx512/causal_attention_avx512.h"
 #include "evenkeel/kernels/cpu/portable/causal_attention_common.h"
 #include "evenkeel/kernels/cpu/portable/causal_attention_decode.h"
 #include "evenkeel/kernels/cpu/portable/causal_attention_softmax.h"
@@ -165,15 +167,20 @@ int vector_bytes() {
 
 template <typename T>
 std::int64_t causal_attention_scratch(const AttentionSizes& sizes) {
-  if (uses_amx<T>()) return causal_attention_amx_scratch(sizes);
-  return sizes.queries == 1 ? decode_scratch(sizes) : ScratchLayout(sizes).end;
+  if (sizes.queries == 1) return decode_scratch(sizes);
+  const auto unit = attention_unit<T>();
+  if (unit == AttentionUnit::amx) return causal_attention_amx_scratch(sizes);
+  if (unit == AttentionUnit::avx512_bf16) return causal_attention_avx512_scratch(sizes);
+  return ScratchLayout(sizes).end;
 }
 
 template <typename T>
 void causal_attention(const AttentionSizes& sizes, const AttentionHead<T>& head,
                       OpMathType<T>* scratch) {
   if constexpr (std::is_same_v<T, Bf16>) {
-    if (uses_amx<T>()) return causal_attention_amx(sizes, head, scratch);
+    const auto unit = sizes.queries == 1 ? AttentionUnit::vectors : attention_unit<T>();
+    if (unit == AttentionUnit::amx) return causal_attention_amx(sizes, head, scratch);
+    if (unit == AttentionUnit::avx512_bf16) return causal_attention_avx512(sizes, head, scratch);
   }
   IsaVersions<Forward, AttentionHead<T>, OpMathType<T>>::run(sizes, head, scratch);
 }

@@ -11,8 +11,8 @@
 ///   y_i  = sum_j p_ij v_j,        p_ij = exp(s_ij - lse_i),  lse_i = ln sum_j exp(s_ij)
 ///   cap(s) = softcap tanh(s / softcap)
 ///
-/// Arithmetic is in OpMathType<T>; results are rounded once. Bfloat16 uses AMX tiles where the
-/// processor has them (causal_attention_amx.h).
+/// Arithmetic is in OpMathType<T>; results are rounded once. Bfloat16 has kernels of its own where
+/// the processor has AMX or fast dot products of bfloat16 (causal_attention_bf16.h).
 /// \source Milakov and Gimelshein 2018, arXiv:1805.02867 (the running softmax); Dao et al. 2022,
 ///         arXiv:2205.14135 (tiles, and the backward pass from lse)
 namespace evenkeel::kernels::cpu {

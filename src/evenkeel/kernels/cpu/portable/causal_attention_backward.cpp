@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "evenkeel/kernels/cpu/amx/causal_attention_amx.h"
+#include "evenkeel/kernels/cpu/avx512/causal_attention_avx512.h"
 #include "evenkeel/kernels/cpu/portable/causal_attention.h"
 #include "evenkeel/kernels/cpu/portable/causal_attention_common.h"
 #include "evenkeel/kernels/cpu/portable/causal_attention_softmax.h"
@@ -245,7 +247,9 @@ struct Backward {
 
 template <typename T>
 std::int64_t causal_attention_backward_scratch(const AttentionSizes& sizes) {
-  if (uses_amx<T>()) return causal_attention_amx_backward_scratch(sizes);
+  const auto unit = attention_unit<T>();
+  if (unit == AttentionUnit::amx) return causal_attention_amx_backward_scratch(sizes);
+  if (unit == AttentionUnit::avx512_bf16) return causal_attention_avx512_backward_scratch(sizes);
   return ScratchLayout(sizes).end;
 }
 
@@ -253,7 +257,11 @@ template <typename T>
 void causal_attention_backward(const AttentionSizes& sizes, const AttentionGradient<T>& head,
                                OpMathType<T>* scratch) {
   if constexpr (std::is_same_v<T, Bf16>) {
-    if (uses_amx<T>()) return causal_attention_amx_backward(sizes, head, scratch);
+    const auto unit = attention_unit<T>();
+    if (unit == AttentionUnit::amx) return causal_attention_amx_backward(sizes, head, scratch);
+    if (unit == AttentionUnit::avx512_bf16) {
+      return causal_attention_avx512_backward(sizes, head, scratch);
+    }
   }
   IsaVersions<Backward, AttentionGradient<T>, OpMathType<T>>::run(sizes, head, scratch);
 }

@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "evenkeel/kernels/cpu/amx/amx.h"
-#include "evenkeel/kernels/cpu/amx/causal_attention_amx.h"
+#include "evenkeel/kernels/cpu/avx512/avx512_features.h"
 #include "evenkeel/kernels/cpu/common/causal_attention_mask.h"
 #include "evenkeel/kernels/cpu/common/exp.h"
 #include "evenkeel/kernels/cpu/common/register_tile.h"
@@ -114,14 +114,16 @@ template <typename F>
   for (std::int64_t j = 0; j < count; ++j) row[j] = softcap * tanh_of(row[j] * inverse);
 }
 
-/// True if values of type T use AMX tiles.
+/// What computes attention of values of type T: the vector code of these files, or that of
+/// causal_attention_bf16.h.
+enum class AttentionUnit { vectors, avx512_bf16, amx };
 template <typename T>
-bool uses_amx() {
-#if defined(EK_VECTOR_BYTES)
-  return false;
-#else
-  return std::is_same_v<T, Bf16> && has_amx();
+[[gnu::always_inline]] inline AttentionUnit attention_unit() {
+#if !defined(EK_VECTOR_BYTES)
+  if (std::is_same_v<T, Bf16> && has_amx()) return AttentionUnit::amx;
+  if (std::is_same_v<T, Bf16> && has_fast_bf16_dot()) return AttentionUnit::avx512_bf16;
 #endif
+  return AttentionUnit::vectors;
 }
 
 /// The vector size of this processor, in bytes.

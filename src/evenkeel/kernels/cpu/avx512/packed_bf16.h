@@ -4,16 +4,30 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "evenkeel/kernels/cpu/amx/amx_tiles.h"
 #include "evenkeel/kernels/cpu/avx512/avx512_bf16.h"
 #include "evenkeel/kernels/cpu/portable/causal_attention.h"
 
-/// Packs rows of one head, bfloat16, as operands of the GEMM in AMX tiles (amx_tiles.h). Padding is
-/// zero.
+/// Rows of bfloat16 as operands of a GEMM with float32 sums: in AMX tiles (amx_gemm.h), or with the
+/// dot products of AVX-512 (avx512_gemm.h). Padding is zero.
 namespace evenkeel::kernels::cpu {
 
+/// Rows of a tile; also columns of float32, and pairs of bfloat16.
+inline constexpr std::int64_t kTile = 16;
 /// Rows, columns and depth (the summed dimension) of two tiles.
 inline constexpr std::int64_t kTwoTiles = 2 * kTile;
+
+/// The left operand: row m begins at values + m * stride.
+struct LeftOperand {
+  const Bf16* values = nullptr;
+  std::int64_t stride = 0;
+};
+
+/// The right operand in panels of kTile columns, its rows in pairs: those of rows 2k and 2k + 1 in
+/// column n are at pairs + n / kTile * panel + k * kTile + n % kTile.
+struct RightOperand {
+  const std::uint32_t* pairs = nullptr;
+  std::int64_t panel = 0;  // stride between panels, in pairs
+};
 
 constexpr std::int64_t up_to(std::int64_t multiple, std::int64_t count) {
   return (count + multiple - 1) / multiple * multiple;

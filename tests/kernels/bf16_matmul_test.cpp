@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of our own in the tiles of AMX, against loops in double.
+// Products of our own in AMX tiles, and with the dot products of AVX-512, against loops in double.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,6 +9,8 @@
 #include "evenkeel/kernels/cpu/amx/amx.h"
 #include "evenkeel/kernels/cpu/amx/gemm_amx.h"
 #include "evenkeel/kernels/cpu/amx/weight_gradient_amx.h"
+#include "evenkeel/kernels/cpu/avx512/avx512_features.h"
+#include "evenkeel/kernels/cpu/avx512/weight_gradient_avx512.h"
 #include "kernels/row_values.h"
 
 namespace evenkeel::kernels::cpu {
@@ -142,44 +144,50 @@ TEST_F(AmxMatmul, GemmRowsDoNotDependOnOtherRows) {
   }
 }
 
-TEST_F(AmxMatmul, WeightGradientsAreAddedForEverySize) {
-  for (const auto& [count, rows, columns] :
-       {Sizes{1, 1, 1}, Sizes{33, 17, 31}, Sizes{64, 96, 32}, Sizes{20, 530, 600},
-        Sizes{1100, 40, 70}, Sizes{520, 530, 600}}) {
-    const Matrix dy(count, rows, 0.1), x(count, columns, 0.2);
-    const auto stride = columns + 3;
-    std::vector<float> sum(static_cast<std::size_t>(rows * stride), 0.5F);
-    WeightGradient args = {.dy = dy.values.data(),
-                           .x = x.values.data(),
-                           .sum = sum.data(),
-                           .dy_stride = dy.stride,
-                           .x_stride = x.stride,
-                           .sum_stride = stride,
-                           .count = count,
-                           .rows = rows,
-                           .columns = columns};
-    auto scratch = scratch_of(args.scratch());
-    // 1/2 + g, then g, then g + g.
-    for (const double before : {0.5, 0.0, 1.0}) {
-      args.is_first = before == 0;
-      add_weight_gradient_amx(args, scratch.data());
-      for (std::int64_t i = 0; i < rows; i += 13) {
-        for (std::int64_t j = 0; j < stride; ++j) {
-          const double found = sum[static_cast<std::size_t>(i * stride + j)];
-          if (j >= columns) {
-            ASSERT_EQ(found, 0.5) << "behind row " << i;
-            continue;
-          }
-          double exact = 0, sizes = 1;
-          for (std::int64_t k = 0; k < count; ++k) {
-            const double term = dy.at(k, i) * x.at(k, j);
-            exact += term, sizes += std::abs(term);
-          }
-          exact = before == 0.5 ? 0.5 + exact : (1 + before) * exact;
-          ASSERT_NEAR(found, exact, 2 * slack(sizes, count)) << i << ", " << j << " over " << count;
+/// Expects 1/2 + g, then g, then g + g of the gradient g = dy^T x.
+void expect_weight_gradient(const Sizes& sizes, void (*add)(const WeightGradient&, void*)) {
+  const auto [count, rows, columns] = sizes;
+  const Matrix dy(count, rows, 0.1), x(count, columns, 0.2);
+  const auto stride = columns + 3;
+  std::vector<float> sum(static_cast<std::size_t>(rows * stride), 0.5F);
+  WeightGradient args = {.dy = dy.values.data(),
+                         .x = x.values.data(),
+                         .sum = sum.data(),
+                         .dy_stride = dy.stride,
+                         .x_stride = x.stride,
+                         .sum_stride = stride,
+                         .count = count,
+                         .rows = rows,
+                         .columns = columns};
+  auto scratch = scratch_of(args.scratch());
+  for (const double before : {0.5, 0.0, 1.0}) {
+    args.is_first = before == 0;
+    add(args, scratch.data());
+    for (std::int64_t i = 0; i < rows; i += 13) {
+      for (std::int64_t j = 0; j < stride; ++j) {
+        const double found = sum[static_cast<std::size_t>(i * stride + j)];
+        if (j >= columns) {
+          ASSERT_EQ(found, 0.5) << "behind row " << i;
+          continue;
         }
+        double exact = 0, size = 1;
+        for (std::int64_t k = 0; k < count; ++k) {
+          const double term = dy.at(k, i) * x.at(k, j);
+          exact += term, size += std::abs(term);
+        }
+        exact = before == 0.5 ? 0.5 + exact : (1 + before) * exact;
+        ASSERT_NEAR(found, exact, 2 * slack(size, count)) << i << ", " << j << " over " << count;
       }
     }
+  }
+}
+
+TEST(WeightGradientKernel, IsAddedForEverySize) {
+  if (!has_avx512_bf16()) GTEST_SKIP() << "this processor has no AVX-512 instructions of bfloat16";
+  for (const auto& sizes : {Sizes{1, 1, 1}, Sizes{33, 17, 31}, Sizes{64, 96, 32},
+                            Sizes{20, 530, 600}, Sizes{1100, 40, 70}, Sizes{520, 530, 600}}) {
+    expect_weight_gradient(sizes, add_weight_gradient_avx512);
+    if (has_amx()) expect_weight_gradient(sizes, add_weight_gradient_amx);
   }
 }
 

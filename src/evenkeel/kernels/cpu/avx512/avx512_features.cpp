@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/kernels/cpu/avx512/has_avx512_bf16.h"
+#include "evenkeel/kernels/cpu/avx512/avx512_features.h"
 
 #include "evenkeel/base/cpu_features.h"
 
@@ -10,6 +10,11 @@ bool has_avx512_bf16() {
     const auto cpu = CpuFeatures::detect();
     return cpu.avx512 && cpu.avx512_bf16;
   }();
+  return has;
+}
+
+bool has_fast_bf16_dot() {
+  static const bool has = has_avx512_bf16() && CpuFeatures::detect().fast_bf16_dot;
   return has;
 }
 

@@ -5,12 +5,11 @@
 #include <cstdint>
 #include <limits>
 
-#include "evenkeel/kernels/cpu/amx/amx_pack.h"
-#include "evenkeel/kernels/cpu/avx512/avx512_bf16.h"
+#include "evenkeel/kernels/cpu/avx512/packed_bf16.h"
 #include "evenkeel/kernels/cpu/portable/causal_attention.h"
 
-/// The running softmax of the queries of two tiles, in vectors of float32; for the files of
-/// causal_attention_amx() only.
+/// The running softmax of the queries of two tiles, in vectors of float32; for
+/// causal_attention_bf16.h only.
 namespace evenkeel::kernels::cpu {
 
 /// The score of a masked pair.

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
+#pragma once
+
 #include <algorithm>
 
-#include "evenkeel/kernels/cpu/amx/amx_pack.h"
-#include "evenkeel/kernels/cpu/amx/causal_attention_amx.h"
+#include "evenkeel/kernels/cpu/avx512/gemm_bf16.h"
 #include "evenkeel/kernels/cpu/common/causal_attention_mask.h"
 
-/// The backward pass of causal attention with AMX. Scores are stored transposed, one row per key,
-/// so p^T and ds^T are left operands of the GEMMs for dv and dk without a copy. Only dq needs a
-/// second copy of ds^T, packed in pairs of keys. With p = exp(s - lse) and d_i = dy_i . y_i, in one
-/// block:
+/// The backward pass of causal attention in bfloat16, for a Gemm of gemm_bf16.h. Scores are stored
+/// transposed, one row per key, so p^T and ds^T are left operands of the GEMMs for dv and dk
+/// without a copy. Only dq needs a second copy of ds^T, packed in pairs of keys. With p = exp(s -
+/// lse) and d_i = dy_i . y_i, in one block:
 ///
 ///   dv += p^T dy        ds^T = p^T (v dy^T - d)        dk += ds^T q        dq^T += k^T ds^T
-namespace evenkeel::kernels::cpu {
+namespace evenkeel::kernels::cpu::bf16_backward {
 
-namespace {
-
-constexpr std::int64_t kQueries = 128, kKeys = 128;                        // block size
-constexpr std::int64_t kScores = kQueries + 16, kWeights = kQueries + 32;  // row strides
+inline constexpr std::int64_t kQueries = 128, kKeys = 128;                        // block size
+inline constexpr std::int64_t kScores = kQueries + 16, kWeights = kQueries + 32;  // row strides
 
 /// Offsets of the buffers in scratch, in floats; `end` is the size of scratch.
 struct ScratchLayout {
@@ -196,15 +195,16 @@ struct ScoreBlock {
 };
 
 /// scores = k q^T, slopes = v dy^T.
+template <typename Gemm>
 EK_AMX_INLINE void multiply_scores(const ScoreBlock& block, Buffers& buffers) {
   const auto depth = buffers.layout.depth;
   for (std::int64_t i = 0; i < block.all; i += kTwoTiles) {
-    const AmxRight q = {buffers.queries + i / 2 * depth, depth / 2 * kTile};
-    const AmxRight dy = {buffers.upstream + i / 2 * depth, depth / 2 * kTile};
-    multiply<false>({buffers.key_rows + block.k0 * depth, depth}, q, buffers.scores + i, kScores,
-                    block.visible_to(i), kTwoTiles, depth);
-    multiply<false>({buffers.value_rows + block.k0 * depth, depth}, dy, buffers.slopes + i, kScores,
-                    block.visible_to(i), kTwoTiles, depth);
+    const RightOperand q = {buffers.queries + i / 2 * depth, depth / 2 * kTile};
+    const RightOperand dy = {buffers.upstream + i / 2 * depth, depth / 2 * kTile};
+    multiply<Gemm, false>({buffers.key_rows + block.k0 * depth, depth}, q, buffers.scores + i,
+                          kScores, block.visible_to(i), kTwoTiles, depth);
+    multiply<Gemm, false>({buffers.value_rows + block.k0 * depth, depth}, dy, buffers.slopes + i,
+                          kScores, block.visible_to(i), kTwoTiles, depth);
   }
 }
 
@@ -224,27 +224,32 @@ EK_AMX_INLINE void differentiate_softmax(const AttentionSizes& sizes,
 }
 
 /// dv += p^T dy, dk += ds^T q, dq^T += k^T ds^T. \param wide  values of a head, whole tiles
+template <typename Gemm>
 EK_AMX_INLINE void add_gradients(const ScoreBlock& block, std::int64_t wide, Buffers& buffers) {
   const auto depth = buffers.layout.depth;
   for (std::int64_t j = 0; j < block.high; j += kTwoTiles) {
     const auto first = block.first_of(j);
-    multiply<true>({buffers.weights + j * kWeights + first, kWeights},
-                   {buffers.upstream_rows + first / 2 * kTile, kQueries / 2 * kTile},
-                   buffers.dv + (block.k0 + j) * depth, depth, kTwoTiles, wide, block.all - first);
-    multiply<true>({buffers.gradients + j * kWeights + first, kWeights},
-                   {buffers.query_rows + first / 2 * kTile, kQueries / 2 * kTile},
-                   buffers.dk + (block.k0 + j) * depth, depth, kTwoTiles, wide, block.all - first);
+    multiply<Gemm, true>({buffers.weights + j * kWeights + first, kWeights},
+                         {buffers.upstream_rows + first / 2 * kTile, kQueries / 2 * kTile},
+                         buffers.dv + (block.k0 + j) * depth, depth, kTwoTiles, wide,
+                         block.all - first);
+    multiply<Gemm, true>({buffers.gradients + j * kWeights + first, kWeights},
+                         {buffers.query_rows + first / 2 * kTile, kQueries / 2 * kTile},
+                         buffers.dk + (block.k0 + j) * depth, depth, kTwoTiles, wide,
+                         block.all - first);
   }
   for (std::int64_t i = 0; i < block.all; i += kTwoTiles) {
-    multiply<true>({buffers.key_columns + block.k0, buffers.layout.key_stride},
-                   {buffers.pairs + i * (kKeys / 2), kKeys / 2 * kTile}, buffers.dq + i, kScores,
-                   wide, kTwoTiles, block.visible_to(i));
+    multiply<Gemm, true>({buffers.key_columns + block.k0, buffers.layout.key_stride},
+                         {buffers.pairs + i * (kKeys / 2), kKeys / 2 * kTile}, buffers.dq + i,
+                         kScores, wide, kTwoTiles, block.visible_to(i));
   }
 }
 
 /// Queries [q0, q0 + kQueries) of one head: adds to dk and dv, and stores dq.
-EK_AMX void backward(const AttentionSizes& sizes, const AttentionGradient<Bf16>& head,
-                     std::int64_t h, std::int64_t q0, const Factors& factors, Buffers& buffers) {
+template <typename Gemm>
+EK_AMX_INLINE void backward(const AttentionSizes& sizes, const AttentionGradient<Bf16>& head,
+                            std::int64_t h, std::int64_t q0, const Factors& factors,
+                            Buffers& buffers) {
   const auto rows = std::min(kQueries, sizes.queries - q0);
   const auto past_length = sizes.keys - sizes.queries + q0;  // the position of the first query
   pack_queries(sizes, head, h, q0, rows, buffers);
@@ -257,9 +262,9 @@ EK_AMX void backward(const AttentionSizes& sizes, const AttentionGradient<Bf16>&
                               .k0 = k0,
                               .high = up_to(kTwoTiles, std::min(kKeys, past_length + rows - k0)),
                               .past_length = past_length};
-    multiply_scores(block, buffers);
+    multiply_scores<Gemm>(block, buffers);
     differentiate_softmax(sizes, head, block, factors, buffers);
-    add_gradients(block, up_to(kTile, sizes.width), buffers);
+    add_gradients<Gemm>(block, up_to(kTile, sizes.width), buffers);
   }
   store_dq(buffers.dq, rows, sizes.width, static_cast<float>(sizes.scale),
            {head.dq.rows + h * head.dq_head + q0 * head.dq.stride, head.dq.stride});
@@ -286,15 +291,16 @@ EK_AMX_INLINE Factors factors_of(const AttentionSizes& sizes) {
           .has_cap = has_cap};
 }
 
-}  // namespace
-
-std::int64_t causal_attention_amx_backward_scratch(const AttentionSizes& sizes) {
+/// Floats of scratch, which begins at a multiple of 64 bytes.
+inline std::int64_t scratch_size(const AttentionSizes& sizes) {
   return ScratchLayout(sizes).end;
 }
 
-EK_AMX void causal_attention_amx_backward(const AttentionSizes& sizes,
-                                          const AttentionGradient<Bf16>& head, float* scratch) {
-  const AmxTiles tiles;
+/// dq, dk and dv of one key head.
+template <typename Gemm>
+EK_AMX_INLINE void run(const AttentionSizes& sizes, const AttentionGradient<Bf16>& head,
+                       float* scratch) {
+  [[maybe_unused]] const typename Gemm::Scope scope;
   Buffers buffers(sizes, scratch);
   const auto depth = buffers.layout.depth, positions = buffers.layout.positions;
   const RowBlock keys = {head.k, 0, sizes.keys, positions, sizes.width};
@@ -306,11 +312,11 @@ EK_AMX void causal_attention_amx_backward(const AttentionSizes& sizes,
   const Factors factors = factors_of(sizes);
   for (std::int64_t h = 0; h < head.heads; ++h) {
     for (std::int64_t q0 = 0; q0 < sizes.queries; q0 += kQueries) {
-      backward(sizes, head, h, q0, factors, buffers);
+      backward<Gemm>(sizes, head, h, q0, factors, buffers);
     }
   }
   store_rows(buffers.dk, depth, sizes.keys, sizes.width, static_cast<float>(sizes.scale), head.dk);
   store_rows(buffers.dv, depth, sizes.keys, sizes.width, 1, head.dv);
 }
 
-}  // namespace evenkeel::kernels::cpu
+}  // namespace evenkeel::kernels::cpu::bf16_backward

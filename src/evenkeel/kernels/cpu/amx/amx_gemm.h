@@ -6,26 +6,10 @@
 #include <cstdint>
 
 #include "evenkeel/kernels/cpu/amx/amx.h"
-#include "evenkeel/kernels/cpu/common/simd.h"
+#include "evenkeel/kernels/cpu/avx512/gemm_bf16.h"
 
-/// GEMM of bfloat16 with float32 sums in AMX tiles, for packed operands in cache.
+/// The GEMM of gemm_bf16.h in AMX tiles.
 namespace evenkeel::kernels::cpu {
-
-/// Rows of a tile; also columns of float32, and pairs of bfloat16.
-inline constexpr std::int64_t kTile = 16;
-
-/// The left operand: row m begins at values + m * stride.
-struct AmxLeft {
-  const Bf16* values = nullptr;
-  std::int64_t stride = 0;
-};
-
-/// The right operand in panels of kTile columns, its rows in pairs: those of rows 2k and 2k + 1 in
-/// column n are at pairs + n / kTile * panel + k * kTile + n % kTile.
-struct AmxRight {
-  const std::uint32_t* pairs = nullptr;
-  std::int64_t panel = 0;  // stride between panels, in pairs
-};
 
 /// Configures all eight tiles of this thread as kTile rows of 64 bytes, until the destructor. The
 /// scope must not contain library calls that use tiles.
@@ -74,7 +58,7 @@ struct TileSums {
     if constexpr (kHigh == 2) _tile_stored(2, below, bytes);
     if constexpr (kHigh == 2 && kWide == 2) _tile_stored(3, below + kTile, bytes);
   }
-  EK_AMX_INLINE static void add(const AmxLeft& a, const AmxRight& b, std::int64_t depth) {
+  EK_AMX_INLINE static void add(const LeftOperand& a, const RightOperand& b, std::int64_t depth) {
     const std::int64_t a_bytes = a.stride * 2, b_bytes = kTile * 4;
     for (std::int64_t k = 0; k < depth; k += 2 * kTile) {
       const Bf16* const left = a.values + k;
@@ -95,39 +79,28 @@ struct TileSums {
   }
 };
 
-/// c (+)= a b in one piece: `depth` values of k, a multiple of 2 kTile.
-template <bool kAdd, int kHigh, int kWide>
-EK_AMX_INLINE void multiply_tiles(const AmxLeft& a, const AmxRight& b, float* c,
-                                  std::int64_t c_stride, std::int64_t depth) {
-  using Tiles = TileSums<kHigh, kWide>;
-  kAdd ? Tiles::load(c, c_stride) : Tiles::clear();
-  Tiles::add(a, b, depth);
-  Tiles::store(c, c_stride);
-}
+struct AmxGemm {
+  using Scope = AmxTiles;
 
-/// c[i, j] (+)= sum_k a[i, k] b[k, j] for `high` x `wide` values of c, both multiples of kTile, and
-/// `depth` values of k, a multiple of 2 kTile.
-template <bool kAdd>
-EK_AMX [[gnu::always_inline]] inline void multiply(const AmxLeft& a, const AmxRight& b, float* c,
-                                                   std::int64_t c_stride, std::int64_t high,
-                                                   std::int64_t wide, std::int64_t depth) {
-  // Tile instructions access memory that the compiler does not see.
-  asm volatile("" ::: "memory");
-  for (std::int64_t n = 0; n < wide; n += 2 * kTile) {
-    const AmxRight right = {b.pairs + n / kTile * b.panel, b.panel};
-    for (std::int64_t m = 0; m < high; m += 2 * kTile) {
-      const AmxLeft left = {a.values + m * a.stride, a.stride};
-      float* const to = c + m * c_stride + n;
-      const bool is_high = m + kTile < high;
-      if (n + kTile < wide) {
-        is_high ? multiply_tiles<kAdd, 2, 2>(left, right, to, c_stride, depth)
-                : multiply_tiles<kAdd, 1, 2>(left, right, to, c_stride, depth);
-      } else {
-        is_high ? multiply_tiles<kAdd, 2, 1>(left, right, to, c_stride, depth)
-                : multiply_tiles<kAdd, 1, 1>(left, right, to, c_stride, depth);
-      }
-    }
+  template <bool kAdd, int kHigh, int kWide>
+  EK_AMX_INLINE static void multiply_tiles(const LeftOperand& a, const RightOperand& b, float* c,
+                                           std::int64_t c_stride, std::int64_t depth) {
+    using Tiles = TileSums<kHigh, kWide>;
+    kAdd ? Tiles::load(c, c_stride) : Tiles::clear();
+    Tiles::add(a, b, depth);
+    Tiles::store(c, c_stride);
   }
-}
+
+  /// The sums stay in the tiles between the pieces.
+  template <int kHigh, int kWide>
+  EK_AMX_INLINE static void multiply_piece(const LeftOperand& a, const RightOperand& b, float* c,
+                                           std::int64_t c_stride, std::int64_t depth,
+                                           const GemmPiece& piece) {
+    using Tiles = TileSums<kHigh, kWide>;
+    if (piece.is_first) piece.adds ? Tiles::load(c, c_stride) : Tiles::clear();
+    Tiles::add(a, b, depth);
+    if (piece.is_last) Tiles::store(c, c_stride);
+  }
+};
 
 }  // namespace evenkeel::kernels::cpu

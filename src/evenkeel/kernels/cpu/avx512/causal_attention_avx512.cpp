@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/kernels/cpu/avx512/causal_attention_avx512.h"
+
+#include "evenkeel/kernels/cpu/avx512/avx512_gemm.h"
+#include "evenkeel/kernels/cpu/avx512/causal_attention_bf16.h"
+#include "evenkeel/kernels/cpu/avx512/causal_attention_bf16_backward.h"
+
+namespace evenkeel::kernels::cpu {
+
+std::int64_t causal_attention_avx512_scratch(const AttentionSizes& sizes) {
+  return bf16_forward::scratch_size(sizes);
+}
+
+std::int64_t causal_attention_avx512_backward_scratch(const AttentionSizes& sizes) {
+  return bf16_backward::scratch_size(sizes);
+}
+
+EK_AMX void causal_attention_avx512(const AttentionSizes& sizes, const AttentionHead<Bf16>& head,
+                                    float* scratch) {
+  bf16_forward::run<Avx512Gemm>(sizes, head, scratch);
+}
+
+EK_AMX void causal_attention_avx512_backward(const AttentionSizes& sizes,
+                                             const AttentionGradient<Bf16>& head, float* scratch) {
+  bf16_backward::run<Avx512Gemm>(sizes, head, scratch);
+}
+
+}  // namespace evenkeel::kernels::cpu

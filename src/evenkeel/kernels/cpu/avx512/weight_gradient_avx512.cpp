@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/kernels/cpu/avx512/weight_gradient_avx512.h"
+
+#include "evenkeel/kernels/cpu/avx512/avx512_gemm.h"
+#include "evenkeel/kernels/cpu/avx512/weight_gradient_bf16_blocks.h"
+
+namespace evenkeel::kernels::cpu {
+
+std::int64_t WeightGradient::scratch() {
+  constexpr std::int64_t kHugePage = 2 << 20;  // contiguous memory: no cache conflicts inside
+  static_assert(sizeof(bf16_weight_gradient::Scratch) <= kHugePage);
+  return kHugePage;
+}
+
+EK_AMX void add_weight_gradient_avx512(const WeightGradient& args, void* scratch) {
+  bf16_weight_gradient::run<Avx512Gemm>(args, scratch);
+}
+
+}  // namespace evenkeel::kernels::cpu
