@@ -16,8 +16,8 @@ endfunction()
 # flags that all targets of its SET share. LibTorch's cost 5 to 10 seconds of every file otherwise; the
 # header costs 10 to 25 seconds and 160 to 400 MB of disk, once, and up to 2.5 seconds of every file
 # that takes it: so a set holds what its files use, and no more. `-DEK_PRECOMPILED=OFF` does without.
-# All are optimised a little only (EK_GLUE_OPTIONS, EK_TEST_OPTIONS): they call the operators, and take
-# longer to compile than to run. What computes, the floor `kernels`, takes no set. The sets:
+# Floors are optimised a little only (EK_GLUE_OPTIONS), tests not at all (EK_TEST_OPTIONS): they call the
+# operators, and take longer to compile than to run. What computes, the floor `kernels`, takes no set. The sets:
 #
 #   torch_library  a floor that registers operators
 #   torch          a floor that calls them
@@ -27,7 +27,7 @@ endfunction()
 #   plain_test     a test without torch
 option(EK_PRECOMPILED "Big headers are compiled once for all files" ON)
 set(EK_GLUE_OPTIONS -O1 CACHE STRING "Compiler options of floors that do not compute")
-set(EK_TEST_OPTIONS -O1 CACHE STRING "Compiler options of tests")
+set(EK_TEST_OPTIONS -O0 -U_FORTIFY_SOURCE CACHE STRING "Compiler options of tests")
 set(EK_PLAIN_HEADERS <nlohmann/json.hpp> <algorithm> <filesystem> <fstream> <functional> <map> <sstream> <variant>)
 function(ek_precompile TARGET SET)
   set(OF_TORCH NEEDS evenkeel::torch ek_simd OPTIONS -fopenmp ${EK_GLUE_OPTIONS})

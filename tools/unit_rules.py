@@ -39,9 +39,8 @@ def types(text):
 
 
 def type_complaints(sources, headers):
-    """Rule 2. sources, headers: text by name, of one floor."""
-    hidden = {name: types("\n".join(block[1] for block in ANONYMOUS.finditer(text)))
-              for name, text in sources.items() if not name.endswith("_cuda.cpp")}
+    """Rule 2. sources, headers: text by name, of one unit."""
+    hidden = {name: types("\n".join(block[1] for block in ANONYMOUS.finditer(text))) for name, text in sources.items()}
     public = {name: types(text) for name, text in headers.items()}
     for name, own in hidden.items():
         for kind, definition in sorted(own.items()):
@@ -52,12 +51,18 @@ def type_complaints(sources, headers):
 
 
 def unit_complaints(floor, sources, headers):
-    """Rules 1 and 2. sources, headers: text by name, of one floor."""
+    """Rules 1 and 2. sources, headers: text by name, of one floor. Its sources for CUDA are units of their own."""
     if floor in ALONE:
         return
-    yield from type_complaints(sources, headers)
-    code = {name: COMMENT_OR_TEXT.sub('""', text) for name, text in sources.items()
-            if not name.endswith("_cuda.cpp")}
+    for is_cuda in (False, True):
+        unit = {name: text for name, text in sources.items() if name.endswith("_cuda.cpp") == is_cuda}
+        yield from type_complaints(unit, headers)
+        yield from function_complaints(unit)
+
+
+def function_complaints(sources):
+    """Rule 1. sources: text by name, of one unit."""
+    code = {name: COMMENT_OR_TEXT.sub('""', text) for name, text in sources.items()}
     hidden = {name: hidden_functions(sources[name]) for name in code}
     called = {name: calls(text) for name, text in code.items()}
     for name, functions in hidden.items():

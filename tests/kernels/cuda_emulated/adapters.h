@@ -30,10 +30,10 @@ void poison_tensors();
 
 }  // namespace evenkeel::emulated
 
-#define EK_EMULATED_ADAPTER(m) EK_EMULATED_ADAPTER_AT(m, __LINE__)
-#define EK_EMULATED_ADAPTER_AT(m, line) EK_EMULATED_ADAPTER_OF(m, line)
-#define EK_EMULATED_ADAPTER_OF(m, line)                                                       \
-  static void ek_register_##line(torch::Library& m);                                          \
-  static const ::evenkeel::emulated::Adapter ek_adapter_##line(&ek_register_##line, __FILE__, \
-                                                               line);                         \
-  static void ek_register_##line(torch::Library& m)
+#define EK_EMULATED_ADAPTER(m) EK_EMULATED_ADAPTER_AT(m, __COUNTER__)
+#define EK_EMULATED_ADAPTER_AT(m, id) EK_EMULATED_ADAPTER_OF(m, id)
+#define EK_EMULATED_ADAPTER_OF(m, id)                                                     \
+  static void ek_register_##id(torch::Library& m);                                        \
+  static const ::evenkeel::emulated::Adapter ek_adapter_##id(&ek_register_##id, __FILE__, \
+                                                             __LINE__);                   \
+  static void ek_register_##id(torch::Library& m)
