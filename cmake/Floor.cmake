@@ -16,8 +16,9 @@ endfunction()
 # flags that all targets of its SET share. LibTorch's cost 5 to 10 seconds of every file otherwise; the
 # header costs 10 to 25 seconds and 160 to 400 MB of disk, once, and up to 2.5 seconds of every file
 # that takes it: so a set holds what its files use, and no more. `-DEK_PRECOMPILED=OFF` does without.
-# Floors are optimised a little only (EK_GLUE_OPTIONS), tests not at all (EK_TEST_OPTIONS): they call the
-# operators, and take longer to compile than to run. What computes, the floor `kernels`, takes no set. The sets:
+# Floors are optimised a little only (EK_GLUE_OPTIONS), tests not at all (EK_TEST_OPTIONS) but for those of
+# kernels: they call the operators, and take longer to compile than to run. What computes, the floor
+# `kernels`, takes no set. The sets:
 #
 #   torch_library  a floor that registers operators
 #   torch          a floor that calls them

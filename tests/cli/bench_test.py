@@ -6,6 +6,7 @@ torch.compile takes a minute for the smallest model. So `peers` compiles with EV
 leaves the model as it is, and the rest of that process is tested.
 """
 import json
+import pathlib
 import sys
 
 import program
@@ -89,7 +90,10 @@ class Bench(program.Case):
             import torch
         except ImportError as missing:
             self.skipTest(f"no PyTorch: {missing}")
-        if not program.NIGHTLY:
+        if program.NIGHTLY:
+            inductor = pathlib.Path(program.PROGRAM).parent / "inductor"  # keeps what it compiled
+            program.ENVIRONMENT["TORCHINDUCTOR_CACHE_DIR"] = str(inductor)
+        else:
             program.ENVIRONMENT["TORCH_COMPILE_DISABLE"] = "1"
         arguments = [*program.small(), "--python", sys.executable, "--rounds", "3"]
         for scheme, modes in [("post_norm", ["eager"]), ("hybrid_norm_star", ["eager", "compile"])]:

@@ -93,6 +93,17 @@ class Floors(Checks):
         self.write("src/evenkeel/norm/c.cpp", SPDX + "int four() { return number.twice(2) + a::twice(2); }\n")
         self.assertEqual(run("check_floors.py", self.root)[0], 0)
 
+    def test_sources_for_cuda_are_a_unit_of_their_own(self):
+        hidden = SPDX + 'namespace {\nint twice(int x) {\n  return 2 * x;\n}\n}  // namespace\n'
+        self.write("src/evenkeel/norm/CMakeLists.txt", "ek_floor(norm SOURCES b.cpp b_cuda.cpp c_cuda.cpp)\n")
+        self.write("src/evenkeel/norm/b.h", SPDX)
+        self.write("src/evenkeel/norm/b.cpp", '#include "evenkeel/norm/b.h"\n' + hidden)
+        self.write("src/evenkeel/norm/b_cuda.cpp", hidden)
+        self.assertNotIn("twice", "".join(run("check_floors.py", self.root)[1]))
+        self.write("src/evenkeel/norm/c_cuda.cpp", hidden)
+        self.assertIn("src/evenkeel/norm/b_cuda.cpp: twice() in an anonymous namespace: src/evenkeel/norm/c_cuda.cpp "
+                      "uses the name, too; both are in one unit", run("check_floors.py", self.root)[1])
+
     def test_a_hidden_type_of_a_name_in_use_is_refused(self):
         hidden = "namespace {\nstruct Row {\n  int x;\n};\n}  // namespace\n"
         self.write("src/evenkeel/norm/CMakeLists.txt", "ek_floor(norm SOURCES b.cpp c.cpp)\n")

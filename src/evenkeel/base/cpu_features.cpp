@@ -28,7 +28,7 @@ std::string processor_name() {
 }
 
 #if defined(__x86_64__)
-/// True if vdpbf16ps is faster than float32 arithmetic, where there is the instruction.
+/// CpuFeatures::fast_bf16_dot, where there is the instruction.
 bool is_bf16_dot_fast() {
   return __builtin_cpu_is("amd") != 0 || __builtin_cpu_is("cooperlake") != 0;
 }
@@ -57,7 +57,7 @@ void limit_isa(CpuFeatures& cpu, const char* widest) {
   cpu.avx2 = cpu.avx2 && level >= 1;
   cpu.avx512 = cpu.avx512 && level >= 2;
   cpu.avx512_bf16 = cpu.avx512_bf16 && level >= 3;
-  cpu.fast_bf16_dot = cpu.avx512_bf16;
+  cpu.fast_bf16_dot = cpu.fast_bf16_dot && cpu.avx512_bf16;
   cpu.amx_bf16 = false;
 }
 

@@ -12,9 +12,9 @@ namespace evenkeel {
 struct CpuFeatures {
   std::string name;  // "AMD EPYC"
   bool avx2 = false, avx512 = false, avx512_bf16 = false, amx_bf16 = false;
-  /// The instruction vdpbf16ps computes more products a second than float32 arithmetic: on AMD's
-  /// processors that have it, on Cooper Lake, and with EVENKEEL_ISA=avx512-bf16, which takes their
-  /// paths. Intel's processors with AMX take two cycles for it.
+  /// Training in bfloat16 is expected to be faster than in float32 with the dot products of AVX-512
+  /// (vdpbf16ps): on AMD's processors that have them, and on Cooper Lake. Intel's processors with
+  /// AMX compute fewer products with that instruction than in float32.
   bool fast_bf16_dot = false;
   int cores = 1;  // in the CPU affinity of this process
 

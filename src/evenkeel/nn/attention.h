@@ -26,7 +26,7 @@ bool can_use_flash(const AttentionInputs& inputs);
 
 /// softmax(cap(scale * q k^T)) v under a causal mask; query head i reads key head i div (h / kv).
 /// Scores and softmax are float32 (float64 if q is float64). ops/attention/causal_attention.h has
-/// the exception of bfloat16 with AMX. The layout [B, h, T, dk] differs from that of
+/// the exception of bfloat16. The layout [B, h, T, dk] differs from that of
 /// ops::causal_attention(), [B, T, heads, D].
 ///
 /// \param inputs  q has the last T of the S positions of k and v

@@ -37,8 +37,8 @@ Machine configure_machine(const config::Train& train, std::int64_t local_ranks) 
     const bool is_fast = cpu.amx_bf16 || cpu.fast_bf16_dot;
     precision = is_fast ? "bfloat16" : "float32";
     why = cpu.amx_bf16        ? " (chosen: the processor has AMX)"
-          : cpu.fast_bf16_dot ? " (chosen: the processor's dot products of bfloat16 are fast)"
-                              : " (chosen: the processor's bfloat16 is not faster)";
+          : cpu.fast_bf16_dot ? " (chosen: the processor has AVX-512 BF16)"
+                              : " (chosen: bfloat16 would not be faster here)";
   } else if (precision == "bfloat16" && !is_gpu && !cpu.amx_bf16 && !cpu.avx512_bf16) {
     why = " (emulated: this processor has no bfloat16 units, float32 would be faster)";
   }

@@ -14,8 +14,8 @@ namespace evenkeel::train {
 using plan::Machine;
 
 /// Resolves "auto" and sets the number of threads of this process. Precision "auto" is bfloat16 on
-/// processors with AMX, else float32. Threads "auto" is one thread per core, divided by the ranks
-/// on this machine.
+/// processors with AMX and where CpuFeatures::fast_bf16_dot, else float32. Threads "auto" is one
+/// thread per core, divided by the ranks on this machine.
 /// \throws Error (busy, exit code 75) if so many threads cannot be created
 Machine configure_machine(const config::Train& train, std::int64_t local_ranks = 1);
 

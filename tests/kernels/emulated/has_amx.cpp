@@ -14,8 +14,5 @@ bool has_amx() {
 bool has_avx512_bf16() {
   return true;
 }
-bool has_fast_bf16_dot() {
-  return true;
-}
 
 }  // namespace evenkeel::kernels::cpu

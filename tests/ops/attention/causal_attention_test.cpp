@@ -64,7 +64,7 @@ double error_of(const at::Tensor& actual, const at::Tensor& exact) {
   return apart / exact.norm().item<double>();
 }
 
-// The result is rounded; where the tiles of AMX are, so are the weights. Half a unit in the last
+// The result is rounded; with AMX or AVX-512 BF16, so are the weights. Half a unit in the last
 // place is 2^-9, and its mean over many a root of 3 below.
 TEST_P(CausalAttention, IsExactInBfloat16) {
   const auto& each = GetParam();
@@ -136,8 +136,8 @@ TEST(CausalAttentionInputs, PropagateNanToTheQueriesThatSeeIt) {
 }
 
 // dS = p (dp - sum dy y) with y as it was stored: the rounding of y, plus that of the
-// result and, in the tiles of AMX, of weights and their gradients. Widest heads have the sharpest
-// softmax at this scale, and the largest error: 4.2e-3.
+// result and, with AMX or AVX-512 BF16, of weights and their gradients. Widest heads have the
+// sharpest softmax at this scale, and the largest error: 4.2e-3.
 TEST_P(CausalAttention, HasGradientsOfBfloat16Rows) {
   const auto& each = GetParam();
   const auto in = inputs_of(each, at::kBFloat16);

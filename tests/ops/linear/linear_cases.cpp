@@ -77,7 +77,7 @@ OperatorCase linear_cross_entropy_case(const char* name, const ops::LogitsOption
       .rows_of_threads = options.vocabulary < 100 ? 5000 : 50};
 }
 
-/// sum + dy^T x. With AMX bfloat16 is summed in float32; elsewhere each product is
+/// sum + dy^T x. With AMX or AVX-512 BF16, bfloat16 is summed in float32; elsewhere each product is
 /// rounded before it is added.
 OperatorCase add_weight_gradient_case(const char* name, std::int64_t height, std::int64_t width,
                                       std::int64_t rows_of_threads) {
@@ -97,7 +97,7 @@ OperatorCase add_weight_gradient_case(const char* name, std::int64_t height, std
           },
       .formula = [](const Tensors& in) { return Tensors{in[0] + in[1].t().mm(in[2])}; },
       .tolerance = {.float32 = 1e-5,
-                    .bfloat16 = CpuFeatures::detect().amx_bf16 ? 1e-5 : 0x1p-8,
+                    .bfloat16 = CpuFeatures::detect().avx512_bf16 ? 1e-5 : 0x1p-8,
                     .strides = 1e-12},
       .refusals = {{"[add_weight_gradient_] sum must be [rows, columns], dy [n, rows] and x [n, "
                     "columns] of one dtype and device, which sum has, too, or float32 for "

@@ -32,7 +32,7 @@ TEST(WeightGradient, AddsTheProduct) {
       const auto exact = 2 + dy.to(at::kDouble).t().mm(x.to(at::kDouble));
       // With AMX bfloat16 is summed in float32; elsewhere a product is rounded before it is added.
       const double rounding =
-          type != at::kBFloat16 || CpuFeatures::detect().amx_bf16 ? 1e-5 : 0x1p-8;
+          type != at::kBFloat16 || CpuFeatures::detect().avx512_bf16 ? 1e-5 : 0x1p-8;
       const double tolerance = type == at::kDouble ? 1e-13 : rounding;
       EXPECT_TRUE(testing::close(sum.to(at::kDouble), exact, tolerance,
                                  tolerance * exact.abs().max().item<double>()))

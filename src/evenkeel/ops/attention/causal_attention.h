@@ -13,9 +13,10 @@ namespace evenkeel::ops {
 ///   y_i = sum_j softmax_j(cap(scale * q_i . k_j)) v_j,  cap(s) = softcap * tanh(s / softcap)
 ///
 /// Scores, softmax and sums are float32 (float64 if q is float64). Results are rounded once.
-/// bfloat16 on a CPU with AMX: attention probabilities and their gradients are rounded to bfloat16
-/// before the GEMMs. The backward pass recomputes scores from q, k and the saved log-sum-exp, and
-/// uses the rounded y. The order of all sums does not depend on the number of threads.
+/// bfloat16 on a CPU with AMX or AVX-512 BF16: attention probabilities and their gradients are
+/// rounded to bfloat16 before the GEMMs. The backward pass recomputes scores from q, k and the
+/// saved log-sum-exp, and uses the rounded y. The order of all sums does not depend on the number
+/// of threads.
 ///
 /// CUDA: the width of a head is at most 256. bfloat16 without softcap and documents uses cuDNN and
 /// FlashAttention, else kernels of our own; either rounds probabilities and their gradients to

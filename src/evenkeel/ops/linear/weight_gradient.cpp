@@ -132,7 +132,7 @@ void add_weight_gradient_meta(const Tensor& sum, const Tensor& dy, const Tensor&
 }  // namespace
 
 bool uses_own_weight_gradient(const Tensor& sum, const Tensor& dy) {
-  const bool has_kernel = kernels::cpu::has_amx() || kernels::cpu::has_fast_bf16_dot();
+  const bool has_kernel = kernels::cpu::has_amx() || kernels::cpu::has_avx512_bf16();
   return has_kernel && dy.is_cpu() && dy.scalar_type() == at::kBFloat16 &&
          sum.scalar_type() == at::kFloat && is_row_major(sum);
 }

@@ -8,7 +8,7 @@ namespace evenkeel::ops {
 /// sum += dy^T x, or sum = dy^T x: adds the gradient of the weight of y = x w^T to a gradient
 /// buffer (Megatron's gradient accumulation fusion).
 ///
-/// bfloat16 on a CPU with AMX or fast dot products of bfloat16: kernels of our own with float32
+/// bfloat16 on a CPU with AMX or AVX-512 BF16: kernels of our own with float32
 /// sums; inside a parallel region the calling thread computes all of them. Else a product of
 /// bfloat16 is rounded to bfloat16 before the sum.
 ///
@@ -21,7 +21,7 @@ void add_weight_gradient(const at::Tensor& sum, const at::Tensor& dy, const at::
                          bool is_first = false);
 
 /// True if add_weight_gradient() uses kernels of our own: sum is float32 and row-major, dy is
-/// bfloat16, and the CPU has AMX or fast dot products of bfloat16.
+/// bfloat16, and the CPU has AMX or AVX-512 BF16.
 bool uses_own_weight_gradient(const at::Tensor& sum, const at::Tensor& dy);
 
 }  // namespace evenkeel::ops

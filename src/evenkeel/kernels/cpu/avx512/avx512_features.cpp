@@ -13,9 +13,4 @@ bool has_avx512_bf16() {
   return has;
 }
 
-bool has_fast_bf16_dot() {
-  static const bool has = has_avx512_bf16() && CpuFeatures::detect().fast_bf16_dot;
-  return has;
-}
-
 }  // namespace evenkeel::kernels::cpu

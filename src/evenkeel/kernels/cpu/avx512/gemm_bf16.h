@@ -6,16 +6,13 @@
 #include "evenkeel/kernels/cpu/avx512/packed_bf16.h"
 
 /// GEMM of bfloat16 with float32 sums, for packed operands in cache. What multiplies is a template
-/// parameter `Gemm`: AmxGemm or Avx512Gemm, with
-///
-///   multiply_tiles<kAdd, kHigh, kWide>(a, b, c, c_stride, depth)   a product of 1 or 2 tiles by 1
-///   or 2 multiply_piece<kHigh, kWide>(a, b, c, c_stride, depth, piece)  the same, a piece of the
-///   depth Scope                                                          an object that lives
-///   meanwhile
+/// parameter `Gemm`: AmxGemm or Avx512Gemm. Its function multiply_tiles<kAdd, kHigh, kWide>() is a
+/// product of kHigh x kWide tiles, 1 or 2 each; multiply_piece<kHigh, kWide>() is a piece of one.
+/// An object of its type Scope lives meanwhile.
 namespace evenkeel::kernels::cpu {
 
-/// A piece, along the depth, of a product c (+)= a b. Between pieces of one product, no other
-/// product may be computed in pieces of the same shape, and c has no defined value.
+/// A piece, along the depth, of a product c (+)= a b. Between the first and the last piece no other
+/// product may be computed in pieces or tiles, and c has no defined value.
 struct GemmPiece {
   bool is_first = true, is_last = true;
   bool adds = false;  // c += a b

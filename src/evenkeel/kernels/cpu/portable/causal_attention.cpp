@@ -168,17 +168,19 @@ int vector_bytes() {
 template <typename T>
 std::int64_t causal_attention_scratch(const AttentionSizes& sizes) {
   if (sizes.queries == 1) return decode_scratch(sizes);
-  const auto unit = attention_unit<T>();
-  if (unit == AttentionUnit::amx) return causal_attention_amx_scratch(sizes);
-  if (unit == AttentionUnit::avx512_bf16) return causal_attention_avx512_scratch(sizes);
+  if constexpr (kHasUnits<T>) {
+    const auto unit = bf16_attention_unit();
+    if (unit == AttentionUnit::amx) return causal_attention_amx_scratch(sizes);
+    if (unit == AttentionUnit::avx512_bf16) return causal_attention_avx512_scratch(sizes);
+  }
   return ScratchLayout(sizes).end;
 }
 
 template <typename T>
 void causal_attention(const AttentionSizes& sizes, const AttentionHead<T>& head,
                       OpMathType<T>* scratch) {
-  if constexpr (std::is_same_v<T, Bf16>) {
-    const auto unit = sizes.queries == 1 ? AttentionUnit::vectors : attention_unit<T>();
+  if constexpr (kHasUnits<T>) {
+    const auto unit = sizes.queries == 1 ? AttentionUnit::vectors : bf16_attention_unit();
     if (unit == AttentionUnit::amx) return causal_attention_amx(sizes, head, scratch);
     if (unit == AttentionUnit::avx512_bf16) return causal_attention_avx512(sizes, head, scratch);
   }

@@ -12,7 +12,7 @@
 ///   cap(s) = softcap tanh(s / softcap)
 ///
 /// Arithmetic is in OpMathType<T>; results are rounded once. Bfloat16 has kernels of its own where
-/// the processor has AMX or fast dot products of bfloat16 (causal_attention_bf16.h).
+/// the processor has AMX or AVX-512 BF16 (causal_attention_bf16.h).
 /// \source Milakov and Gimelshein 2018, arXiv:1805.02867 (the running softmax); Dao et al. 2022,
 ///         arXiv:2205.14135 (tiles, and the backward pass from lse)
 namespace evenkeel::kernels::cpu {

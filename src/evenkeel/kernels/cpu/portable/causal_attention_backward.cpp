@@ -247,17 +247,19 @@ struct Backward {
 
 template <typename T>
 std::int64_t causal_attention_backward_scratch(const AttentionSizes& sizes) {
-  const auto unit = attention_unit<T>();
-  if (unit == AttentionUnit::amx) return causal_attention_amx_backward_scratch(sizes);
-  if (unit == AttentionUnit::avx512_bf16) return causal_attention_avx512_backward_scratch(sizes);
+  if constexpr (kHasUnits<T>) {
+    const auto unit = bf16_attention_unit();
+    if (unit == AttentionUnit::amx) return causal_attention_amx_backward_scratch(sizes);
+    if (unit == AttentionUnit::avx512_bf16) return causal_attention_avx512_backward_scratch(sizes);
+  }
   return ScratchLayout(sizes).end;
 }
 
 template <typename T>
 void causal_attention_backward(const AttentionSizes& sizes, const AttentionGradient<T>& head,
                                OpMathType<T>* scratch) {
-  if constexpr (std::is_same_v<T, Bf16>) {
-    const auto unit = attention_unit<T>();
+  if constexpr (kHasUnits<T>) {
+    const auto unit = bf16_attention_unit();
     if (unit == AttentionUnit::amx) return causal_attention_amx_backward(sizes, head, scratch);
     if (unit == AttentionUnit::avx512_bf16) {
       return causal_attention_avx512_backward(sizes, head, scratch);

@@ -114,17 +114,21 @@ template <typename F>
   for (std::int64_t j = 0; j < count; ++j) row[j] = softcap * tanh_of(row[j] * inverse);
 }
 
-/// What computes attention of values of type T: the vector code of these files, or that of
+/// What computes attention: the vector code of these files, or that of
 /// causal_attention_bf16.h.
 enum class AttentionUnit { vectors, avx512_bf16, amx };
-template <typename T>
-[[gnu::always_inline]] inline AttentionUnit attention_unit() {
-#if !defined(EK_VECTOR_BYTES)
-  if (std::is_same_v<T, Bf16> && has_amx()) return AttentionUnit::amx;
-  if (std::is_same_v<T, Bf16> && has_fast_bf16_dot()) return AttentionUnit::avx512_bf16;
-#endif
-  return AttentionUnit::vectors;
+inline AttentionUnit bf16_attention_unit() {
+  if (has_amx()) return AttentionUnit::amx;
+  return has_avx512_bf16() ? AttentionUnit::avx512_bf16 : AttentionUnit::vectors;
 }
+/// True if bf16_attention_unit() says what computes attention of T.
+#if defined(EK_VECTOR_BYTES)
+template <typename T>
+inline constexpr bool kHasUnits = false;
+#else
+template <typename T>
+inline constexpr bool kHasUnits = std::is_same_v<T, Bf16>;
+#endif
 
 /// The vector size of this processor, in bytes.
 int vector_bytes();
