@@ -2,7 +2,8 @@
 """Rules for sources that are compiled together in one unit (ek_unity in cmake/Floor.cmake), and for includes.
 
 1. A function in an anonymous namespace has a name that no other source of its floor defines or calls (sources
-   for CUDA, X_cuda.cpp, count as a floor of their own): in one unit it would be an overload of the other, or be called in its place without a word.
+   for CUDA, X_cuda.cpp, count as a floor of their own): in one unit it would be an overload of the other, or be
+   called in its place without a word.
 2. A type in an anonymous namespace has a name that no other source or header of its floor gives to another type.
 3. A chain of includes of our own headers has at most MAX_CHAIN files.
 """
