@@ -7,14 +7,6 @@
 
 namespace evenkeel::kernels::cpu {
 
-std::int64_t causal_attention_amx_scratch(const AttentionSizes& sizes) {
-  return bf16_forward::scratch_size(sizes);
-}
-
-std::int64_t causal_attention_amx_backward_scratch(const AttentionSizes& sizes) {
-  return bf16_backward::scratch_size(sizes);
-}
-
 EK_AMX void causal_attention_amx(const AttentionSizes& sizes, const AttentionHead<Bf16>& head,
                                  float* scratch) {
   bf16_forward::run<AmxGemm>(sizes, head, scratch);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-
 #include "evenkeel/kernels/cpu/portable/causal_attention.h"
 
 /// causal_attention() of bfloat16 in AMX tiles: GEMMs of bfloat16 with float32 sums, softmax in
@@ -10,10 +8,8 @@
 /// with values, queries and keys. Requires has_amx().
 namespace evenkeel::kernels::cpu {
 
-/// Floats of scratch, which begins at a multiple of 64 bytes.
-std::int64_t causal_attention_amx_scratch(const AttentionSizes& sizes);
-std::int64_t causal_attention_amx_backward_scratch(const AttentionSizes& sizes);
-
+// Scratch: causal_attention_bf16_scratch() and causal_attention_bf16_backward_scratch() of
+// causal_attention_avx512.h.
 void causal_attention_amx(const AttentionSizes& sizes, const AttentionHead<Bf16>& head,
                           float* scratch);
 void causal_attention_amx_backward(const AttentionSizes& sizes, const AttentionGradient<Bf16>& head,

@@ -7,11 +7,11 @@
 
 namespace evenkeel::kernels::cpu {
 
-std::int64_t causal_attention_avx512_scratch(const AttentionSizes& sizes) {
+std::int64_t causal_attention_bf16_scratch(const AttentionSizes& sizes) {
   return bf16_forward::scratch_size(sizes);
 }
 
-std::int64_t causal_attention_avx512_backward_scratch(const AttentionSizes& sizes) {
+std::int64_t causal_attention_bf16_backward_scratch(const AttentionSizes& sizes) {
   return bf16_backward::scratch_size(sizes);
 }
 

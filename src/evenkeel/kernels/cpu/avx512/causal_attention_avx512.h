@@ -10,9 +10,9 @@
 /// before the GEMMs with values, queries and keys. Requires has_avx512_bf16().
 namespace evenkeel::kernels::cpu {
 
-/// Floats of scratch, which begins at a multiple of 64 bytes.
-std::int64_t causal_attention_avx512_scratch(const AttentionSizes& sizes);
-std::int64_t causal_attention_avx512_backward_scratch(const AttentionSizes& sizes);
+/// Floats of scratch, which begins at a multiple of 64 bytes; here and in AMX tiles.
+std::int64_t causal_attention_bf16_scratch(const AttentionSizes& sizes);
+std::int64_t causal_attention_bf16_backward_scratch(const AttentionSizes& sizes);
 
 void causal_attention_avx512(const AttentionSizes& sizes, const AttentionHead<Bf16>& head,
                              float* scratch);

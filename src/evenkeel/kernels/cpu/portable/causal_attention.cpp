@@ -169,9 +169,8 @@ template <typename T>
 std::int64_t causal_attention_scratch(const AttentionSizes& sizes) {
   if (sizes.queries == 1) return decode_scratch(sizes);
   if constexpr (kHasUnits<T>) {
-    const auto unit = bf16_attention_unit();
-    if (unit == AttentionUnit::amx) return causal_attention_amx_scratch(sizes);
-    if (unit == AttentionUnit::avx512_bf16) return causal_attention_avx512_scratch(sizes);
+    const bool is_unit = bf16_attention_unit() != AttentionUnit::vectors;
+    if (is_unit) return causal_attention_bf16_scratch(sizes);
   }
   return ScratchLayout(sizes).end;
 }

@@ -248,9 +248,8 @@ struct Backward {
 template <typename T>
 std::int64_t causal_attention_backward_scratch(const AttentionSizes& sizes) {
   if constexpr (kHasUnits<T>) {
-    const auto unit = bf16_attention_unit();
-    if (unit == AttentionUnit::amx) return causal_attention_amx_backward_scratch(sizes);
-    if (unit == AttentionUnit::avx512_bf16) return causal_attention_avx512_backward_scratch(sizes);
+    const bool is_unit = bf16_attention_unit() != AttentionUnit::vectors;
+    if (is_unit) return causal_attention_bf16_backward_scratch(sizes);
   }
   return ScratchLayout(sizes).end;
 }
