@@ -67,7 +67,7 @@ std::vector<double> ngram_nats(const Counts& counts, const Words& ids) {
 }
 
 TEST(Sentences, LieFarBelowWhatCountsOfNeighboursReach) {
-  if (kIsSanitized) GTEST_SKIP() << "a statement about the text; nothing for a sanitizer";
+  if (is_sanitized()) GTEST_SKIP() << "a statement about the text; nothing for a sanitizer";
   const auto [train, validation] = sentences_corpora();
   double floor = 0;
   for (const auto& each : validation.documents) floor += each.nats;

@@ -78,7 +78,7 @@ TEST_F(CachingAllocator, AllocatesNothingForAnEmptyTensor) {
 
 // 2^60 bytes are beyond every address, 2^46 beyond every machine's memory and swap. The latter the
 // sanitizer's malloc does not refuse: it aborts.
-const std::vector<int> kTooLarge = kIsSanitized ? std::vector<int>{60} : std::vector<int>{60, 46};
+const std::vector<int> kTooLarge = is_sanitized() ? std::vector<int>{60} : std::vector<int>{60, 46};
 
 TEST_F(CachingAllocator, ThrowsOutOfMemoryWithTheSize) {
   const auto before = reserved_bytes();

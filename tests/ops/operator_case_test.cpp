@@ -228,7 +228,7 @@ TEST_P(Operator, HasTheSameBitsForAnyNumberOfThreads) {
   const auto& one = GetParam();
   const Threads restored;
   // Sanitizers watch memory, for which one uneven division of the work is enough.
-  const auto numbers = kIsSanitized ? std::vector<int>{3} : one.threads;
+  const auto numbers = is_sanitized() ? std::vector<int>{3} : one.threads;
   for (const auto dtype : kDtypes) {
     const auto in = in_dtype(one.inputs(one.rows_of_threads), dtype);
     at::set_num_threads(1);

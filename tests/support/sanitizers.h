@@ -1,23 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// g++ defines the macro; clang says it by a feature.
-#if defined(__SANITIZE_ADDRESS__)
-#define EK_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define EK_SANITIZED 1
-#endif
-#endif
+// A function of AddressSanitizer's run-time library, absent from a program without it.
+extern "C" __attribute__((weak)) void __asan_init();
 
 namespace evenkeel {
 
-/// Whether the test is built with AddressSanitizer, which multiplies its time. Simulations that
-/// say nothing about memory are short then.
-#ifdef EK_SANITIZED
-inline constexpr bool kIsSanitized = true;
-#else
-inline constexpr bool kIsSanitized = false;
-#endif
+/// Whether the program is linked with AddressSanitizer, which multiplies its time. Simulations that
+/// say nothing about memory are short then. The test itself may be compiled without it
+/// (cmake/Sanitized.cmake).
+inline bool is_sanitized() {
+  return &__asan_init != nullptr;
+}
 
 }  // namespace evenkeel

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/emulated/dot_products.h"
 #include "kernels/emulated/vectors.h"
 
 /// Vectors of bfloat16. Values below the normal numbers are 0 to these instructions, and so are
@@ -24,10 +25,6 @@ inline std::uint16_t bf16_of(float x) {
   if (std::isnan(x)) return static_cast<std::uint16_t>(bits >> 16 | 0x40);
   return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
-/// sum + a b: the product of two bfloat16 is a float32.
-inline float plus_product(float sum, std::uint16_t a, std::uint16_t b) {
-  return flushed(sum + flushed(float_of(a) * float_of(b)));
-}
 
 }  // namespace emulated
 
@@ -40,9 +37,8 @@ inline __m512bh _mm512_cvtne2ps_pbh(__m512 high, __m512 low) {
       [&](int i) { return emulated::bf16_of(i < 16 ? low[i] : high[i - 16]); });
 }
 inline __m512 _mm512_dpbf16_ps(__m512 sum, __m512bh a, __m512bh b) {
+  auto sums = emulated::lanes<float>(sum);
   const auto left = emulated::lanes<std::uint16_t>(a), right = emulated::lanes<std::uint16_t>(b);
-  return emulated::of_lanes<float, __m512>([&](int i) {
-    const float odd = emulated::plus_product(sum[i], left.of[2 * i + 1], right.of[2 * i + 1]);
-    return emulated::plus_product(odd, left.of[2 * i], right.of[2 * i]);
-  });
+  emulated::add_dot_products(sums.of, left.of, right.of);
+  return emulated::vector(sums);
 }

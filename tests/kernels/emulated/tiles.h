@@ -5,16 +5,17 @@
 #include <iterator>
 
 #include "kernels/emulated/bf16.h"
+#include "kernels/emulated/dot_products.h"
 
 /// The tile registers of AMX: a thread's own, and all of one shape here.
 
 namespace emulated {
 
-constexpr int kTiles = 8, kRows = 16, kRowBytes = 64;
+constexpr int kTiles = 8, kRowBytes = 64;
 
 struct Tiles {
   bool are_there = false;
-  float sums[kTiles][kRows][kRowBytes / sizeof(float)];  // or pairs of bfloat16
+  TileOfSums sums[kTiles];  // or pairs of bfloat16
 };
 inline thread_local Tiles all_tiles;
 
@@ -54,23 +55,9 @@ inline void _tile_stored(int from, void* to, long long stride) {
                 emulated::kRowBytes);
   }
 }
-/// to[m, n] += sum_k left[m, 2k] right[k, 2n] + left[m, 2k + 1] right[k, 2n + 1], whose even and
-/// odd products are summed apart.
 inline void _tile_dpbf16ps(int to, int left, int right) {
-  constexpr int kColumns = emulated::kRowBytes / 4;
-  std::uint16_t a[emulated::kRows][2 * kColumns], b[emulated::kRows][2 * kColumns];
+  emulated::TileOfPairs a, b;
   std::memcpy(a, emulated::tile(left), sizeof a);
   std::memcpy(b, emulated::tile(right), sizeof b);
-  for (int m = 0; m < emulated::kRows; ++m) {
-    float sums[2 * kColumns] = {};
-    for (int k = 0; k < kColumns; ++k) {
-      for (int n = 0; n < 2 * kColumns; ++n) {
-        sums[n] = emulated::plus_product(sums[n], a[m][2 * k + n % 2], b[k][n]);
-      }
-    }
-    float* const row = emulated::tile(to)[m];
-    for (int n = 0; n < kColumns; ++n) {
-      row[n] = emulated::flushed(row[n] + emulated::flushed(sums[2 * n] + sums[2 * n + 1]));
-    }
-  }
+  emulated::add_tile_product(emulated::tile(to), a, b);
 }

@@ -68,7 +68,7 @@ class EqualArms : public ::testing::TestWithParam<Case> {};
 
 TEST_P(EqualArms, AreCalledDifferentInFivePercentOfTheStudies) {
   // Standard error 0.35 points; 0.5 with twenty seeds, whose sign-flip tests are slow.
-  const bool is_slow = GetParam().seeds == 20, is_short = is_slow && kIsSanitized;
+  const bool is_slow = GetParam().seeds == 20, is_short = is_slow && is_sanitized();
   const std::uint64_t studies = is_short ? kSanitizedStudies : is_slow ? 2000 : 4000;
   int called = 0;
   for (std::uint64_t i = 0; i < studies; ++i) {
@@ -130,14 +130,14 @@ Results equal_sweeps(std::uint64_t index) {
 // all seeds of a half share one choice.
 TEST(EqualSweeps, AreCalledDifferentInFivePercentOfTheStudies) {
   // Standard error 0.24 points.
-  constexpr std::uint64_t kStudies = kIsSanitized ? kSanitizedStudies : 8000;
+  const std::uint64_t studies = is_sanitized() ? kSanitizedStudies : 8000;
   int called = 0;
-  for (std::uint64_t i = 0; i < kStudies; ++i) {
+  for (std::uint64_t i = 0; i < studies; ++i) {
     const auto outcome = first_verdict(equal_sweeps(i)).outcome;
     called += outcome == Verdict::Outcome::supported || outcome == Verdict::Outcome::contradicted;
   }
-  if (kIsSanitized) GTEST_SKIP() << kTooFew;
-  const double share = static_cast<double>(called) / kStudies;
+  if (is_sanitized()) GTEST_SKIP() << kTooFew;
+  const double share = static_cast<double>(called) / static_cast<double>(studies);
   RecordProperty("share", std::to_string(share));
   EXPECT_GE(share, 0.035);
   EXPECT_LE(share, 0.055);

@@ -201,7 +201,7 @@ TEST(Studies, OfTheCatalogueAreValidAtEverySize) {
               (std::vector<std::string>{"smoke", "desk", "paper"}))
         << name;
     for (const auto& size : sizes) {
-      if (kIsSanitized && size != "smoke") continue;  // the same code, with other numbers
+      if (is_sanitized() && size != "smoke") continue;  // the same code, with other numbers
       const auto study = parse_study(file.toml, file.path, size);
       EXPECT_FALSE(study.question.empty()) << name;
       for (const auto& arm : grid_points(study)) {
