@@ -33,20 +33,39 @@ void check(const std::vector<double>& logits, std::uint64_t position) {
                    ", but all are -inf; the model has diverged: train with a lower schedule.peak"));
 }
 
+/// The `top_k` likeliest tokens, or all for 0, in descending order of logits; equal ones in
+/// ascending order.
+std::vector<std::size_t> likeliest(const std::vector<double>& logits, std::int64_t top_k) {
+  struct Candidate {
+    double logit;
+    std::size_t token;
+  };
+  std::vector<Candidate> candidates(logits.size());
+  for (std::size_t token = 0; token < logits.size(); ++token)
+    candidates[token] = {logits[token], token};
+  const auto is_likelier = [](const Candidate& a, const Candidate& b) {
+    return a.logit > b.logit || (a.logit == b.logit && a.token < b.token);
+  };
+  const auto is_cut = top_k > 0 && static_cast<std::size_t>(top_k) < candidates.size();
+  const auto end = is_cut ? candidates.begin() + top_k : candidates.end();
+  if (is_cut) std::nth_element(candidates.begin(), end, candidates.end(), is_likelier);
+  std::sort(candidates.begin(), end, is_likelier);
+  std::vector<std::size_t> tokens(static_cast<std::size_t>(end - candidates.begin()));
+  std::transform(candidates.begin(), end, tokens.begin(),
+                 [](const Candidate& each) { return each.token; });
+  return tokens;
+}
+
 }  // namespace
 
 std::int64_t sample_token(const std::vector<double>& logits, const Sampling& sampling,
                           std::uint64_t position, std::uint64_t sequence) {
   check(logits, position);
-  std::vector<std::size_t> order(logits.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return logits[a] > logits[b]; });
-  const double largest = logits[order.front()];
-  if (sampling.temperature == 0) return static_cast<std::int64_t>(order.front());
-  if (sampling.top_k > 0 && static_cast<std::size_t>(sampling.top_k) < order.size()) {
-    order.resize(static_cast<std::size_t>(sampling.top_k));
+  if (sampling.temperature == 0) {
+    return std::max_element(logits.begin(), logits.end()) - logits.begin();
   }
+  const auto order = likeliest(logits, sampling.top_k);
+  const double largest = logits[order.front()];
   std::vector<double> weights;
   weights.reserve(order.size());
   for (const auto token : order) {

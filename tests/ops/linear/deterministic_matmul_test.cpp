@@ -68,6 +68,33 @@ TEST_F(DeterministicMatmul, HasTheSameBitsForAnyNumberOfThreadsAtEveryWidth) {
   }
 }
 
+// Few rows, as in decoding, read each row of the weight in place; more rows pack it.
+TEST_F(DeterministicMatmul, OfFewRowsIsTheProductForAnyNumberOfThreads) {
+  for (const auto dtype : kDtypes) {
+    for (const std::int64_t rows : {0, 1, 2, 3, 8, 9}) {
+      const auto wide = at::randn({700, 240}).to(dtype);
+      const auto w = wide.narrow(1, 7, 200).narrow(0, 1, 603).t();  // rows that are apart
+      const auto x = at::randn({200, rows}).to(dtype).t();
+      at::set_num_threads(1);
+      const auto y = deterministic_matmul(x, w);
+      const auto exact = at::mm(x.to(at::kDouble), w.to(at::kDouble));
+      const double rounding = dtype == at::kBFloat16 ? 5e-3 : 1e-6;
+      EXPECT_TRUE(testing::close(y.to(at::kDouble), exact, rounding, 20 * rounding)) << rows;
+      for (const int threads : {2, 3, 8}) {
+        at::set_num_threads(threads);
+        EXPECT_TRUE(deterministic_matmul(x, w).equal(y)) << rows << " rows, " << threads;
+      }
+      const auto beside = at::ones({rows, 610}, w.options());
+      const auto part = beside.narrow(1, 3, 603);
+      deterministic_matmul_out(part, x, w);
+      EXPECT_TRUE(part.equal(y)) << rows;
+      EXPECT_TRUE(beside.narrow(1, 606, 4).eq(1).all().item<bool>());
+      deterministic_matmul_out(part, x, w, /*is_added=*/true);
+      EXPECT_TRUE(testing::close(part.to(at::kDouble), 2 * exact, 2 * rounding, 40 * rounding));
+    }
+  }
+}
+
 TEST_F(DeterministicMatmul, IsTheProductWithAndWithoutABatch) {
   for (const std::int64_t n : {0, 1, 70, 700}) {
     const auto x = at::randn({3, n, 90}, at::kDouble), w = at::randn({3, 90, 130}, at::kDouble);

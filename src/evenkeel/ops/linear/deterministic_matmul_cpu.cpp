@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/mm.h>
 #include <torch/library.h>
 
 #include <algorithm>
 
+#include "evenkeel/kernels/cpu/portable/few_rows_matmul.h"
 #include "evenkeel/kernels/reduction_order.h"
 #include "evenkeel/ops/common/cpu_adapter.h"
 #include "evenkeel/ops/common/operands.h"
@@ -62,10 +64,52 @@ std::int64_t multiple_of_tile(std::int64_t size) {
   return kernels::blocks_of(size, kTile) * kTile;
 }
 
+/// y = x w for few rows of x, by few_rows_matmul().
+/// \param y, x, w  [n, columns], [n, depth], [depth, columns]
+template <typename T>
+void multiply_few_rows(const Tensor& y, const Tensor& x, const Tensor& w) {
+  using Kernel = cpu::KernelType<T>;
+  const auto rows = x.size(0), depth = x.size(1);
+  const auto operand = at::empty({rows, depth}, x.options().dtype(at::kFloat));
+  auto* const to = operand.mutable_data_ptr<float>();
+  const auto contiguous = x.contiguous();
+  for (std::int64_t row = 0; row < rows; ++row) {
+    kernels::cpu::few_rows_operand(cpu::const_data<T>(contiguous) + row * depth, depth,
+                                   to + row * depth);
+  }
+  const kernels::cpu::FewRowsMatmul<Kernel> in{.x = to,
+                                               .w = cpu::const_data<T>(w),
+                                               .y = cpu::mutable_data<T>(y),
+                                               .rows = rows,
+                                               .depth = depth,
+                                               .w_stride = w.stride(1),
+                                               .y_stride = y.stride(0)};
+  // Blocks of 65,536 weights: some ten microseconds, after which another thread may go on.
+  constexpr std::int64_t kBlock = 65536, kTile = 4;
+  const auto columns = std::max(kBlock / std::max<std::int64_t>(depth, 1) / kTile * kTile, kTile);
+  cpu::for_each_block(w.size(1), columns, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+    kernels::cpu::few_rows_matmul(in, begin, end);
+  });
+}
+
+/// Whether few_rows_matmul() computes the product: the library packs w, which takes longer than to
+/// read it.
+bool has_few_rows(const Tensor& y, const Tensor& x, const Tensor& w, bool is_added) {
+  const auto dtype = x.scalar_type();
+  if (dtype != at::kFloat && dtype != at::kBFloat16) return false;
+  const std::int64_t few = dtype == at::kFloat ? 8 : 2;
+  return !is_added && x.size(0) <= few && w.stride(0) == 1 && y.stride(1) == 1 && !w.is_conj() &&
+         !w.is_neg();
+}
+
 void matmul_out_cpu(const Tensor& y, const Tensor& x, const Tensor& w, bool is_added) {
   check_matmul_out(y, x, w);
   bump_version(y);
   if (y.dim() == 3) return matmul_in_blocks(y, x, w, is_added);
+  if (has_few_rows(y, x, w, is_added)) {
+    return x.scalar_type() == at::kFloat ? multiply_few_rows<float>(y, x, w)
+                                         : multiply_few_rows<at::BFloat16>(y, x, w);
+  }
   matmul_in_blocks(y.unsqueeze(0), x.unsqueeze(0), w.unsqueeze(0), is_added);
 }
 

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "evenkeel/kernels/cpu/common/simd.h"
+
+namespace evenkeel::kernels::cpu {
+
+/// Operands of y = x w^T for few rows of x, as in decoding. Each row of w is read once from memory,
+/// and not packed.
+template <typename T>
+struct FewRowsMatmul {
+  const float* x = nullptr;  // [rows, depth], by few_rows_operand()
+  const T* w = nullptr;      // [columns, depth], rows `w_stride` apart
+  T* y = nullptr;            // [rows, columns], rows `y_stride` apart; written
+  std::int64_t rows = 0, depth = 0, w_stride = 0, y_stride = 0;
+};
+
+/// A row of x in the order of FewRowsMatmul: for bfloat16 the even columns of each sixteen, then
+/// the odd ones.
+/// \param row  [depth]
+/// \param to   [depth]; written
+template <typename T>
+void few_rows_operand(const T* row, std::int64_t depth, float* to);
+
+/// Columns [begin, end) of y. Sums are in float32: sixteen interleaved sums, then their binary
+/// tree, whatever the other rows and columns are. The result is rounded once.
+template <typename T>
+void few_rows_matmul(const FewRowsMatmul<T>& in, std::int64_t begin, std::int64_t end);
+
+}  // namespace evenkeel::kernels::cpu

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/kernels/cpu/portable/few_rows_matmul.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <vector>
+
+namespace evenkeel::kernels::cpu {
+namespace {
+
+template <typename T>
+class FewRowsMatmulOf : public ::testing::Test {
+ protected:
+  /// Rows `stride` apart, of which `width` are random and the rest a value that spoils every sum.
+  static std::vector<T> random_rows(std::int64_t rows, std::int64_t width, std::int64_t stride,
+                                    unsigned seed) {
+    std::mt19937 engine(seed);
+    std::normal_distribution<double> normal;
+    std::vector<T> values(static_cast<std::size_t>(rows * stride));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const bool is_inside = static_cast<std::int64_t>(i) % stride < width;
+      store(&values[i], is_inside ? normal(engine) : std::nan(""));
+    }
+    return values;
+  }
+
+  /// x w^T in columns of y whose rows are columns + 3 apart; -7 where nothing is written.
+  /// \param split  the columns before and after it are computed apart
+  static std::vector<T> product(const std::vector<T>& x, const std::vector<T>& w, std::int64_t rows,
+                                std::int64_t columns, std::int64_t depth, std::int64_t split) {
+    std::vector<float> operand(static_cast<std::size_t>(rows * depth));
+    for (std::int64_t row = 0; row < rows; ++row) {
+      few_rows_operand(&x[static_cast<std::size_t>(row * depth)], depth,
+                       &operand[static_cast<std::size_t>(row * depth)]);
+    }
+    std::vector<T> y(static_cast<std::size_t>(rows * (columns + 3)));
+    for (auto& value : y) store(&value, -7);
+    const FewRowsMatmul<T> in{.x = operand.data(),
+                              .w = w.data(),
+                              .y = y.data(),
+                              .rows = rows,
+                              .depth = depth,
+                              .w_stride = depth + 5,
+                              .y_stride = columns + 3};
+    few_rows_matmul(in, 0, split);
+    few_rows_matmul(in, split, columns);
+    return y;
+  }
+};
+
+using FewRowsTypes = ::testing::Types<float, Bf16>;
+TYPED_TEST_SUITE(FewRowsMatmulOf, FewRowsTypes);
+
+TYPED_TEST(FewRowsMatmulOf, IsItsFormulaForEverySize) {
+  using T = TypeParam;
+  const double rounding = sizeof(T) == 2 ? 0x1p-8 : 0x1p-24;
+  for (const std::int64_t depth : {1, 15, 16, 17, 48, 1000}) {
+    for (const std::int64_t columns : {1, 2, 3, 4, 7, 33}) {
+      for (const std::int64_t rows : {1, 2, 3, 8}) {
+        const auto x = this->random_rows(rows, depth, depth, 1);
+        const auto w = this->random_rows(columns, depth, depth + 5, 2);
+        const auto y = this->product(x, w, rows, columns, depth, columns / 3);
+        for (std::int64_t i = 0; i < rows; ++i) {
+          for (std::int64_t j = 0; j < columns + 3; ++j) {
+            const double found = load(&y[static_cast<std::size_t>(i * (columns + 3) + j)]);
+            if (j >= columns) {
+              ASSERT_EQ(found, -7) << "behind row " << i;
+              continue;
+            }
+            double exact = 0, size = 0;
+            for (std::int64_t k = 0; k < depth; ++k) {
+              const double term = load(&x[static_cast<std::size_t>(i * depth + k)]) *
+                                  load(&w[static_cast<std::size_t>(j * (depth + 5) + k)]);
+              exact += term, size += std::abs(term);
+            }
+            // Sixteen sums of a sixteenth of the terms each, and the tree of them.
+            const double sums = static_cast<double>(depth / 16 + 16 + 4) * 0x1p-24 * size;
+            ASSERT_NEAR(found, exact, rounding * std::abs(exact) + sums)
+                << i << ", " << j << " of " << rows << " x " << columns << " over " << depth;
+          }
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(FewRowsMatmulOf, RowsAndColumnsDoNotDependOnOthers) {
+  constexpr std::int64_t kRows = 7, kColumns = 23, kDepth = 133;
+  const auto x = this->random_rows(kRows, kDepth, kDepth, 3);
+  const auto w = this->random_rows(kColumns, kDepth, kDepth + 5, 4);
+  const auto together = this->product(x, w, kRows, kColumns, kDepth, 0);
+  const auto expect_equal = [](const auto& a, const auto& b, std::size_t from, std::size_t count) {
+    EXPECT_EQ(std::memcmp(&a[from], &b[0], count * sizeof(b[0])), 0);
+  };
+  for (std::int64_t split = 1; split < kColumns; ++split) {
+    expect_equal(together, this->product(x, w, kRows, kColumns, kDepth, split), 0, together.size());
+  }
+  for (std::int64_t i = 0; i < kRows; ++i) {
+    const auto begin = x.begin() + i * kDepth;
+    const auto alone = this->product({begin, begin + kDepth}, w, 1, kColumns, kDepth, 5);
+    expect_equal(together, alone, static_cast<std::size_t>(i) * alone.size(), alone.size());
+  }
+}
+
+}  // namespace
+}  // namespace evenkeel::kernels::cpu
