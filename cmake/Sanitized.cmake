@@ -1,7 +1,8 @@
 # Tests with sanitizers for addresses and undefined behaviour: the floors that compute are compiled again, their tests
-# are not. A heap block that a test makes is watched, too, since the sanitizer's malloc serves the whole program.
+# are not. A heap block that a test makes is watched, too, since the sanitizer's malloc serves the whole program; arrays
+# on a test's stack are not.
 set(EK_SANITIZER_OPTIONS -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g1 -O0
-    -U_FORTIFY_SOURCE)
+    -U_FORTIFY_SOURCE -UNDEBUG)
 
 # ek_sanitized_floor(kernels OPTIONS...): ek_kernels_sanitized, the objects of a floor with sanitizers. In the floor's
 # own CMakeLists.txt, after all that it says about its sources.
@@ -19,20 +20,19 @@ function(ek_sanitized_floor NAME)
   target_compile_options(ek_${NAME}_sanitized PRIVATE ${EK_SANITIZER_OPTIONS} ${ARGN})
   get_target_property(IS_UNITY ek_${NAME} UNITY_BUILD)
   if(IS_UNITY)
-    ek_unity(ek_${NAME}_sanitized 30)  # two units at most, which read LibTorch's headers without a precompiled one
+    ek_unity(ek_${NAME}_sanitized 30)  # few units, which read LibTorch's headers without a precompiled one
   endif()
 endfunction()
 
-# ek_sanitized_test(ops FLOORS kernels ops NEEDS ek_base evenkeel::torch): the program ops_sanitized_test is ops_test
+# ek_sanitized_test(ops FLOORS base kernels ops NEEDS evenkeel::torch): the program ops_sanitized_test is ops_test
 # on these FLOORS with sanitizers, and on what it NEEDS without. `ctest -C sanitized` has it.
 # The target `sanitized` builds all of them.
 function(ek_sanitized_test NAME)
   cmake_parse_arguments(TEST "" "" "FLOORS;NEEDS" ${ARGN})
-  add_executable(${NAME}_sanitized_test EXCLUDE_FROM_ALL $<TARGET_OBJECTS:${NAME}_test>)
+  # The linker takes the first of equal inline functions: those with sanitizers.
+  list(TRANSFORM TEST_FLOORS REPLACE "(.+)" "$<TARGET_OBJECTS:ek_\\1_sanitized>" OUTPUT_VARIABLE SANITIZED)
+  add_executable(${NAME}_sanitized_test EXCLUDE_FROM_ALL ${SANITIZED} $<TARGET_OBJECTS:${NAME}_test>)
   set_target_properties(${NAME}_sanitized_test PROPERTIES LINKER_LANGUAGE CXX)
-  foreach(FLOOR IN LISTS TEST_FLOORS)
-    target_sources(${NAME}_sanitized_test PRIVATE $<TARGET_OBJECTS:ek_${FLOOR}_sanitized>)
-  endforeach()
   target_link_libraries(${NAME}_sanitized_test PRIVATE ${TEST_NEEDS} GTest::gtest_main)
   target_link_options(${NAME}_sanitized_test PRIVATE -fsanitize=address,undefined -fopenmp)
   if(NOT TARGET sanitized)

@@ -72,6 +72,7 @@ TEST(Sampler, KeepsTheTopK) {
   EXPECT_EQ(distinct_tokens(kLogits, {.top_k = 1}), (std::set<std::int64_t>{1}));
   EXPECT_EQ(distinct_tokens(kLogits, {.top_k = 2}), (std::set<std::int64_t>{1, 2}));
   EXPECT_EQ(distinct_tokens(kLogits, {.top_k = 9}), (std::set<std::int64_t>{0, 1, 2}));
+  EXPECT_EQ(distinct_tokens({1, 3, 3, 3, 2}, {.top_k = 2}), (std::set<std::int64_t>{1, 2}));
   EXPECT_NEAR(share_of(1, sampled_tokens(kLogits, {.top_k = 2})), 0.5 / 0.8, 0.047);
 }
 

@@ -88,20 +88,24 @@ TYPED_TEST(FewRowsMatmulOf, IsItsFormulaForEverySize) {
 }
 
 TYPED_TEST(FewRowsMatmulOf, RowsAndColumnsDoNotDependOnOthers) {
-  constexpr std::int64_t kRows = 7, kColumns = 23, kDepth = 133;
-  const auto x = this->random_rows(kRows, kDepth, kDepth, 3);
-  const auto w = this->random_rows(kColumns, kDepth, kDepth + 5, 4);
-  const auto together = this->product(x, w, kRows, kColumns, kDepth, 0);
-  const auto expect_equal = [](const auto& a, const auto& b, std::size_t from, std::size_t count) {
-    EXPECT_EQ(std::memcmp(&a[from], &b[0], count * sizeof(b[0])), 0);
-  };
-  for (std::int64_t split = 1; split < kColumns; ++split) {
-    expect_equal(together, this->product(x, w, kRows, kColumns, kDepth, split), 0, together.size());
-  }
-  for (std::int64_t i = 0; i < kRows; ++i) {
-    const auto begin = x.begin() + i * kDepth;
-    const auto alone = this->product({begin, begin + kDepth}, w, 1, kColumns, kDepth, 5);
-    expect_equal(together, alone, static_cast<std::size_t>(i) * alone.size(), alone.size());
+  constexpr std::int64_t kRows = 7, kColumns = 23;
+  for (std::int64_t depth = 128; depth < 144; ++depth) {
+    const auto x = this->random_rows(kRows, depth, depth, 3);
+    const auto w = this->random_rows(kColumns, depth, depth + 5, 4);
+    const auto together = this->product(x, w, kRows, kColumns, depth, 0);
+    const auto expect_equal = [](const auto& a, const auto& b, std::size_t from,
+                                 std::size_t count) {
+      EXPECT_EQ(std::memcmp(&a[from], &b[0], count * sizeof(b[0])), 0);
+    };
+    for (std::int64_t split = 1; split < kColumns; ++split) {
+      expect_equal(together, this->product(x, w, kRows, kColumns, depth, split), 0,
+                   together.size());
+    }
+    for (std::int64_t i = 0; i < kRows; ++i) {
+      const auto begin = x.begin() + i * depth;
+      const auto alone = this->product({begin, begin + depth}, w, 1, kColumns, depth, 5);
+      expect_equal(together, alone, static_cast<std::size_t>(i) * alone.size(), alone.size());
+    }
   }
 }
 

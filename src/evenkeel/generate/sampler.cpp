@@ -33,8 +33,8 @@ void check(const std::vector<double>& logits, std::uint64_t position) {
                    ", but all are -inf; the model has diverged: train with a lower schedule.peak"));
 }
 
-/// The `top_k` likeliest tokens, or all for 0, in descending order of logits; equal ones in
-/// ascending order.
+/// The `top_k` likeliest tokens, or all for 0, in descending order of logits; those of equal
+/// logits by ascending token.
 std::vector<std::size_t> likeliest(const std::vector<double>& logits, std::int64_t top_k) {
   struct Candidate {
     double logit;

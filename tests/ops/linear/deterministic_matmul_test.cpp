@@ -84,12 +84,18 @@ TEST_F(DeterministicMatmul, OfFewRowsIsTheProductForAnyNumberOfThreads) {
         at::set_num_threads(threads);
         EXPECT_TRUE(deterministic_matmul(x, w).equal(y)) << rows << " rows, " << threads;
       }
+      const std::int64_t few = dtype == at::kFloat ? 8 : dtype == at::kBFloat16 ? 2 : 0;
+      for (std::int64_t i = 0; i < rows && rows <= few; ++i) {
+        EXPECT_TRUE(deterministic_matmul(x.narrow(0, i, 1), w).equal(y.narrow(0, i, 1)))
+            << "row " << i << " of " << rows << ": the library sums them in another order";
+      }
       const auto beside = at::ones({rows, 610}, w.options());
       const auto part = beside.narrow(1, 3, 603);
       deterministic_matmul_out(part, x, w);
       EXPECT_TRUE(part.equal(y)) << rows;
-      EXPECT_TRUE(beside.narrow(1, 606, 4).eq(1).all().item<bool>());
       deterministic_matmul_out(part, x, w, /*is_added=*/true);
+      EXPECT_TRUE(beside.narrow(1, 0, 3).eq(1).all().item<bool>());
+      EXPECT_TRUE(beside.narrow(1, 606, 4).eq(1).all().item<bool>());
       EXPECT_TRUE(testing::close(part.to(at::kDouble), 2 * exact, 2 * rounding, 40 * rounding));
     }
   }

@@ -7,7 +7,9 @@
 ///
 /// The libraries split the sums of some shapes between threads: which shapes depends on library and
 /// processor. On the CPU these functions split the result into blocks instead. The size of a block
-/// depends on the shapes alone, and the library computes each block with one thread.
+/// depends on the shapes alone, and the library computes each block with one thread. Few rows of x
+/// times the transpose of a row-major weight have an own kernel, which reads the weight in place
+/// (docs/decisions/0028).
 namespace evenkeel::ops {
 
 /// x w

@@ -94,7 +94,7 @@ void multiply_few_rows(const Tensor& y, const Tensor& x, const Tensor& w) {
 
 /// Whether few_rows_matmul() computes the product: the library packs w, which takes longer than to
 /// read it.
-bool has_few_rows(const Tensor& y, const Tensor& x, const Tensor& w, bool is_added) {
+bool reads_weight_in_place(const Tensor& y, const Tensor& x, const Tensor& w, bool is_added) {
   const auto dtype = x.scalar_type();
   if (dtype != at::kFloat && dtype != at::kBFloat16) return false;
   const std::int64_t few = dtype == at::kFloat ? 8 : 2;
@@ -106,7 +106,7 @@ void matmul_out_cpu(const Tensor& y, const Tensor& x, const Tensor& w, bool is_a
   check_matmul_out(y, x, w);
   bump_version(y);
   if (y.dim() == 3) return matmul_in_blocks(y, x, w, is_added);
-  if (has_few_rows(y, x, w, is_added)) {
+  if (reads_weight_in_place(y, x, w, is_added)) {
     return x.scalar_type() == at::kFloat ? multiply_few_rows<float>(y, x, w)
                                          : multiply_few_rows<at::BFloat16>(y, x, w);
   }

@@ -24,8 +24,9 @@ struct FewRowsMatmul {
 template <typename T>
 void few_rows_operand(const T* row, std::int64_t depth, float* to);
 
-/// Columns [begin, end) of y. Sums are in float32: sixteen interleaved sums, then their binary
-/// tree, whatever the other rows and columns are. The result is rounded once.
+/// Columns [begin, end) of y. Sums are in float32: sixteen interleaved sums, their binary tree,
+/// then the last depth % 16 terms, whatever the other rows and columns are. The result is rounded
+/// once.
 template <typename T>
 void few_rows_matmul(const FewRowsMatmul<T>& in, std::int64_t begin, std::int64_t end);
 
