@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "evenkeel/kernels/cpu/common/prefetch.h"
 #include "evenkeel/kernels/cpu/common/row_reduction.h"
 #include "evenkeel/kernels/cpu/common/simd.h"
 
@@ -60,9 +61,7 @@ inline std::int64_t processed_rows(std::int64_t first, std::int64_t rows, const 
 /// Prefetches 2 KB ahead. A row is read twice, which the hardware prefetcher does not predict;
 /// without this prefetch, memory is read at half its bandwidth (docs/decisions/0013).
 [[gnu::always_inline]] inline void prefetch_ahead(const void* at) {
-  // Pointer arithmetic past the end of an object is undefined, so the address is an integer.
-  // NOLINTNEXTLINE(performance-no-int-to-ptr)
-  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(at) + 2048));
+  prefetch(at, 2048);
 }
 
 /// 1 / sqrt(mean_square); 0 for a row of zeros, whose result is then zeros with a finite gradient.

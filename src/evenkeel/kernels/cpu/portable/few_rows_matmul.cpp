@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "evenkeel/kernels/cpu/common/prefetch.h"
 #include "evenkeel/kernels/cpu/common/row_reduction.h"
 
 namespace evenkeel::kernels::cpu {
@@ -25,15 +26,6 @@ namespace {
   std::memcpy(&to.part[1], &odd, sizeof odd);
 }
 
-/// Fetches what is `distance` elements further, which may be after the end of w: an address, no
-/// pointer.
-template <typename T>
-[[gnu::always_inline]] inline void prefetch_row(const T* at, std::int64_t distance) {
-  const auto bytes = static_cast<std::uintptr_t>(distance) * sizeof(T);
-  // NOLINTNEXTLINE(performance-no-int-to-ptr)
-  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(at) + bytes));
-}
-
 /// kRows rows of x times kColumns rows of w: as many sums as the registers hold.
 template <int kRows, int kColumns, typename T>
 [[gnu::always_inline]] inline void multiply_tile(const FewRowsMatmul<T>& in, std::int64_t row,
@@ -50,7 +42,7 @@ template <int kRows, int kColumns, typename T>
       const T* const at = w + j * in.w_stride + k;
       load_columns(right, at);
       // A row of the next tile: the processor does not fetch ahead over the end of a page.
-      prefetch_row(at, kColumns * in.w_stride);
+      prefetch(at, kColumns * in.w_stride * static_cast<std::int64_t>(sizeof(T)));
 #pragma GCC unroll 8
       for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 8
