@@ -16,6 +16,8 @@ import time
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
+import fork_server
+
 LIMIT = 300  # seconds; only a program that hangs takes so long
 NIGHTLY = os.environ.get("EVENKEEL_NIGHTLY") == "1"
 STATE_FILES = ["model.safetensors", "optimizer.safetensors", "state.json"]
@@ -33,6 +35,9 @@ VERBS = sorted(re.findall(r"^([a-z]+) ", (pathlib.Path(__file__).parents[2] /
 # The endings of texts, as messages list them.
 ENDINGS = " ".join(re.findall(r'\{"(\.\w+)", TextKind::', (
     pathlib.Path(__file__).parents[2] / "src/evenkeel/data/text_files.cpp").read_text())) + " (also .gz, .zst)"
+
+SERVER = None  # runs short commands; set by main()
+STARTS_ITSELF = {"--ranks"}  # options of commands that read the command line of their own process
 
 # Threads that wait for one another by spinning take seconds per step on a machine with other work.
 ENVIRONMENT = os.environ | {"OMP_WAIT_POLICY": "passive"}
@@ -131,6 +136,8 @@ class Case(unittest.TestCase):
 
     def evenkeel(self, *arguments, given=b"", before=None):
         """Runs the program to its end. \\param before  is called in the new process first"""
+        if SERVER and not before and not STARTS_ITSELF.intersection(arguments) and len(given) <= fork_server.PIPE_BYTES:
+            return SERVER.run([*map(str, arguments)], self.folder, given, LIMIT)
         return subprocess.run([PROGRAM, *map(str, arguments)], cwd=self.folder, env=ENVIRONMENT,
                               input=given, capture_output=True, timeout=LIMIT, preexec_fn=before,
                               check=False)
@@ -226,6 +233,8 @@ class Case(unittest.TestCase):
 
 
 def main():
-    global PROGRAM
+    global PROGRAM, SERVER
     PROGRAM = str(pathlib.Path(sys.argv.pop(1)).resolve())
+    if fork_server.LIBRARY and not NIGHTLY:
+        SERVER = fork_server.ForkServer(PROGRAM, ENVIRONMENT)
     unittest.main(module="__main__")
