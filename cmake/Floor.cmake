@@ -139,7 +139,7 @@ function(ek_test NAME)
     target_link_libraries(${NAME}_test PRIVATE ek_mkl_setup)
   endif()
   ek_precompile(${NAME}_test ${HEADERS})
-  ek_unity(${NAME}_test 8)  # in every preset: names are unique within eight
+  ek_unity(${NAME}_test 12)  # in every preset: names are unique within twelve
   ek_entry(${NAME} COMMAND ${NAME}_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 endfunction()
 

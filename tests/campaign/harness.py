@@ -19,6 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT / "tests/cli"))
 
+import fork_server  # noqa: E402  tests/cli/fork_server.py: many runs, loaded once
 import program  # noqa: E402  tests/cli/program.py: the small run and its files
 import reader  # noqa: E402
 
@@ -108,6 +109,10 @@ class Context:
         self.lock = threading.RLock()
         self.kept = {}
         self.endings = []
+        library = self.build / "libek_fork_server.so"
+        self.server = None
+        if level == "change" and library.exists():
+            self.server = fork_server.ForkServer(self.evenkeel, library, program.ENVIRONMENT)
         self.deadline = float("inf")  # of the part, as time.monotonic()
 
     def at_end(self, act):
@@ -144,6 +149,8 @@ class Context:
 
     def run(self, *arguments, env=None, limits="", limit=HANG, act=None):
         """Runs the program to its end. \\param act  called with the running process"""
+        if self.server and not (env or limits or act) and "--ranks" not in arguments:
+            return self.forked(arguments, limit)
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             begun = time.monotonic()
             process = self.start(*arguments, env=env, err=err, out=out, limits=limits)
@@ -154,6 +161,16 @@ class Context:
             err.seek(0)
             return Done(process.returncode, out.read(), err.read().decode(errors="replace"),
                         time.monotonic() - begun, usage.ru_maxrss / 1024, hung)
+
+    def forked(self, arguments, limit):
+        """run() by the fork server."""
+        begun = time.monotonic()
+        try:
+            done, megabytes = self.server.run([*map(str, arguments)], self.folder, b"", limit)
+        except subprocess.TimeoutExpired:
+            return Done(-signal.SIGKILL, b"", "", time.monotonic() - begun, 0, True)
+        return Done(done.returncode, done.stdout, done.stderr.decode(errors="replace"), time.monotonic() - begun,
+                    megabytes)
 
     def train(self, run, *arguments, env=None, **changed):
         """A small run that must succeed; returns its folder."""

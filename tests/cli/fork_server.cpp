@@ -6,6 +6,7 @@
 // descriptors: standard input, output and error, and a socket that gets the process number and, at
 // its end, the wait status.
 #include <dlfcn.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -26,6 +28,12 @@ constexpr std::size_t kMostBytes = 1 << 20;
 
 Main real_main = nullptr;
 int requests = -1;  ///< the socket where they arrive
+
+/// How a process ended, as fork_server.py reads it.
+struct Ended {
+  std::int64_t status = 0;       ///< as of wait()
+  std::int64_t maximum_rss = 0;  ///< KiB
+};
 
 struct Request {
   std::vector<char*> strings;  ///< into the message
@@ -68,17 +76,19 @@ Request next_request(std::vector<char>& message) {
   std::exit(real_main(count, arguments.data(), environ));
 }
 
-/// Forks main(), and sends its process number and wait status.
+/// Forks main(), and sends its process number and how it ended.
 [[noreturn]] void attend(const Request& request) {
   std::signal(SIGCHLD, SIG_DFL);
   const pid_t child = fork();
   if (child == 0) run(request);
   const int status_socket = request.descriptors[3];
-  int status = 0;
   if (write(status_socket, &child, sizeof child) != sizeof child) _exit(1);
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  int status = 0;
+  rusage usage{};
+  while (wait4(child, &status, 0, &usage) < 0 && errno == EINTR) {
   }
-  _exit(write(status_socket, &status, sizeof status) == sizeof status ? 0 : 1);
+  const Ended ended{.status = status, .maximum_rss = usage.ru_maxrss};
+  _exit(write(status_socket, &ended, sizeof ended) == sizeof ended ? 0 : 1);
 }
 
 int serve(int /*count*/, char** /*arguments*/, char** /*environment*/) {

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the program many times, and loads its libraries once: see fork_server.cpp.
-
-The environment variable EVENKEEL_FORK_SERVER names the library that ctest has built; without it every
-command line is a process of its own.
-"""
+"""Runs the program many times, and loads its libraries once: see fork_server.cpp."""
 import os
 import selectors
 import signal
@@ -12,14 +8,14 @@ import struct
 import subprocess
 import time
 
-LIBRARY = os.environ.get("EVENKEEL_FORK_SERVER", "")
 PIPE_BYTES = 65536  # what a pipe takes without a reader
 
 
 class ForkServer:
     """One program, loaded and waiting; ends with this process."""
 
-    def __init__(self, program, environment):
+    def __init__(self, program, library, environment):
+        """\\param library  the compiled fork_server.cpp"""
         self.program = program
         self.environment = environment
         self.mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -27,11 +23,14 @@ class ForkServer:
         number = theirs.fileno()
         self.process = subprocess.Popen(
             [program], stdin=subprocess.DEVNULL, pass_fds=[number],
-            env=environment | {"LD_PRELOAD": LIBRARY, "EVENKEEL_FORK_SOCKET": str(number)})
+            env=environment | {"LD_PRELOAD": str(library), "EVENKEEL_FORK_SOCKET": str(number)})
         theirs.close()
 
     def run(self, arguments, folder, given, limit):
-        """As subprocess.run() of the program with captured output; \\param given  at most PIPE_BYTES"""
+        """As subprocess.run() of the program with captured output, and its maximum resident memory in MiB.
+
+        \\param given  standard input, at most PIPE_BYTES
+        """
         words = [self.program, *arguments]
         strings = [str(folder), str(len(words)), *words, *(f"{key}={value}" for key, value in self.environment.items())]
         message = b"".join(os.fsencode(each) + b"\0" for each in strings)
@@ -49,8 +48,8 @@ class ForkServer:
         with told, open(out[0], "rb", 0) as stdout, open(err[0], "rb", 0) as stderr:
             process, = struct.unpack("i", told.recv(4, socket.MSG_WAITALL))
             texts = read_all([stdout, stderr], process, arguments, limit)
-            status, = struct.unpack("i", told.recv(4, socket.MSG_WAITALL))
-        return subprocess.CompletedProcess(words, os.waitstatus_to_exitcode(status), *texts)
+            status, memory = struct.unpack("qq", told.recv(16, socket.MSG_WAITALL))
+        return subprocess.CompletedProcess(words, os.waitstatus_to_exitcode(status), *texts), memory / 1024
 
 
 def read_all(files, process, arguments, limit):

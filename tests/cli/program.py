@@ -137,7 +137,7 @@ class Case(unittest.TestCase):
     def evenkeel(self, *arguments, given=b"", before=None):
         """Runs the program to its end. \\param before  is called in the new process first"""
         if SERVER and not before and not STARTS_ITSELF.intersection(arguments) and len(given) <= fork_server.PIPE_BYTES:
-            return SERVER.run([*map(str, arguments)], self.folder, given, LIMIT)
+            return SERVER.run([*map(str, arguments)], self.folder, given, LIMIT)[0]
         return subprocess.run([PROGRAM, *map(str, arguments)], cwd=self.folder, env=ENVIRONMENT,
                               input=given, capture_output=True, timeout=LIMIT, preexec_fn=before,
                               check=False)
@@ -235,6 +235,7 @@ class Case(unittest.TestCase):
 def main():
     global PROGRAM, SERVER
     PROGRAM = str(pathlib.Path(sys.argv.pop(1)).resolve())
-    if fork_server.LIBRARY and not NIGHTLY:
-        SERVER = fork_server.ForkServer(PROGRAM, ENVIRONMENT)
+    library = os.environ.get("EVENKEEL_FORK_SERVER")  # set by ctest
+    if library and not NIGHTLY:
+        SERVER = fork_server.ForkServer(PROGRAM, library, ENVIRONMENT)
     unittest.main(module="__main__")

@@ -11,9 +11,9 @@ namespace {
 TEST(TokenizerFiles, BytesAreABpeThatOurReaderTakes) {
   const TestFolder folder;
   for (const bool begins : {false, true}) {
-    const auto json = byte_tokenizer_json(begins);
-    EXPECT_TRUE(is_byte_tokenizer(json));
-    folder.write("tokenizer.json", json);
+    const auto own = byte_tokenizer_json(begins);
+    EXPECT_TRUE(is_byte_tokenizer(own));
+    folder.write("tokenizer.json", own);
     config::Data data;
     data.tokenizer = folder.path().string();
     const data::TextEncoding encoding(data);

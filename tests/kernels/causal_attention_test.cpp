@@ -171,7 +171,8 @@ void expect_equal(const Attention& in, const Results& exact, double tolerance) {
 }
 
 /// Calls check(attention) for sizes around the edges of tiles, of passes and of widths that fill no
-/// vector, with and without a cap, as one document and as several.
+/// vector, with and without a cap, as one document and as several. The largest size, which takes
+/// most of the time, has each cap and each length of documents once.
 template <typename Check>
 void for_each_attention(const Check& check) {
   for (const auto& sizes :
@@ -180,6 +181,9 @@ void for_each_attention(const Check& check) {
         AttentionSizes{60, 540, 32}, AttentionSizes{49, 49, 72}, AttentionSizes{260, 1100, 40}}) {
     for (const double softcap : {0.0, 3.0, 1e6}) {
       for (const std::int64_t documents : {0, 40, 200}) {
+        const bool is_paired =
+            (softcap == 0) == (documents == 0) && (softcap == 3) == (documents == 40);
+        if (sizes.keys > 1000 && !is_paired) continue;
         auto each = random(sizes);
         each.sizes.scale = documents == 40 ? -0.3 : 0.3;
         each.sizes.softcap = softcap;

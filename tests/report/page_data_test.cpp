@@ -38,10 +38,10 @@ TEST(PageData, OfAChartHasItsPointsAndGaps) {
   const Chart chart{"Loss", "nats", "", {{"a", {{1, 2, 3}, {0.25, std::nan(""), 1.0 / 3}}}}};
   const auto data = element_contents(figure(chart), kDataStart);
   ASSERT_EQ(data.size(), 1U);
-  const auto json = parse_json(data[0]);
-  EXPECT_EQ(json["title"], "Loss");
-  EXPECT_EQ(json["lines"][0]["x"], nlohmann::json::parse("[1,2,3]"));
-  EXPECT_EQ(json["lines"][0]["y"], nlohmann::json::parse("[0.25,null,0.333333]"));
+  const auto parsed = parse_json(data[0]);
+  EXPECT_EQ(parsed["title"], "Loss");
+  EXPECT_EQ(parsed["lines"][0]["x"], nlohmann::json::parse("[1,2,3]"));
+  EXPECT_EQ(parsed["lines"][0]["y"], nlohmann::json::parse("[0.25,null,0.333333]"));
 }
 
 TEST(PageData, CannotEndItsElement) {

@@ -62,8 +62,8 @@ TEST_F(TrainVocabulary, EndsWhenNoPairIsLeft) {
 TEST_F(TrainVocabulary, WritesATokenizerThatLoads) {
   WordCounts counts(TrainingPattern::gpt4);
   for (const auto& text : training_texts()) counts.add(text);
-  const auto json = train_vocabulary(counts, 300).tokenizer_json();
-  const auto tokenizer = Tokenizer::load(file("tokenizer.json", json));
+  const auto written = train_vocabulary(counts, 300).tokenizer_json();
+  const auto tokenizer = Tokenizer::load(file("tokenizer.json", written));
   EXPECT_EQ(tokenizer.vocabulary(), 300);
   EXPECT_EQ(tokenizer.end_of_text(), 0U);
   EXPECT_EQ(decoded(tokenizer, encoded(tokenizer, "A keel, \u6f22!")), "A keel, \u6f22!");

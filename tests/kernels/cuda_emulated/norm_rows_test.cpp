@@ -141,7 +141,8 @@ TEST(EmulatedNorms, AreTheirFormulasForRowsOfAnyWidth) {
   at::manual_seed(0);
   for (const auto& one : norm_cases_of_rows()) {
     for (const auto dtype : {at::kFloat, at::kBFloat16, at::kDouble}) {
-      for (const std::int64_t width : {7, 72, 1100}) expect_formula(one, 67, width, 1, dtype);
+      for (const std::int64_t width : {7, 72}) expect_formula(one, 67, width, 1, dtype);
+      expect_formula(one, dtype == at::kFloat ? 67 : 5, 1100, 1, dtype);
     }
     expect_formula(one, 3, 12000, 1, at::kFloat);     // not in shared memory
     expect_formula(one, 3, 12001, 1, at::kBFloat16);  // the same, value by value

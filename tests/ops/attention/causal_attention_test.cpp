@@ -93,12 +93,14 @@ TEST_P(CausalAttention, StaysWithinDocuments) {
     std::vector<at::Tensor> rows;
     const auto earlier = each.keys - each.queries;
     for (std::int64_t b = 0; b < 2; ++b) {
-      for (std::int64_t i = 0; i < each.queries; ++i) {
-        const auto from = document_starts[b][i].item<std::int64_t>();
-        const auto count = earlier + i + 1 - from;
+      const auto starts = document_starts[b];
+      for (std::int64_t i = 0, next = 0; i < each.queries; i = next) {  // the queries of a document
+        const auto from = starts[i].item<std::int64_t>();
+        while (next < each.queries && starts[next].item<std::int64_t>() == from) ++next;
+        const auto keys = earlier + next - from;
         rows.push_back(ops::causal_attention(
-            x[0].narrow(0, b, 1).narrow(1, i, 1), x[1].narrow(0, b, 1).narrow(1, from, count),
-            x[2].narrow(0, b, 1).narrow(1, from, count), each.scale, each.softcap));
+            x[0].narrow(0, b, 1).narrow(1, i, next - i), x[1].narrow(0, b, 1).narrow(1, from, keys),
+            x[2].narrow(0, b, 1).narrow(1, from, keys), each.scale, each.softcap));
       }
     }
     return Tensors{at::cat(rows, 1).view(x[0].sizes())};

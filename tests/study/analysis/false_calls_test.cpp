@@ -67,9 +67,9 @@ constexpr const char* kTooFew = "under sanitizers 40 studies ran: too few for a 
 class EqualArms : public ::testing::TestWithParam<Case> {};
 
 TEST_P(EqualArms, AreCalledDifferentInFivePercentOfTheStudies) {
-  // Standard error 0.35 points; 0.5 with twenty seeds, whose sign-flip tests are slow.
-  const bool is_slow = GetParam().seeds == 20, is_short = is_slow && is_sanitized();
-  const std::uint64_t studies = is_short ? kSanitizedStudies : is_slow ? 2000 : 4000;
+  // Standard error 0.35 points.
+  const bool is_short = GetParam().seeds == 20 && is_sanitized();
+  const std::uint64_t studies = is_short ? kSanitizedStudies : 4000;
   int called = 0;
   for (std::uint64_t i = 0; i < studies; ++i) {
     auto results = equal_arms(GetParam(), i);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 namespace evenkeel::study {
@@ -30,10 +31,27 @@ TEST(SignFlipP, DependsNeitherOnTheUnitNorOnTheOrder) {
   EXPECT_EQ(sign_flip_p(values), sign_flip_p(scaled));
 }
 
+// All assignments, one at a time; integers, so that many sums tie with the observed one.
+TEST(SignFlipP, CountsEveryAssignmentOfAnyNumberOfPairs) {
+  for (unsigned pairs = 1; pairs <= 13; ++pairs) {
+    std::vector<double> values;
+    for (unsigned i = 0; i < pairs; ++i) values.push_back(static_cast<double>(i * 7 % 5) - 1);
+    const double observed = std::abs(std::accumulate(values.begin(), values.end(), 0.0));
+    int reached = 0;
+    for (unsigned signs = 0; signs < 1U << pairs; ++signs) {
+      double sum = 0;
+      for (unsigned i = 0; i < pairs; ++i) sum += (signs >> i & 1U) != 0 ? -values[i] : values[i];
+      reached += std::abs(sum) >= observed ? 1 : 0;
+    }
+    EXPECT_EQ(sign_flip_p(values), std::ldexp(reached, -static_cast<int>(pairs))) << pairs;
+  }
+}
+
 // Above the limit random assignments are drawn: their p is near the exact one of a pair less.
 TEST(SignFlipP, DrawsAssignmentsOfManyPairs) {
   std::vector<double> values;
-  for (int i = 0; i < 16; ++i) values.push_back(std::sin(i) + 0.3);
+  for (std::size_t i = 0; i < kExactFlipPairs; ++i)
+    values.push_back(std::sin(static_cast<double>(i)) + 0.3);
   const double exact = sign_flip_p(values);
   values.push_back(0);
   EXPECT_NEAR(sign_flip_p(values), exact, 0.02);

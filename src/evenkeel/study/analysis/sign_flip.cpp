@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/study/analysis/sign_flip.h"
 
-#include <bit>
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <span>
+#include <utility>
 
 #include "evenkeel/base/philox.h"
 
@@ -11,21 +13,35 @@ namespace evenkeel::study {
 
 namespace {
 
-/// The share of the assignments whose sum is at least `least` in size. Consecutive assignments
-/// differ in one sign (Gray code). The first sign is fixed: the other half has the negative sums.
-double exact_share(std::vector<double> signed_values, double least) {
-  double sum = 0;
-  for (const double value : signed_values) sum += value;
-  const auto all = std::uint64_t{1} << (signed_values.size() - 1);
-  std::uint64_t reached = 0;
-  for (std::uint64_t i = 1; i <= all; ++i) {
-    if (std::abs(sum) >= least) ++reached;
-    if (i == all) break;
-    auto& flipped = signed_values[1 + static_cast<std::size_t>(std::countr_zero(i))];
-    sum -= 2 * flipped;
-    flipped = -flipped;
+/// The sums of these values with every assignment of signs, ascending: 2^n of them.
+std::vector<double> signed_sums(std::span<const double> values) {
+  std::vector<double> sums{0}, lower, merged;
+  for (const double value : values) {
+    const double size = std::abs(value);
+    lower = sums;
+    for (double& each : lower) each -= size;
+    for (double& each : sums) each += size;
+    merged.resize(2 * sums.size());
+    std::merge(lower.begin(), lower.end(), sums.begin(), sums.end(), merged.begin());
+    std::swap(sums, merged);
   }
-  return static_cast<double>(reached) / static_cast<double>(all);
+  return sums;
+}
+
+/// The share of the assignments whose sum is at least `least` in size. A sum of all values is one
+/// of the first half's and one of the second's: O(2^(n/2)) of both, sorted, instead of O(2^n).
+double exact_share(std::span<const double> differences, double least) {
+  if (least <= 0) return 1;
+  const auto half = differences.size() / 2;
+  const auto first = signed_sums(differences.first(half));
+  const auto second = signed_sums(differences.subspan(half));
+  double reached = 0;  // sums of at least `least`; as many are at most its negative
+  auto from = second.end();
+  for (const double each : first) {
+    while (from != second.begin() && each + *(from - 1) >= least) --from;
+    reached += static_cast<double>(second.end() - from);
+  }
+  return std::ldexp(reached, 1 - static_cast<int>(differences.size()));
 }
 
 double random_share(const std::vector<double>& differences, double least) {
@@ -57,7 +73,7 @@ double sign_flip_p(const std::vector<double>& differences) {
     sum += value;
     size += std::abs(value);
   }
-  constexpr double kRounding = 1e-9;  // of the sums along the Gray code
+  constexpr double kRounding = 1e-9;  // of the sums, each in its own order
   const double least = std::abs(sum) - kRounding * size;
   return differences.size() <= kExactFlipPairs ? exact_share(differences, least)
                                                : random_share(differences, least);

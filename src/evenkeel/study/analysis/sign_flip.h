@@ -13,7 +13,7 @@ namespace evenkeel::study {
 /// \param differences  finite
 /// \source Fisher 1935, "The Design of Experiments", section 21
 double sign_flip_p(const std::vector<double>& differences);
-inline constexpr std::size_t kExactFlipPairs = 16;
+inline constexpr std::size_t kExactFlipPairs = 32;
 inline constexpr int kRandomFlips = 4'999;
 
 /// The fewest pairs with which the sign-flip test can be significant at 5 %.

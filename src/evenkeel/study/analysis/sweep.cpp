@@ -142,14 +142,16 @@ std::vector<double> sweep_values(Measure::Sweep sweep, const std::vector<double>
 
 namespace {
 
+constexpr std::size_t kExactSwapSeeds = 16;
+
 /// The sizes of the mean difference at the best values, of the arms as they are and then with the
-/// arms swapped in subsets of the seeds: all subsets of at most kExactFlipPairs seeds, else random
+/// arms swapped in subsets of the seeds: all subsets of at most kExactSwapSeeds seeds, else random
 /// ones. The first seed is never swapped, since a swap of all seeds only turns the sign.
 std::vector<double> swapped_sizes(const Losses& arm, const Losses& reference) {
   const auto seeds = arm.size();
   constexpr std::uint64_t kSeed = 1;
   const Philox random(kSeed, "study/swap_test");
-  const bool is_exact = seeds <= kExactFlipPairs;
+  const bool is_exact = seeds <= kExactSwapSeeds;
   const auto count = is_exact ? std::size_t{1} << (seeds - 1) : std::size_t{kRandomFlips} + 1;
   auto first = arm, second = reference;
   std::vector<double> sizes(count);
