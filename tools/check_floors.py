@@ -46,7 +46,7 @@ FLOORS = {  # from the lowest up; a floor lists every floor that it includes, al
     "serve": ["base", "data", "norm", "tokenizer", "nn", "generate", "httplib", "torch"],
     "watch": ["base", "report", "store", "httplib"],
     "probe": ["base", "norm", "ops", "config", "data", "nn", "torch"],
-    "train": ["base", "comm", "config", "data", "evaluate", "generate", "nn", "norm", "ops", "optim", "plan",
+    "train": ["base", "comm", "config", "data", "evaluate", "generate", "memory", "nn", "norm", "ops", "optim", "plan",
               "probe", "report", "store", "torch", "tracking"],
     "bench": ["base", "comm", "config", "data", "kernels", "nn", "norm", "ops", "plan", "store", "torch", "train"],
     "study": ["base", "config", "store", "data", "report", "tasks"],

@@ -34,9 +34,9 @@ NAME = socket.gethostname()
 class Network:
     """Hosts at one switch; each link has this rate in both directions."""
 
-    def __init__(self, rate):
+    def __init__(self, rate, hosts=HOSTS):
         self.tag = f"ek{os.getpid()}"
-        self.hosts = [f"{self.tag}h{host}" for host in range(HOSTS)]
+        self.hosts = [f"{self.tag}h{host}" for host in range(hosts)]
         self.switch = f"{self.tag}sw"
         self.rate = rate
 

@@ -77,22 +77,31 @@ void Exchange::begin_chunk(const at::Tensor& whole, const std::vector<std::int64
     receive(received[from].narrow(0, 0, own), from, works);
     send(slice_of(whole, bounds, to, chunk.begin, chunk.columns), to, works);
   }
+  next_tag();
+}
+
+void Exchange::next_tag() {
   constexpr int kTags = 1 << 20;
   tag_ = (tag_ + 1) % kTags;
 }
 
-void Exchange::reduce_scatter(const at::Tensor& whole, const std::vector<std::int64_t>& bounds,
-                              const at::Tensor& part) {
+Exchange::Chunks Exchange::chunks_of(const at::Tensor& whole,
+                                     const std::vector<std::int64_t>& bounds) const {
   std::int64_t longest = 0;
   for (int rank = 0; rank < ranks_; ++rank)
     longest = std::max(longest, bounds[index(rank) + 1] - bounds[index(rank)]);
-  if (longest == 0) return;
   const auto in_chunk =
       std::max<std::int64_t>(1, kChunkBytes / whole.element_size() / (ranks_ - 1));
-  const auto columns = std::min(longest, in_chunk);
+  const auto columns = std::max<std::int64_t>(1, std::min(longest, in_chunk));
+  return {(longest + columns - 1) / columns, columns};
+}
+
+void Exchange::reduce_scatter(const at::Tensor& whole, const std::vector<std::int64_t>& bounds,
+                              const at::Tensor& part) {
+  const auto [chunks, columns] = chunks_of(whole, bounds);
+  if (chunks == 0) return;
   for (auto& each : received_) each = at::empty({ranks_, columns}, whole.options());
-  const auto chunks = (longest + columns - 1) / columns;
-  const auto begin = [&](std::int64_t chunk) {
+  const auto begin = [&, columns = columns](std::int64_t chunk) {
     begin_chunk(whole, bounds, {chunk * columns, columns}, received_[chunk % 2], works_[chunk % 2]);
   };
   begin(0);
@@ -107,16 +116,27 @@ void Exchange::reduce_scatter(const at::Tensor& whole, const std::vector<std::in
   }
 }
 
+// In chunks, although nothing is computed: pieces sent whole meet in one rank's link, while others
+// idle.
 void Exchange::all_gather(const at::Tensor& whole, const std::vector<std::int64_t>& bounds) {
-  const auto piece = [&](int rank) { return slice_of(whole, bounds, rank, 0, whole.numel()); };
-  for (int distance = 1; distance < ranks_; ++distance) {
-    const int to = (rank_ + distance) % ranks_, from = (rank_ - distance + ranks_) % ranks_;
-    receive(piece(from), from, works_[0]);
-    send(piece(rank_), to, works_[0]);
+  const auto [chunks, columns] = chunks_of(whole, bounds);
+  const auto begin = [&, columns = columns](std::int64_t chunk) {
+    const auto piece = [&](int rank) {
+      return slice_of(whole, bounds, rank, chunk * columns, columns);
+    };
+    auto& works = works_[chunk % 2];
+    for (int distance = 1; distance < ranks_; ++distance) {
+      const int to = (rank_ + distance) % ranks_, from = (rank_ - distance + ranks_) % ranks_;
+      receive(piece(from), from, works);
+      send(piece(rank_), to, works);
+    }
+    next_tag();
+  };
+  if (chunks > 0) begin(0);
+  for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+    if (chunk + 1 < chunks) begin(chunk + 1);
+    wait_for(works_[chunk % 2]);
   }
-  constexpr int kTags = 1 << 20;
-  tag_ = (tag_ + 1) % kTags;
-  wait_for(works_[0]);
 }
 
 }  // namespace evenkeel::comm

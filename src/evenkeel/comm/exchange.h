@@ -28,11 +28,18 @@ class Exchange {
     std::int64_t begin, columns;
   };
 
+  /// How an exchange is cut; 0 chunks without values.
+  struct Chunks {
+    std::int64_t count, columns;
+  };
+  Chunks chunks_of(const at::Tensor& whole, const std::vector<std::int64_t>& bounds) const;
+
   void send(const at::Tensor& values, int to, Works& works);
   void receive(const at::Tensor& values, int from, Works& works);
   void begin_chunk(const at::Tensor& whole, const std::vector<std::int64_t>& bounds, Chunk chunk,
                    const at::Tensor& received, Works& works);
   void wait_for(Works& works);
+  void next_tag();
 
   c10::intrusive_ptr<c10d::Backend> backend_;
   int rank_, ranks_;

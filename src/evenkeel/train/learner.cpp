@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/memory/release_pages.h"
 #include "evenkeel/nn/batch_tensors.h"
 #include "evenkeel/nn/state_guard.h"
 #include "evenkeel/ops/common/serial_libraries.h"
@@ -86,6 +87,7 @@ Learner::Learner(const config::Optimizer& options, const nn::Model& model,
 StepResult Learner::train_step(const data::Batch& batch, std::int64_t micro_batch_size, double rate,
                                const UpdateGuard& allow_update) {
   nn::StateGuard states(*parameters_);
+  release_masters();
   auto result = backward(batch, micro_batch_size);
   result.gradient_norm = reducer_.norm(gradients_);
   // A branch, not a multiplication by 0: NaN * 0 is NaN.
@@ -117,8 +119,12 @@ void Learner::update(double scale, double rate) {
   hooks_.after_update();
 }
 
-void Learner::gather_whole() {
+void Learner::gather_gradients() {
   if (reducer_.sharding() != Sharding::none) reducer_.gather(gradients_);
+}
+
+void Learner::gather_whole() {
+  gather_gradients();
   gather_masters();
 }
 
@@ -128,6 +134,19 @@ void Learner::gather_masters() {
   for (const auto& group : parameters_->groups()) masters.push_back(group.master);
   reducer_.gather(masters);
   has_whole_masters_ = true;
+}
+
+/// Gives up the memory of masters that other ranks own: the step needs the copies alone.
+void Learner::release_masters() {
+  if (reducer_.group().ranks() == 1 || reducer_.sharding() == Sharding::none) return;
+  for (std::size_t i = 0; i < parameters_->groups().size(); ++i) {
+    const auto& group = parameters_->groups()[i];
+    if (group.value.is_same(group.master)) continue;
+    const auto own = optimizer_.owned()[i];
+    memory::release_pages(group.master.narrow(0, 0, own.begin));
+    memory::release_pages(group.master.narrow(0, own.end, group.master.numel() - own.end));
+  }
+  has_whole_masters_ = false;
 }
 
 /// Runs forward and backward pass of the own shards. The gradient of the loss is in gradients_.

@@ -85,8 +85,10 @@ class Learner {
   /// Gives every rank the whole gradient of the last batch, and all master weights. All ranks call
   /// it. Does nothing on one rank.
   void gather_whole();
-  /// Gives every rank all master weights: after a step each rank has its own range, and the values
-  /// of all. All ranks call it.
+  /// gather_whole() of the gradient alone.
+  void gather_gradients();
+  /// Gives every rank all master weights, until the next step: during a step each rank has its own
+  /// range, and the values of all. All ranks call it.
   void gather_masters();
 
   /// Updates so far, without skipped steps: t in AdamW's bias correction.
@@ -104,6 +106,7 @@ class Learner {
                            std::int64_t micro_batch_size);
   StepResult result_of(const std::vector<ShardSums>& own, const data::Batch& batch);
   void update(double scale, double rate);
+  void release_masters();
   void update_expert_biases(const probe::RoutingStats& stats);
 
   config::Optimizer options_;

@@ -160,7 +160,7 @@ L2NormsByName l2_norms(const nn::Parameters& parameters, const std::vector<at::T
   L2NormsByName norms;
   for (const auto& parameter : parameters.all()) {
     norms[parameter.name] = {
-        .weight = std::sqrt(ops::sum_of_squares(parameter.master)),
+        .weight = std::sqrt(ops::sum_of_squares(parameter.value.detach())),
         .gradient = std::sqrt(ops::sum_of_squares(parameter.slice_of(gradients[parameter.group])))};
   }
   return norms;

@@ -30,7 +30,7 @@ struct Baseline {
   double loss = 0;      // nats per token
 };
 
-/// The L2 norms of all parameters and their gradients, by parameter name.
+/// The L2 norms of all parameters, as the forward pass reads them, and of their gradients, by name.
 /// \param gradients  one flat buffer per parameter group
 L2NormsByName l2_norms(const nn::Parameters& parameters, const std::vector<at::Tensor>& gradients);
 

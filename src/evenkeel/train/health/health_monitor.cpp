@@ -120,7 +120,7 @@ bool HealthMonitor::report_spike(const PendingUpdate& pending, const std::string
 }
 
 void HealthMonitor::run_health_check(const PendingUpdate& pending, const StepResult& result) {
-  if (pending.gather) pending.gather();
+  if (pending.gather_gradients) pending.gather_gradients();
   const double loss = result.loss;
   baseline_norms_ = l2_norms(*parameters_, *pending.gradients);
   std::set<std::string> lasting;

@@ -49,6 +49,7 @@ class HealthMonitor {
     const std::vector<at::Tensor>* gradients = nullptr;  // one flat buffer per parameter group
     /// Completes `gradients` and the master weights before they are read; empty: they are complete.
     std::function<void()> gather = {};
+    std::function<void()> gather_gradients = {};  ///< the gradients alone
   };
 
   /// Checks a step before its update.
