@@ -19,19 +19,21 @@ ARGUMENTS = ["bench", "ranks", "--set", 'distributed.interface="eth0"']
 
 
 def main(evenkeel, hosts, rate, *more):
-    with ranks_network.Network(rate, int(hosts)) as network:
+    with ranks_network.Network(rate, hosts) as network:
         processes = []
-        for rank, host in enumerate(network.hosts):
-            variables = {"RANK": rank, "WORLD_SIZE": hosts, "LOCAL_WORLD_SIZE": 1, "MASTER_ADDR": "10.77.0.1",
-                         "MASTER_PORT": ranks_network.PORT}
-            environment = os.environ | {name: str(value) for name, value in variables.items()}
-            processes.append(subprocess.Popen(["ip", "netns", "exec", host, evenkeel, *ARGUMENTS, *more],
-                                              env=environment))
-        return max(1 if process.wait() else 0 for process in processes)
+        try:
+            for rank, host in enumerate(network.hosts):
+                environment = os.environ | {name: str(value) for name, value in network.environment(rank).items()}
+                processes.append(subprocess.Popen(["ip", "netns", "exec", host, evenkeel, *ARGUMENTS, *more],
+                                                  env=environment))
+            return max(1 if process.wait() else 0 for process in processes)
+        finally:
+            for process in processes:
+                process.kill()
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 4:
+    if len(sys.argv) < 4 or not sys.argv[2].isdigit() or int(sys.argv[2]) < 1:
         print(__doc__.strip(), file=sys.stderr)
         sys.exit(64)
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(main(sys.argv[1], int(sys.argv[2]), *sys.argv[3:]))

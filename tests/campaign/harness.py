@@ -149,7 +149,7 @@ class Context:
 
     def run(self, *arguments, env=None, limits="", limit=HANG, act=None):
         """Runs the program to its end. \\param act  called with the running process"""
-        if self.server and not (env or limits or act) and "--ranks" not in arguments:
+        if self.server and not (env or limits or act) and not fork_server.starts_itself(arguments):
             return self.forked(arguments, limit)
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             begun = time.monotonic()
@@ -167,8 +167,9 @@ class Context:
         begun = time.monotonic()
         try:
             done, megabytes = self.server.run([*map(str, arguments)], self.folder, b"", limit)
-        except subprocess.TimeoutExpired:
-            return Done(-signal.SIGKILL, b"", "", time.monotonic() - begun, 0, True)
+        except subprocess.TimeoutExpired as over:
+            return Done(-signal.SIGKILL, over.output, over.stderr.decode(errors="replace"), time.monotonic() - begun, 0,
+                        True)
         return Done(done.returncode, done.stdout, done.stderr.decode(errors="replace"), time.monotonic() - begun,
                     megabytes)
 

@@ -69,6 +69,11 @@ class Network:
         for name in [*self.hosts, self.switch]:
             subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
 
+    def environment(self, rank):
+        """What a launcher gives to the rank of this host."""
+        return {"RANK": rank, "WORLD_SIZE": len(self.hosts), "LOCAL_WORLD_SIZE": 1, "MASTER_ADDR": "10.77.0.1",
+                "MASTER_PORT": PORT}
+
     def port(self, host):
         return f"{self.tag}v{host}"
 
@@ -87,9 +92,7 @@ class Training:
         settings = ranks_bits.WIDE | {"distributed_heartbeat_timeout": HEARTBEAT, "distributed_interface": "eth0"}
         arguments = ["train", "--quiet", "--run", self.run, *context.settings(**settings | changed)]
         for rank, host in enumerate(network.hosts):
-            env = {"RANK": rank, "WORLD_SIZE": HOSTS, "LOCAL_WORLD_SIZE": 1, "MASTER_ADDR": "10.77.0.1",
-                   "MASTER_PORT": PORT}
-            self.processes.append(context.start(*arguments, env=env, err=self.errors[rank],
+            self.processes.append(context.start(*arguments, env=network.environment(rank), err=self.errors[rank],
                                                 limits=f'set -- ip netns exec {host} "$@"'))
 
     def __enter__(self):

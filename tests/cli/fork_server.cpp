@@ -30,7 +30,7 @@ Main real_main = nullptr;
 int requests = -1;  ///< the socket where they arrive
 
 /// How a process ended, as fork_server.py reads it.
-struct Ended {
+struct ExitReport {
   std::int64_t status = 0;       ///< as of wait()
   std::int64_t maximum_rss = 0;  ///< KiB
 };
@@ -76,19 +76,22 @@ Request next_request(std::vector<char>& message) {
   std::exit(real_main(count, arguments.data(), environ));
 }
 
-/// Forks main(), and sends its process number and how it ended.
-[[noreturn]] void attend(const Request& request) {
+/// Forks main(), and sends its process number and how it ended. Sends less if the system cannot.
+[[noreturn]] void run_and_report(const Request& request) {
   std::signal(SIGCHLD, SIG_DFL);
   const pid_t child = fork();
   if (child == 0) run(request);
   const int status_socket = request.descriptors[3];
-  if (write(status_socket, &child, sizeof child) != sizeof child) _exit(1);
+  if (child < 0 || write(status_socket, &child, sizeof child) != sizeof child) _exit(1);
   int status = 0;
   rusage usage{};
-  while (wait4(child, &status, 0, &usage) < 0 && errno == EINTR) {
-  }
-  const Ended ended{.status = status, .maximum_rss = usage.ru_maxrss};
-  _exit(write(status_socket, &ended, sizeof ended) == sizeof ended ? 0 : 1);
+  pid_t ended = 0;
+  do {
+    ended = wait4(child, &status, 0, &usage);
+  } while (ended < 0 && errno == EINTR);
+  if (ended != child) _exit(1);
+  const ExitReport report{.status = status, .maximum_rss = usage.ru_maxrss};
+  _exit(write(status_socket, &report, sizeof report) == sizeof report ? 0 : 1);
 }
 
 int serve(int /*count*/, char** /*arguments*/, char** /*environment*/) {
@@ -97,7 +100,7 @@ int serve(int /*count*/, char** /*arguments*/, char** /*environment*/) {
   std::vector<char> message;
   while (true) {
     const auto request = next_request(message);
-    if (fork() == 0) attend(request);
+    if (fork() == 0) run_and_report(request);
     for (const int each : request.descriptors) close(each);
   }
 }

@@ -21,6 +21,8 @@ PLACE = ("processor", "isa", "libtorch", "libtorch_isa", "precision")
 
 
 class GoldenRuns(program.Case):
+    forks = False
+
     def run_of(self, name):
         """Where it ran, and the digests of weights, moments and metrics."""
         run = self.train(name, train_steps=STEPS, train_batch=4, train_micro_batch=2, log_every=1, evaluate_every=3,

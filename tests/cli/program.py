@@ -37,7 +37,6 @@ ENDINGS = " ".join(re.findall(r'\{"(\.\w+)", TextKind::', (
     pathlib.Path(__file__).parents[2] / "src/evenkeel/data/text_files.cpp").read_text())) + " (also .gz, .zst)"
 
 SERVER = None  # runs short commands; set by main()
-STARTS_ITSELF = {"--ranks"}  # options of commands that read the command line of their own process
 
 # Threads that wait for one another by spinning take seconds per step on a machine with other work.
 ENVIRONMENT = os.environ | {"OMP_WAIT_POLICY": "passive"}
@@ -108,6 +107,7 @@ class Case(unittest.TestCase):
     """
     prepare = None
     prepared = None  # that folder
+    forks = True  # False: every run is a process of its own, with an address layout of its own
     errors = {}  # what processes that run have written to standard error, by number
 
     def setUp(self):
@@ -136,7 +136,8 @@ class Case(unittest.TestCase):
 
     def evenkeel(self, *arguments, given=b"", before=None):
         """Runs the program to its end. \\param before  is called in the new process first"""
-        if SERVER and not before and not STARTS_ITSELF.intersection(arguments) and len(given) <= fork_server.PIPE_BYTES:
+        is_short = not before and len(given) <= fork_server.PIPE_BYTES
+        if SERVER and is_short and self.forks and not fork_server.starts_itself(arguments):
             return SERVER.run([*map(str, arguments)], self.folder, given, LIMIT)[0]
         return subprocess.run([PROGRAM, *map(str, arguments)], cwd=self.folder, env=ENVIRONMENT,
                               input=given, capture_output=True, timeout=LIMIT, preexec_fn=before,

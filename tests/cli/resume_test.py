@@ -15,6 +15,8 @@ EVERY = range(STEPS)  # from the initial weights, too
 
 
 class Resume(program.Case):
+    forks = False
+
     def whole_run(self, **changed):
         """A run of 40 steps that never stops and keeps a checkpoint of each."""
         run = self.train("whole", train_steps=STEPS, checkpoint_every=1, checkpoint_keep=100,

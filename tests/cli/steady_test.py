@@ -9,6 +9,8 @@ MOST = 100  # minor page faults a step; without the cache it is thousands
 
 
 class Steady(program.Case):
+    forks = False
+
     def test_a_step_of_the_default_run_causes_few_page_faults(self):
         self.succeed("train", "--quiet", "--run", "run", *settings(
             {"train.steps": 12, "log.every": 1, "evaluate.every": 0, "evaluate.sequences": 2}))

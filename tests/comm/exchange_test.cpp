@@ -81,6 +81,21 @@ TEST(Exchange, TakesPiecesOfAnyLength) {
 // 4 MB at once: 1,048,576 values of float32 for two ranks.
 TEST(Exchange, CutsLongPiecesIntoChunks) {
   expect_sum_on_all_ranks(2, {0, 2'200'000, 3'300'001}, at::kFloat);
+  // Of four ranks: 349,525 values. The pieces have 0, 3, 2 and 3 chunks.
+  expect_sum_on_all_ranks(4, {0, 0, 800'000, 1'200'000, 1'900'001}, at::kFloat);
+}
+
+TEST(Exchange, GathersChunksOfBfloat16) {
+  const Bounds bounds{0, 1'500'000, 1'500'000, 2'600'000, 2'600'001};
+  const auto expected = values_of(9, bounds.back(), at::kBFloat16);
+  exchange_over(4, [&](int rank, Exchange& exchange) {
+    const auto whole = at::zeros({bounds.back()}, at::kBFloat16);
+    const auto first = bounds[static_cast<std::size_t>(rank)];
+    const auto count = bounds[static_cast<std::size_t>(rank) + 1] - first;
+    whole.narrow(0, first, count).copy_(expected.narrow(0, first, count));
+    exchange.all_gather(whole, bounds);
+    EXPECT_TRUE(at::equal(whole, expected)) << "rank " << rank;
+  });
 }
 
 TEST(Exchange, DoesNotChangeThePiecesOfOthers) {

@@ -2,6 +2,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <mutex>
 
 #include "evenkeel/train/learner.h"
@@ -82,7 +83,8 @@ Trained train_rank(const Setting& setting, comm::Group& group, Sharding sharding
     }
   }
   for (const auto& each : tiny.parameters->groups()) out.tensors.push_back(each.value.clone());
-  learner.gather_whole();
+  learner.gather_gradients();
+  learner.gather_masters();
   for (const auto& each : tiny.parameters->groups()) out.tensors.push_back(each.master.clone());
   for (const auto& each : learner.gradients()) out.tensors.push_back(each.clone());
   for (const auto& [name, state] : tiny.parameters->states()) out.tensors.push_back(state.clone());
@@ -137,6 +139,34 @@ TEST(DataParallel, ClipsScoresOfAllRanks) {
   on_ranks(4, [&](comm::Group& group) {
     const auto trained = train_rank(setting, group, Sharding::none);
     if (group.is_first()) alone.expect_equal(trained, "qk_clip");
+  });
+}
+
+// The second half of a rank's masters, or the first, is memory of the other rank alone; a gather
+// brings it back, also after a step without an update.
+TEST(DataParallel, GivesUpTheMastersOfOtherRanks) {
+  on_ranks(2, [&](comm::Group& group) {
+    TinyModel tiny("pre_norm", Precision::bfloat16, {}, shape_of_pieces(false));
+    std::vector<at::Tensor> before;
+    for (const auto& each : tiny.parameters->groups()) before.push_back(each.master.clone());
+    train::Learner learner({}, *tiny.model, *tiny.parameters, {},
+                           {.group = &group, .shards = kShards, .sharding = Sharding::optimizer});
+    const auto& groups = tiny.parameters->groups();
+    const auto foreign_zeros = [&](std::size_t i) {
+      const auto own = learner.optimizer().owned()[i];
+      const auto zeros = (groups[i].master == 0);
+      return zeros.sum().item<std::int64_t>() -
+             zeros.narrow(0, own.begin, own.size()).sum().item<std::int64_t>();
+    };
+    const auto matrices = static_cast<std::size_t>(
+        std::find_if(groups.begin(), groups.end(),
+                     [](const auto& each) { return each.role == nn::ParameterRole::matrix; }) -
+        groups.begin());
+    EXPECT_EQ(foreign_zeros(matrices), 0);
+    learner.train_step(batch_of_shards(0), 1, 1e-2, [](const auto&) { return false; });
+    EXPECT_GT(foreign_zeros(matrices), groups[matrices].master.numel() / 4);
+    learner.gather_masters();
+    for (std::size_t i = 0; i < groups.size(); ++i) EXPECT_TRUE(groups[i].master.equal(before[i]));
   });
 }
 

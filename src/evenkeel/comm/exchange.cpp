@@ -15,8 +15,8 @@ namespace evenkeel::comm {
 
 namespace {
 
-/// Bytes that a rank receives at once, from all others together. Smaller ones cost more messages,
-/// larger ones more memory, and the sum starts later.
+/// Bytes that a rank receives at once, from all others together. Smaller ones cost more messages;
+/// larger ones cost a sum more memory, and start it later.
 constexpr std::int64_t kChunkBytes = std::int64_t{4} << 20;
 
 std::size_t index(int rank) {
@@ -91,7 +91,7 @@ Exchange::Chunks Exchange::chunks_of(const at::Tensor& whole,
   for (int rank = 0; rank < ranks_; ++rank)
     longest = std::max(longest, bounds[index(rank) + 1] - bounds[index(rank)]);
   const auto in_chunk =
-      std::max<std::int64_t>(1, kChunkBytes / whole.element_size() / (ranks_ - 1));
+      std::max<std::int64_t>(1, kChunkBytes / whole.element_size() / std::max(1, ranks_ - 1));
   const auto columns = std::max<std::int64_t>(1, std::min(longest, in_chunk));
   return {(longest + columns - 1) / columns, columns};
 }
@@ -116,8 +116,7 @@ void Exchange::reduce_scatter(const at::Tensor& whole, const std::vector<std::in
   }
 }
 
-// In chunks, although nothing is computed: pieces sent whole meet in one rank's link, while others
-// idle.
+// Chunks keep all links busy: with whole pieces, several ranks send to one rank at a time.
 void Exchange::all_gather(const at::Tensor& whole, const std::vector<std::int64_t>& bounds) {
   const auto [chunks, columns] = chunks_of(whole, bounds);
   const auto begin = [&, columns = columns](std::int64_t chunk) {

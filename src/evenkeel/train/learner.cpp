@@ -82,7 +82,11 @@ Learner::Learner(const config::Optimizer& options, const nn::Model& model,
       reducer_(parameters, parallel),
       optimizer_(options, parameters, reducer_.owned()),
       hooks_(model, parameters),
-      gradients_(parameters.gradients()) {}
+      gradients_(parameters.gradients()) {
+  // Hooks copy all masters to the values.
+  EK_ASSERT(model.scheme().hooks.empty() || reducer_.group().ranks() == 1 ||
+            reducer_.sharding() == Sharding::none);
+}
 
 StepResult Learner::train_step(const data::Batch& batch, std::int64_t micro_batch_size, double rate,
                                const UpdateGuard& allow_update) {
@@ -113,7 +117,6 @@ void Learner::update(double scale, double rate) {
     std::vector<at::Tensor> values;
     for (const auto& group : parameters_->groups()) values.push_back(group.value);
     reducer_.gather(values);
-    has_whole_masters_ = reducer_.group().ranks() == 1;
   }
   hooks_.gather_scores(reducer_.group());
   hooks_.after_update();
@@ -121,11 +124,6 @@ void Learner::update(double scale, double rate) {
 
 void Learner::gather_gradients() {
   if (reducer_.sharding() != Sharding::none) reducer_.gather(gradients_);
-}
-
-void Learner::gather_whole() {
-  gather_gradients();
-  gather_masters();
 }
 
 void Learner::gather_masters() {
@@ -145,8 +143,8 @@ void Learner::release_masters() {
     const auto own = optimizer_.owned()[i];
     memory::release_pages(group.master.narrow(0, 0, own.begin));
     memory::release_pages(group.master.narrow(0, own.end, group.master.numel() - own.end));
+    has_whole_masters_ = false;
   }
-  has_whole_masters_ = false;
 }
 
 /// Runs forward and backward pass of the own shards. The gradient of the loss is in gradients_.

@@ -69,6 +69,8 @@ class Learner {
   /// micro-batch.
   ///
   /// With several ranks each one computes its own shards, and all return the same StepResult.
+  /// Master weights that another rank owns are undefined afterwards where the values are copies of
+  /// them.
   ///
   /// \param batch             B sequences, the same on all ranks; shards must divide B
   /// \param micro_batch_size  sequences per forward and backward pass
@@ -79,16 +81,14 @@ class Learner {
                         const UpdateGuard& allow_update = {});
 
   /// The gradient of the last batch before clipping: one flat buffer [parameters] per parameter
-  /// group. Of several ranks each one has its own range, until gather_whole().
+  /// group. Of several ranks each one has its own range, until gather_gradients().
   const std::vector<at::Tensor>& gradients() const { return gradients_; }
 
-  /// Gives every rank the whole gradient of the last batch, and all master weights. All ranks call
-  /// it. Does nothing on one rank.
-  void gather_whole();
-  /// gather_whole() of the gradient alone.
+  /// Gives every rank the whole gradient of the last batch. All ranks call it. Does nothing on one
+  /// rank.
   void gather_gradients();
-  /// Gives every rank all master weights, until the next step: during a step each rank has its own
-  /// range, and the values of all. All ranks call it.
+  /// Gives every rank all master weights, until the next step. All ranks call it. Does nothing
+  /// where each rank has them.
   void gather_masters();
 
   /// Updates so far, without skipped steps: t in AdamW's bias correction.

@@ -89,7 +89,6 @@ StepRecord Trainer::step() {
                                      .first_sequence = progress_.sequences,
                                      .encoding = has_text_ ? encoding_.get() : nullptr,
                                      .gradients = &learner_->gradients(),
-                                     .gather = [&] { learner_->gather_whole(); },
                                      .gather_gradients = [&] { learner_->gather_gradients(); }},
                                     result);
       });

@@ -28,8 +28,8 @@ std::vector<double> signed_sums(std::span<const double> values) {
   return sums;
 }
 
-/// The share of the assignments whose sum is at least `least` in size. A sum of all values is one
-/// of the first half's and one of the second's: O(2^(n/2)) of both, sorted, instead of O(2^n).
+/// The share of the assignments whose sum is at least `least` in size. Meet in the middle: each sum
+/// is one of the 2^(n/2) sums of the first half plus one of those of the second half.
 double exact_share(std::span<const double> differences, double least) {
   if (least <= 0) return 1;
   const auto half = differences.size() / 2;
@@ -73,7 +73,7 @@ double sign_flip_p(const std::vector<double>& differences) {
     sum += value;
     size += std::abs(value);
   }
-  constexpr double kRounding = 1e-9;  // of the sums, each in its own order
+  constexpr double kRounding = 1e-9;  // of sums that are added in different orders
   const double least = std::abs(sum) - kRounding * size;
   return differences.size() <= kExactFlipPairs ? exact_share(differences, least)
                                                : random_share(differences, least);

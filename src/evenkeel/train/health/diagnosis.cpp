@@ -170,7 +170,7 @@ HealthEvent origin_of_nonfinite(const nn::Model& model, const nn::Parameters& pa
                                 const std::vector<at::Tensor>& gradients,
                                 const data::Batch& batch) {
   for (const auto& parameter : parameters.all()) {
-    if (is_finite(parameter.master)) continue;
+    if (is_finite(parameter.value.detach())) continue;
     auto event = event_at(model, parameter.name);
     event.explanation = "the weight is not finite";
     event.remedy = "go back to an earlier checkpoint";

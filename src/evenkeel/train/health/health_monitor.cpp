@@ -93,7 +93,7 @@ bool HealthMonitor::check_step(const PendingUpdate& pending, const StepResult& r
 }
 
 void HealthMonitor::report_nonfinite(const PendingUpdate& pending, const StepResult& result) {
-  if (pending.gather) pending.gather();
+  if (pending.gather_gradients) pending.gather_gradients();
   auto event = origin_of_nonfinite(*model_, *parameters_, *pending.gradients, *pending.batch);
   event.kind = "nonfinite";
   event.observation = text("loss ", with_digits(result.loss, 4), ", gradient norm ",
@@ -106,7 +106,7 @@ void HealthMonitor::report_nonfinite(const PendingUpdate& pending, const StepRes
 /// \return true if the update may be applied
 bool HealthMonitor::report_spike(const PendingUpdate& pending, const std::string& kind,
                                  double baseline_loss, std::string observation) {
-  if (pending.gather) pending.gather();
+  if (pending.gather_gradients) pending.gather_gradients();
   auto event = origin_of_spike(*model_, *parameters_, *pending.gradients,
                                {pending.batch, pending.first_sequence, pending.encoding},
                                {baseline_norms_, baseline_loss});

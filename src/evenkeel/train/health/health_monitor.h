@@ -47,9 +47,8 @@ class HealthMonitor {
     std::int64_t first_sequence = 0;               // index of the batch's first sequence in the run
     const data::TextEncoding* encoding = nullptr;  // decodes the batch; nullptr: no text is shown
     const std::vector<at::Tensor>* gradients = nullptr;  // one flat buffer per parameter group
-    /// Completes `gradients` and the master weights before they are read; empty: they are complete.
-    std::function<void()> gather = {};
-    std::function<void()> gather_gradients = {};  ///< the gradients alone
+    /// Completes `gradients` before they are read; empty: they are complete.
+    std::function<void()> gather_gradients = {};
   };
 
   /// Checks a step before its update.
