@@ -69,22 +69,6 @@ void Exchange::wait_for(Works& works) {
   works.clear();
 }
 
-void Exchange::begin_chunk(const at::Tensor& whole, const std::vector<std::int64_t>& bounds,
-                           Chunk chunk, const at::Tensor& received, Works& works) {
-  const auto own = slice_of(whole, bounds, rank_, chunk.begin, chunk.columns).numel();
-  for (int distance = 1; distance < ranks_; ++distance) {
-    const int to = (rank_ + distance) % ranks_, from = (rank_ - distance + ranks_) % ranks_;
-    receive(received[from].narrow(0, 0, own), from, works);
-    send(slice_of(whole, bounds, to, chunk.begin, chunk.columns), to, works);
-  }
-  next_tag();
-}
-
-void Exchange::next_tag() {
-  constexpr int kTags = 1 << 20;
-  tag_ = (tag_ + 1) % kTags;
-}
-
 Exchange::Chunks Exchange::chunks_of(const at::Tensor& whole,
                                      const std::vector<std::int64_t>& bounds) const {
   std::int64_t longest = 0;
@@ -96,46 +80,60 @@ Exchange::Chunks Exchange::chunks_of(const at::Tensor& whole,
   return {(longest + columns - 1) / columns, columns};
 }
 
+template <typename Sent, typename Received>
+void Exchange::begin_chunk(const Sent& sent, const Received& received, Works& works) {
+  for (int distance = 1; distance < ranks_; ++distance) {
+    const int to = (rank_ + distance) % ranks_, from = (rank_ - distance + ranks_) % ranks_;
+    receive(received(from), from, works);
+    send(sent(to), to, works);
+  }
+  constexpr int kTags = 1 << 20;
+  tag_ = (tag_ + 1) % kTags;
+}
+
+template <typename Begin, typename End>
+void Exchange::pipeline(std::int64_t chunks, const Begin& begin, const End& end) {
+  if (chunks > 0) begin(0, works_[0]);
+  for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+    if (chunk + 1 < chunks) begin(chunk + 1, works_[(chunk + 1) % 2]);
+    wait_for(works_[chunk % 2]);
+    end(chunk);
+  }
+}
+
 void Exchange::reduce_scatter(const at::Tensor& whole, const std::vector<std::int64_t>& bounds,
                               const at::Tensor& part) {
   const auto [chunks, columns] = chunks_of(whole, bounds);
-  if (chunks == 0) return;
   for (auto& each : received_) each = at::empty({ranks_, columns}, whole.options());
-  const auto begin = [&, columns = columns](std::int64_t chunk) {
-    begin_chunk(whole, bounds, {chunk * columns, columns}, received_[chunk % 2], works_[chunk % 2]);
+  const auto piece = [&, columns = columns](int rank, std::int64_t chunk) {
+    return slice_of(whole, bounds, rank, chunk * columns, columns);
   };
-  begin(0);
-  for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
-    if (chunk + 1 < chunks) begin(chunk + 1);  // travels while this one is summed
-    wait_for(works_[chunk % 2]);
-    const auto own = slice_of(whole, bounds, rank_, chunk * columns, columns);
-    if (own.numel() == 0) continue;
+  const auto begin = [&](std::int64_t chunk, Works& works) {
+    const auto rows = received_[chunk % 2].narrow(1, 0, piece(rank_, chunk).numel());
+    begin_chunk([&](int to) { return piece(to, chunk); }, [&](int from) { return rows[from]; },
+                works);
+  };
+  const auto end = [&, columns = columns](std::int64_t chunk) {
+    const auto own = piece(rank_, chunk);
+    if (own.numel() == 0) return;
     const auto sum = part.narrow(0, chunk * columns, own.numel());
     AT_DISPATCH_FLOATING_TYPES(whole.scalar_type(), "reduce_scatter",
                                [&] { sum_chunk<scalar_t>(received_[chunk % 2], rank_, own, sum); });
-  }
+  };
+  pipeline(chunks, begin, end);
 }
 
 // Chunks keep all links busy: with whole pieces, several ranks send to one rank at a time.
 void Exchange::all_gather(const at::Tensor& whole, const std::vector<std::int64_t>& bounds) {
   const auto [chunks, columns] = chunks_of(whole, bounds);
-  const auto begin = [&, columns = columns](std::int64_t chunk) {
-    const auto piece = [&](int rank) {
-      return slice_of(whole, bounds, rank, chunk * columns, columns);
-    };
-    auto& works = works_[chunk % 2];
-    for (int distance = 1; distance < ranks_; ++distance) {
-      const int to = (rank_ + distance) % ranks_, from = (rank_ - distance + ranks_) % ranks_;
-      receive(piece(from), from, works);
-      send(piece(rank_), to, works);
-    }
-    next_tag();
+  const auto piece = [&, columns = columns](int rank, std::int64_t chunk) {
+    return slice_of(whole, bounds, rank, chunk * columns, columns);
   };
-  if (chunks > 0) begin(0);
-  for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
-    if (chunk + 1 < chunks) begin(chunk + 1);
-    wait_for(works_[chunk % 2]);
-  }
+  const auto begin = [&](std::int64_t chunk, Works& works) {
+    begin_chunk([&](int) { return piece(rank_, chunk); },
+                [&](int from) { return piece(from, chunk); }, works);
+  };
+  pipeline(chunks, begin, [](std::int64_t) {});
 }
 
 }  // namespace evenkeel::comm

@@ -23,11 +23,6 @@ class Exchange {
  private:
   using Works = std::vector<c10::intrusive_ptr<c10d::Work>>;
 
-  /// Values [begin, begin + columns) of each rank's piece travel at once.
-  struct Chunk {
-    std::int64_t begin, columns;
-  };
-
   /// How an exchange is cut; 0 chunks without values.
   struct Chunks {
     std::int64_t count, columns;
@@ -36,10 +31,14 @@ class Exchange {
 
   void send(const at::Tensor& values, int to, Works& works);
   void receive(const at::Tensor& values, int from, Works& works);
-  void begin_chunk(const at::Tensor& whole, const std::vector<std::int64_t>& bounds, Chunk chunk,
-                   const at::Tensor& received, Works& works);
+  /// Posts what this rank exchanges with all others: sent(to) and received(from) are tensors.
+  template <typename Sent, typename Received>
+  void begin_chunk(const Sent& sent, const Received& received, Works& works);
+  /// Calls begin(chunk, works) and, when those works have ended, end(chunk); the next chunk travels
+  /// meanwhile.
+  template <typename Begin, typename End>
+  void pipeline(std::int64_t chunks, const Begin& begin, const End& end);
   void wait_for(Works& works);
-  void next_tag();
 
   c10::intrusive_ptr<c10d::Backend> backend_;
   int rank_, ranks_;

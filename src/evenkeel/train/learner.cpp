@@ -136,7 +136,8 @@ void Learner::gather_masters() {
 
 /// Gives up the memory of masters that other ranks own: the step needs the copies alone.
 void Learner::release_masters() {
-  if (reducer_.group().ranks() == 1 || reducer_.sharding() == Sharding::none) return;
+  const bool owns_all = reducer_.group().ranks() == 1 || reducer_.sharding() == Sharding::none;
+  if (owns_all || !has_whole_masters_) return;
   for (std::size_t i = 0; i < parameters_->groups().size(); ++i) {
     const auto& group = parameters_->groups()[i];
     if (group.value.is_same(group.master)) continue;
