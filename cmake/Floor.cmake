@@ -119,10 +119,11 @@ function(ek_entry NAME)
   set_tests_properties(${NAME} PROPERTIES PROCESSORS 2)
 endfunction()
 
-# ek_test(ops SOURCES rms_norm_test.cpp NEEDS ek_ops): one program and one ctest entry for a floor.
-# Not one entry a case: a program that links libtorch takes 0.2 s to start.
+# ek_test(ops SOURCES rms_norm_test.cpp NEEDS ek_ops [GROUP cuda_emulated]): one program and one ctest entry for a
+# floor. Not one entry a case: a program that links libtorch takes 0.2 s to start. A group is not of `./ek test`:
+# the target GROUP builds its programs, and `ctest -C GROUP` runs them.
 function(ek_test NAME)
-  cmake_parse_arguments(TEST "" "" "SOURCES;NEEDS" ${ARGN})
+  cmake_parse_arguments(TEST "" "GROUP" "SOURCES;NEEDS" ${ARGN})
   add_executable(${NAME}_test ${TEST_SOURCES})
   target_include_directories(${NAME}_test PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_compile_definitions(${NAME}_test PRIVATE EK_TESTS="${PROJECT_SOURCE_DIR}/tests")
@@ -140,7 +141,20 @@ function(ek_test NAME)
   endif()
   ek_precompile(${NAME}_test ${HEADERS})
   ek_unity(${NAME}_test 12)  # in every preset: names are unique within twelve
-  ek_entry(${NAME} COMMAND ${NAME}_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  if(TEST_GROUP)
+    ek_group(${TEST_GROUP} ${NAME}_test)
+    set(OF_GROUP CONFIGURATIONS ${TEST_GROUP})
+  endif()
+  ek_entry(${NAME} ${OF_GROUP} COMMAND ${NAME}_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+endfunction()
+
+# ek_group(sanitized ops_sanitized_test): a program that only the target of the group builds.
+function(ek_group GROUP PROGRAM)
+  if(NOT TARGET ${GROUP})
+    add_custom_target(${GROUP})
+  endif()
+  add_dependencies(${GROUP} ${PROGRAM})
+  set_target_properties(${PROGRAM} PROPERTIES EXCLUDE_FROM_ALL ON)
 endfunction()
 
 # ek_check(floors tools/check_floors.py ARGS...): a Python script that says no by its exit code.

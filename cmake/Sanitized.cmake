@@ -31,14 +31,11 @@ function(ek_sanitized_test NAME)
   cmake_parse_arguments(TEST "" "" "FLOORS;NEEDS" ${ARGN})
   # The linker takes the first of equal inline functions: those with sanitizers.
   list(TRANSFORM TEST_FLOORS REPLACE "(.+)" "$<TARGET_OBJECTS:ek_\\1_sanitized>" OUTPUT_VARIABLE SANITIZED)
-  add_executable(${NAME}_sanitized_test EXCLUDE_FROM_ALL ${SANITIZED} $<TARGET_OBJECTS:${NAME}_test>)
+  add_executable(${NAME}_sanitized_test ${SANITIZED} $<TARGET_OBJECTS:${NAME}_test>)
   set_target_properties(${NAME}_sanitized_test PROPERTIES LINKER_LANGUAGE CXX)
   target_link_libraries(${NAME}_sanitized_test PRIVATE ${TEST_NEEDS} GTest::gtest_main)
   target_link_options(${NAME}_sanitized_test PRIVATE -fsanitize=address,undefined -fopenmp)
-  if(NOT TARGET sanitized)
-    add_custom_target(sanitized)
-  endif()
-  add_dependencies(sanitized ${NAME}_sanitized_test)
+  ek_group(sanitized ${NAME}_sanitized_test)
   foreach(SHARD 0 1)  # two at a time
     ek_entry(${NAME}_sanitized_${SHARD} CONFIGURATIONS sanitized COMMAND ${NAME}_sanitized_test
              WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})

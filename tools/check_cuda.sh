@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Compiles every CUDA kernel, and type-checks what needs CUDA's own headers, on a machine without a GPU. The
-# other adapters are compiled by the test kernels_cuda_emulated.
+# other adapters are compiled by tools/check_cuda_emulated.sh.
 #
 #   tools/check_cuda.sh [TORCH [CUDA_INCLUDE]]
 #     ARCHITECTURES the cards: "90a" by default; "80 90a 100" are all that a build has

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs tests with sanitizers for addresses and undefined behaviour, after `./ek test` has built them without: of
-# the floors that compute (cmake/Sanitized.cmake), and of the floors without torch, which the fuzz targets share.
+# the floors that compute (cmake/Sanitized.cmake), of kernels whose instructions are emulated (tests/kernels/emulated),
+# and of the floors without torch, which the fuzz targets share.
 # What only counts and simulates is left to `./ek test`. So are pointers that are null and wrong types in the floors
 # without torch, and undefined behaviour in operators, which would take longer to compile than all else.
 set -uo pipefail
@@ -26,7 +27,7 @@ run() {
 }
 
 if build sanitized ninja -C build/release -j "$(nproc)" sanitized; then
-  run build/release -C sanitized -R _sanitized
+  run build/release -C sanitized -R '_sanitized|^kernels_(emulated|wide)'
 else
   code=1
 fi

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <random>
+
 namespace evenkeel::bench {
 namespace {
 
@@ -30,6 +33,44 @@ TEST(Timing, HasAMedianAndALeast) {
   EXPECT_EQ((Timing{"", {4, 1, 2, 3}}.least()), 1);
 }
 
+TEST(Timing, HasQuartiles) {
+  const Timing timing{"", {9, 1, 8, 2, 7, 3, 6, 4, 5}};
+  EXPECT_EQ(timing.quartile(1), 3);
+  EXPECT_EQ(timing.quartile(3), 7);
+}
+
+// Shares of the rounds: the second and the third are disturbed, and measured again.
+TEST(Repeated, MeasuresDisturbedRoundsAgain) {
+  std::vector<double> shares = {0.02, 0.5, 0.11, 0.04, 0.03};
+  std::size_t at = 0;
+  const auto share = [&](const std::function<void()>& round) {
+    round();
+    return std::optional<double>(shares.at(at++));
+  };
+  int calls = 0;
+  const auto found = repeated_timings({{"a", [&] { ++calls; }}}, 3, share);
+  EXPECT_EQ(calls, 2 + 5);
+  EXPECT_EQ(found.repeated, 2);
+  EXPECT_EQ(found.timings[0].seconds.size(), 3U);
+  EXPECT_EQ(found.contention, 0.04);
+}
+
+TEST(Repeated, GivesUpAfterAsManyRoundsAsAreWanted) {
+  const auto share = [](const std::function<void()>& round) {
+    round();
+    return std::optional<double>(0.6);
+  };
+  const auto found = repeated_timings({{"a", [] {}}}, 3, share);
+  EXPECT_EQ(found.repeated, 3);
+  EXPECT_EQ(found.timings[0].seconds.size(), 3U);
+  EXPECT_EQ(found.contention, 0.6);
+}
+
+TEST(Repeated, DoesNotJudgeShortRounds) {
+  EXPECT_EQ(contention_during([] {}), std::nullopt);
+  EXPECT_EQ(repeated_timings({{"a", [] {}}}, 3).contention, std::nullopt);
+}
+
 // Round by round: a machine that slows down in between slows both.
 TEST(RatioOfTimings, IsThatOfTheRounds) {
   const Timing one{"", {2, 20, 4, 6, 200}};
@@ -49,6 +90,43 @@ TEST(RatioOfTimings, HasAnIntervalOfRanks) {
   EXPECT_EQ(found.median, 5);
   EXPECT_EQ(found.low, 2);
   EXPECT_EQ(found.high, 8);
+}
+
+TEST(UnpairedRatio, IsTheMedianOfAllRatiosWithTheIntervalOfMannAndWhitney) {
+  const std::vector<double> other = {8, 1, 16, 2, 4};
+  std::vector<double> one;
+  for (const double each : {1.0, 2.0, 4.0, 8.0, 16.0}) one.push_back(8 * each);
+  const auto found = unpaired_ratio(one, other);
+  EXPECT_EQ(found.median, 8);
+  EXPECT_EQ(found.least, 8);
+  // P(U <= 2) = 4 / 252 = 0.016 and P(U <= 3) = 7 / 252 = 0.028: the third ratio from each end.
+  EXPECT_EQ(found.low, 1);
+  EXPECT_EQ(found.high, 64);
+}
+
+TEST(UnpairedRatio, HasNoIntervalOfThreeTimesEach) {
+  const auto found = unpaired_ratio({2, 2, 2}, {1, 1, 1});
+  EXPECT_EQ(found.median, 2);
+  EXPECT_EQ(found.low, 0);
+  EXPECT_TRUE(std::isinf(found.high));
+}
+
+// The interval covers the true ratio in at least 95 % of 2,000 pairs of samples of one
+// distribution.
+TEST(UnpairedRatio, CoversTheTruth) {
+  std::mt19937_64 random(7);
+  std::lognormal_distribution<double> times(0, 0.2);
+  int covered = 0;
+  constexpr int kPairs = 2000;
+  for (int i = 0; i < kPairs; ++i) {
+    std::vector<double> one(9), other(7);
+    for (auto& each : one) each = times(random);
+    for (auto& each : other) each = times(random);
+    const auto found = unpaired_ratio(one, other);
+    covered += found.low <= 1 && 1 <= found.high ? 1 : 0;
+  }
+  EXPECT_GT(covered, 0.95 * kPairs);
+  EXPECT_LT(covered, 0.98 * kPairs);  // and is not wider than needed
 }
 
 }  // namespace

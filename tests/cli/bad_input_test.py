@@ -10,7 +10,6 @@ import subprocess
 import program
 from program import ENDINGS, settings, small
 
-TRAIN_KEYS = "batch, deterministic, from, gradient_shards, micro_batch, precision, steps, threads, tokens"
 KINDS = ", ".join(sorted([*program.NORM_KINDS, "none", "norm"]))
 PRESETS = "1.2b, 1.2b_code, 151m, 285m, 543m_29l, 550m, 7b, moe_1b_7b, moe_tiny, nano, tiny"
 SLOTS = ("angle_decay, branch_scale, context, input, k, output, q, residual, score_scale, skip, "
@@ -98,7 +97,7 @@ class Configuration(program.Case):
     def test_a_misspelt_key_in_a_file(self):
         self.write("mine.toml", "seed = 2\n[train]\nstesp = 4\n")
         self.refuse_config('mine.toml:3: train.stesp: unknown key; did you mean "steps"? known: '
-                           + TRAIN_KEYS, "--config", "mine.toml")
+                           + self.train_keys(), "--config", "mine.toml")
 
     def test_a_key_of_too_many_parts(self):
         self.write("mine.toml", "seed = 1\n" + ".".join("a" * 50000) + " = 1\n")
@@ -115,7 +114,7 @@ class Configuration(program.Case):
 
     def test_a_misspelt_key_of_a_setting(self):
         self.refuse_config('--set train.stesp=3: train.stesp: unknown key; did you mean "steps"? '
-                           "known: " + TRAIN_KEYS, "--set", "train.stesp=3")
+                           "known: " + self.train_keys(), "--set", "train.stesp=3")
 
     def test_a_file_that_is_not_toml(self):
         self.write("mine.toml", "seed = \n")

@@ -85,6 +85,26 @@ class Bench(program.Case):
                                   "other", "between"}, set(row["parts"]))
             self.assertIn("evenkeel::adamw_", row["operators"])
 
+    def test_a_comparison_of_two_files(self):
+        for name in ("a.jsonl", "b.jsonl"):
+            self.bench("step", *program.small(), "--schemes", "pre_norm", "--rounds", "5", "--out", name)
+        lines = [json.loads(line) for line in (self.folder / "b.jsonl").read_text().splitlines()]
+        for line in lines:  # ten times as slow
+            line["round_seconds"] = [10 * seconds for seconds in line["round_seconds"]]
+            line["not_judged"] = ""
+        first = [json.loads(line) | {"not_judged": ""} for line in (self.folder / "a.jsonl").read_text().splitlines()]
+        self.write("a.jsonl", "".join(json.dumps(line) + "\n" for line in first))
+        self.write("b.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
+        slower = self.evenkeel("bench", "compare", "a.jsonl", "b.jsonl")
+        self.assertEqual((slower.returncode, slower.stderr), (1, b"1 slower, 0 faster, of 1 cases\n"))
+        self.assertRegex(slower.stdout.decode(), r"step pre_norm, .* SLOWER\n")
+        same = json.loads(self.succeed("bench", "compare", "a.jsonl", "a.jsonl", "--json")[0])
+        self.assertEqual([(each["ratio"], each["slower"]) for each in same], [(1, False)])
+        self.refuse(64, "--margin must be at least 0 and below 1, but is -1", "bench", "compare", "a.jsonl",
+                    "b.jsonl", "--margin", "-1")
+        self.refuse(65, "none.jsonl: no such file; `evenkeel bench step --out none.jsonl` writes one", "bench",
+                    "compare", "none.jsonl", "a.jsonl")
+
     def test_the_same_training_in_torch(self):
         try:
             import torch

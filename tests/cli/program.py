@@ -150,6 +150,11 @@ class Case(unittest.TestCase):
         self.assertEqual(done.returncode, 0, error)
         return done.stdout.decode(errors="replace"), error
 
+    def train_keys(self):
+        """The keys of [train], as messages list them; its steps and tokens exclude each other."""
+        table = json.loads(self.succeed("config", "--json")[0])["train"]
+        return ", ".join(sorted([*table, "tokens"]))
+
     def refuse(self, code, message, *arguments, **options):
         """The program must end with this code and say this one line, and nothing else."""
         done = self.evenkeel(*arguments, **options)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """generate, eval and probe of a trained model."""
 import json
+import re
 
 import program
 from program import folder_of, metrics
@@ -36,9 +37,22 @@ class TrainedModel(program.Case):
         self.assertTrue(text.startswith("The old"), text)
         self.assertEqual(self.generate(given=b"The old\n"), text)
 
+    def texts(self, count, *arguments, **options):
+        """The texts of --count. In float32 a text does not depend on the number of others, up to eight."""
+        return json.loads(self.generate("--set", "train.precision=float32", "--count", count, "--json", *arguments,
+                                        **options))
+
     def test_generate_writes_several_texts(self):
-        texts = json.loads(self.generate("--count", 3, "--json"))
+        texts = self.texts(3)
         self.assertEqual(len(set(texts)), 3)
+        self.assertEqual(self.generate("--set", "train.precision=float32", "--count", 3), "\n\n".join(texts) + "\n")
+        self.assertEqual(self.texts(1), texts[:1])
+        stop = re.search("[a-z]{2}", texts[1][5:]).group()
+        self.assertEqual(self.texts(3, "--stop", stop), [text.split(stop)[0] for text in texts])
+
+    def test_generate_writes_more_texts_than_a_batch_has(self):
+        few, many = (self.texts(count, tokens=3) for count in (33, 34))
+        self.assertEqual((few, len(many)), (many[:33], 34))
 
     def test_eval_gives_the_last_validation_of_the_run(self):
         result = json.loads(self.succeed("eval", "--run", "run", "--json", "--quiet")[0])

@@ -56,7 +56,10 @@ StepResult time_steps(const config::Sources& sources, const std::vector<std::str
   const auto gemms =
       gemm_arms(running.front().shape, result.tokens, nn::compute_dtype(result.machine.precision));
   result.gemm_rate = best_gemm_rate(gemms);
-  const auto timings = interleaved_timings(arms, rounds);
+  const auto timed = repeated_timings(arms, rounds);
+  const auto& timings = timed.timings;
+  result.repeated = timed.repeated;
+  result.contention = timed.contention;
   result.gemm_rate = std::max(result.gemm_rate, best_gemm_rate(gemms));
 
   for (std::size_t i = 0; i < arms.size(); ++i) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,16 +28,18 @@ struct StepArm {
 /// The result of `bench step`.
 struct StepResult {
   train::Machine machine;
-  std::int64_t tokens = 0;  // per step
-  double gemm_rate = 0;     // FLOP/s of the model's fastest GEMM, in the same run
-  double peak_bytes = 0;    // peak memory of the process with all arms
+  std::int64_t tokens = 0;           // per step
+  double gemm_rate = 0;              // FLOP/s of the model's fastest GEMM, in the same run
+  double peak_bytes = 0;             // peak memory of the process with all arms
+  int repeated = 0;                  // disturbed rounds that were measured again
+  std::optional<double> contention;  // Rounds::contention
   std::vector<StepArm> arms;
 
   /// The GEMM-bound time: FLOPs of a step / gemm_rate, in seconds.
   double gemm_bound_seconds(const StepArm& arm) const { return arm.flops / gemm_rate; }
 };
 
-/// Times whole training steps of the schemes in interleaved rounds.
+/// Times whole training steps of the schemes in interleaved rounds; repeated_timings().
 /// \param sources  the configuration; its scheme is replaced
 /// \throws Error (usage, exit code 64) for an invalid configuration
 StepResult time_steps(const config::Sources& sources, const std::vector<std::string>& schemes,

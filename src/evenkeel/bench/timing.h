@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,9 +19,10 @@ struct Arm {
 /// The times of one arm.
 struct Timing {
   std::string name;
-  std::vector<double> seconds;  // seconds per call, one entry per round
-  double least() const;         // minimum, seconds
-  double median() const;        // seconds
+  std::vector<double> seconds;       // seconds per call, one entry per round
+  double least() const;              // minimum, seconds
+  double median() const;             // seconds
+  double quartile(int which) const;  // 1 or 3; seconds
 };
 
 /// The ratio of the times of two arms.
@@ -36,8 +38,34 @@ struct Ratio {
 std::vector<Timing> interleaved_timings(const std::vector<Arm>& arms, int rounds, int warmups = 2,
                                         int calls = 1);
 
+/// Timed rounds, and how many of them other processes disturbed.
+struct Rounds {
+  std::vector<Timing> timings;  // one per arm
+  int repeated = 0;             // disturbed rounds that were measured again
+  /// The largest share of CPU time that other processes took in a counted round; nullopt: unknown.
+  std::optional<double> contention;
+};
+
+/// Runs a function, and returns the share of CPU time that other processes took meanwhile, 0 to 1;
+/// nullopt: unknown.
+using ShareDuring = std::function<std::optional<double>(const std::function<void()>&)>;
+
+/// ShareDuring by CpuContention. Half a second is the least that the ticks of /proc/stat resolve;
+/// the share of a shorter function is unknown.
+std::optional<double> contention_during(const std::function<void()>& function);
+
+/// interleaved_timings() with two warm-up rounds. A round in which other processes took more than
+/// CpuContention::kMaxShare is repeated, and at most `rounds` rounds are.
+Rounds repeated_timings(const std::vector<Arm>& arms, int rounds,
+                        const ShareDuring& share_during = contention_during);
+
 /// The ratio of one / other, round by round. Both need the same number of rounds.
 Ratio ratio(const Timing& one, const Timing& other);
+
+/// The ratio of the times of two separate measurements, one / other: the median of all ratios of a
+/// time of one and a time of the other (Hodges and Lehmann 1963), with the interval of the
+/// Mann-Whitney test, at least 95 %. Three times each are too few: the interval is 0 to infinity.
+Ratio unpaired_ratio(const std::vector<double>& one, const std::vector<double>& other);
 
 /// The number of calls, 1 to 1000, that takes about `seconds` in total.
 int calls_for(const Arm& arm, double seconds);

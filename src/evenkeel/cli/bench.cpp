@@ -25,6 +25,7 @@ constexpr const char* kBenchExamples = R"(Examples:
   evenkeel bench step --preset 151m --set train.batch=1 --schemes pre_norm hybrid_norm
   evenkeel bench peers                         the same training in PyTorch
   evenkeel bench ranks --ranks 2               exchange and steps of several processes
+  evenkeel bench compare old.jsonl new.jsonl   what got slower between two files of --out
 All arms run in turn; a ratio compares times of one round. On a busy machine the figures
 are shown but not judged (exit code 75).)";
 
@@ -35,6 +36,12 @@ constexpr double kSampleSeconds = 0.5, kSmallSampleSeconds = 0.05;
 bool is_bench_small() {
   const char* const value = std::getenv("EVENKEEL_BENCH_SMALL");
   return value != nullptr && std::string_view(value) == "1";
+}
+
+std::string contention_verdict(double share) {
+  if (share <= CpuContention::kMaxShare) return "";
+  return text("not judged: other processes took ", std::lround(100 * share),
+              " % of the processors' time; run it again on a quiet machine");
 }
 
 void add_bench_options(const Command& command, BenchOptions& options) {
@@ -61,10 +68,7 @@ ContentionMonitor::ContentionMonitor()
 
 std::string ContentionMonitor::verdict() const {
   const auto during = contention_.share();
-  const double worst = std::max(before_.value_or(0), during.value_or(0));
-  if (worst <= CpuContention::kMaxShare) return "";
-  return text("not judged: other processes took ", std::lround(100 * worst),
-              " % of the processors' time; run it again on a quiet machine");
+  return contention_verdict(std::max(before_.value_or(0), during.value_or(0)));
 }
 
 std::string interval_of(const bench::Ratio& ratio) {
@@ -97,7 +101,8 @@ Verb add_bench(const Command& program) {
   command.footer(kBenchExamples);
   command.require_subcommand();
   const std::vector<Verb> subcommands = {add_bench_kernels(command), add_bench_step(command),
-                                         add_bench_peers(command), add_bench_ranks(command)};
+                                         add_bench_peers(command), add_bench_ranks(command),
+                                         add_bench_compare(command)};
   return {command,
           [subcommands] {
             for (const auto& subcommand : subcommands) {

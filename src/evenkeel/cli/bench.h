@@ -21,6 +21,10 @@ struct BenchOptions {
   std::optional<std::filesystem::path> out;  // JSON lines file, to which records are appended
 };
 
+/// A message for the user if other processes took more than CpuContention::kMaxShare of the CPU
+/// time: the times are printed, but not compared with the goals. "" if they did not.
+std::string contention_verdict(double share);
+
 /// True if the environment variable EVENKEEL_BENCH_SMALL is 1, as in the tests: small operands and
 /// short samples, so that a benchmark ends within a second. Its times are meaningless.
 bool is_bench_small();
@@ -38,9 +42,7 @@ class ContentionMonitor {
   /// Takes a short sample before anything is timed.
   ContentionMonitor();
 
-  /// A message for the user if other processes took more than CpuContention::kMaxShare of the CPU
-  /// time since the constructor: the times are then printed, but not compared with the goals. "" on
-  /// a quiet machine, or without /proc/stat.
+  /// contention_verdict() since the constructor; "" without /proc/stat.
   std::string verdict() const;
   bool is_quiet() const { return verdict().empty(); }
 
@@ -62,6 +64,7 @@ nlohmann::ordered_json bench_header(const std::string& bench, const train::Machi
 /// Appends one line per record to the file of --out. With --json also prints all as an array.
 void write_records(const BenchOptions& options, const nlohmann::ordered_json& records);
 
+Verb add_bench_compare(const Command& bench);
 Verb add_bench_kernels(const Command& bench);
 Verb add_bench_peers(const Command& bench);
 Verb add_bench_ranks(const Command& bench);

@@ -120,7 +120,8 @@ nlohmann::ordered_json bench_kernels_as_json(const KernelRow& row,
                  {"allowed", row.kernel.allowed},
                  {"not_judged", verdict}});
   for (const auto& timing : row.timings) {
-    record["seconds"][timing.name] = {{"median", timing.median()}, {"least", timing.least()}};
+    record["seconds"][timing.name] = {
+        {"median", timing.median()}, {"least", timing.least()}, {"rounds", timing.seconds}};
     if (timing.name == "ours") continue;
     const auto ratio = bench::ratio(row.ours(), timing);
     record["over"][timing.name] = {

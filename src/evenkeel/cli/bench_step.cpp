@@ -68,12 +68,26 @@ void print_parts(const bench::StepResult& result) {
   }
 }
 
+/// The rounds, how many were repeated, and the quartiles of the first scheme relative to its
+/// median: the spread of the machine.
+std::string rounds_text(const bench::StepResult& result) {
+  const auto& timing = result.arms.front().timing;
+  const auto quartile = [&](int which) {
+    return with_digits(timing.quartile(which) / timing.median(), 4);
+  };
+  return text(timing.seconds.size(), " rounds, ", result.repeated,
+              " repeated because other processes ran; half of the times of ",
+              result.arms.front().scheme, " are ", quartile(1), " to ", quartile(3),
+              " of their median");
+}
+
 /// Prints the machine, one line per scheme (seconds and tokens/s of a step, ratio to the GEMM-bound
 /// time, ratio to the first scheme, page faults per step), and print_parts().
 void bench_step_print(const bench::StepResult& result) {
-  print("%s\n%s tokens per step; products at %s FLOP/s; peak memory of all arms %s\n\n",
+  print("%s\n%s tokens per step; products at %s FLOP/s; peak memory of all arms %s\n%s\n\n",
         result.machine.description.c_str(), with_commas(result.tokens).c_str(),
-        with_unit(result.gemm_rate).c_str(), bytes_text(result.peak_bytes).c_str());
+        with_unit(result.gemm_rate).c_str(), bytes_text(result.peak_bytes).c_str(),
+        rounds_text(result).c_str());
   print("%-22s %9s %9s %9s %8s %7s %-15s %7s %7s\n", "scheme", "median s", "least s", "tokens/s",
         "/floor", "/first", "   interval", "/least", "faults");
   for (const auto& arm : result.arms) {
@@ -104,6 +118,8 @@ nlohmann::ordered_json bench_step_as_json(const bench::StepResult& result,
                    {"floor_seconds", result.gemm_bound_seconds(arm)},
                    {"median_seconds", arm.timing.median()},
                    {"least_seconds", arm.timing.least()},
+                   {"round_seconds", arm.timing.seconds},
+                   {"repeated_rounds", result.repeated},
                    {"over_first", arm.against_first.median},
                    {"over_first_low", arm.against_first.low},
                    {"over_first_high", arm.against_first.high},
@@ -117,7 +133,8 @@ nlohmann::ordered_json bench_step_as_json(const bench::StepResult& result,
 }
 
 /// Times the schemes and writes the results.
-/// \return Exit::busy if ContentionMonitor has a verdict, else Exit::success
+/// \return Exit::busy if other processes disturbed a counted round (in rounds below half a second:
+///         the whole measurement), else Exit::success
 /// \throws Error (usage) for an invalid configuration; (io) if --out cannot be written
 Exit run_bench_step(const BenchStepOptions& options) {
   use_device(options.common);
@@ -125,7 +142,8 @@ Exit run_bench_step(const BenchStepOptions& options) {
   const ContentionMonitor monitor;
   const auto result =
       bench::time_steps(options.common.sources(), options.schemes, options.bench.rounds);
-  const auto verdict = monitor.verdict();
+  const auto verdict =
+      result.contention ? contention_verdict(*result.contention) : monitor.verdict();
   if (!options.bench.json) bench_step_print(result);
   write_records(options.bench, bench_step_as_json(result, verdict));
   return exit_of_verdict(verdict);

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
@@ -86,21 +87,70 @@ void check_has_text(const train::TrainedModel& loaded) {
               "--set data.tokenizer=tokenizer.json");
 }
 
-/// Generates one text, prompt included, and writes it piece by piece.
-/// \param write  receives the pieces
-void generate_text(const train::TrainedModel& loaded, const GenerateOptions& options,
-                   const std::string& prompt, const generate::GenerationOptions& request,
-                   const std::function<void(std::string_view)>& write) {
-  generate::GeneratedText text(options.stops, options.raw, write);
-  write(options.raw ? prompt : data::display_text(prompt));
-  auto streaming = request;
-  streaming.on_token = [&](std::int64_t token) {
+/// The texts of one batch. The first is written while it grows, each further text when all have
+/// ended.
+class GeneratedBatch {
+ public:
+  /// \param write  receives the pieces of text after text, and the number of the text in the batch
+  GeneratedBatch(const train::TrainedModel& loaded, const GenerateOptions& options,
+                 const std::string& prompt, std::int64_t count,
+                 const std::function<void(std::int64_t, std::string_view)>& write)
+      : loaded_(loaded), write_(write), waiting_(static_cast<std::size_t>(count)) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto give = [this, i](std::string_view piece) {
+        if (i == 0) {
+          write_(0, piece);
+        } else {
+          waiting_[static_cast<std::size_t>(i)] += piece;
+        }
+      };
+      give(options.raw ? prompt : data::display_text(prompt));
+      texts_.emplace_back(options.stops, options.raw, give);
+    }
+  }
+
+  /// Adds a token. \return false: a stop string ends the text
+  bool add(std::int64_t number, std::int64_t token) {
     // decode() of one token would strip the space of a SentencePiece token.
     const auto id = static_cast<tokenizer::Id>(token);
-    return text.add(loaded.encoding->tokenizer().token_bytes(id));
-  };
-  generate::generate(*loaded.model, streaming);
-  text.finish();
+    return texts_[static_cast<std::size_t>(number)].add(
+        loaded_.encoding->tokenizer().token_bytes(id));
+  }
+
+  /// Writes what waits.
+  void finish() {
+    for (std::size_t i = 0; i < texts_.size(); ++i) {
+      texts_[i].finish();
+      write_(static_cast<std::int64_t>(i), waiting_[i]);
+    }
+  }
+
+ private:
+  const train::TrainedModel& loaded_;
+  const std::function<void(std::int64_t, std::string_view)>& write_;
+  std::vector<std::string> waiting_;  // of all texts but the first
+  std::vector<generate::GeneratedText> texts_;
+};
+
+/// Generates --count texts, prompt included, in batches.
+/// \param write  receives the number of a text, from 0, and its pieces; text after text
+void generate_texts(const train::TrainedModel& loaded, const GenerateOptions& options,
+                    const std::string& prompt, generate::GenerationOptions request,
+                    const std::function<void(std::int64_t, std::string_view)>& write) {
+  constexpr std::int64_t kTexts = 32;
+  constexpr double kCacheBytes = 1 << 30;
+  const auto batch = std::min(kTexts, generate::largest_batch(*loaded.model, request, kCacheBytes));
+  for (std::int64_t first = 0; first < options.count; first += batch) {
+    const auto count = std::min(batch, options.count - first);
+    request.sequence = static_cast<std::uint64_t>(first);
+    const std::function<void(std::int64_t, std::string_view)> numbered =
+        [&](std::int64_t number, std::string_view piece) { write(first + number, piece); };
+    GeneratedBatch texts(loaded, options, prompt, count, numbered);
+    generate::generate_batch(
+        *loaded.model, request, count,
+        [&](std::int64_t number, std::int64_t token) { return texts.add(number, token); });
+    texts.finish();
+  }
 }
 
 /// Writes --count texts, prompt included, to standard output.
@@ -119,21 +169,24 @@ Exit run_generate(const GenerateOptions& options) {
   request.sampling = options.sampling;
   request.sampling.seed = static_cast<std::uint64_t>(options.seed);
   request.use_cache = !options.no_cache;
-  nlohmann::ordered_json texts = nlohmann::ordered_json::array();
-  for (std::int64_t i = 0; i < options.count; ++i) {
-    request.sequence = static_cast<std::uint64_t>(i);
-    if (options.common.json) {
-      std::string whole;
-      generate_text(loaded, options, prompt, request,
-                    [&](std::string_view piece) { whole += piece; });
-      texts.push_back(whole);
-      continue;
-    }
-    if (i > 0) print_bytes("\n");
-    generate_text(loaded, options, prompt, request, print_bytes);
-    print_bytes("\n");
+  if (options.common.json) {
+    auto texts = nlohmann::ordered_json::array();
+    generate_texts(loaded, options, prompt, request,
+                   [&](std::int64_t number, std::string_view piece) {
+                     if (number >= static_cast<std::int64_t>(texts.size())) texts.push_back("");
+                     texts.back().get_ref<std::string&>() += piece;
+                   });
+    print_json(texts);
+    return Exit::success;
   }
-  if (options.common.json) print_json(texts);
+  std::int64_t last = 0;
+  generate_texts(loaded, options, prompt, request,
+                 [&](std::int64_t number, std::string_view piece) {
+                   if (number != last) print_bytes("\n\n");
+                   last = number;
+                   print_bytes(piece);
+                 });
+  print_bytes("\n");
   return Exit::success;
 }
 
@@ -142,8 +195,9 @@ Exit run_generate(const GenerateOptions& options) {
 /// `generate` continues a prompt with the model of --run, and writes each text to standard output
 /// while it grows. Bytes that are no UTF-8 and control characters are U+FFFD, unless --raw.
 /// Sequence i of --count draws from the random stream (--seed, i), so that a larger --count repeats
-/// the first texts. Exit codes: 64 an option is out of its range; 76 logits are not finite; 77 no
-/// valid checkpoint; 78 a setting differs from that of the training.
+/// the first texts, up to rounding: the texts are one batch. Exit codes: 64 an option is out of its
+/// range; 76 logits are not finite; 77 no valid checkpoint; 78 a setting differs from that of the
+/// training.
 Verb add_generate(const Command& program) {
   const auto options = std::make_shared<GenerateOptions>();
   const auto command = program.add_subcommand("generate", verb_summary("generate"));

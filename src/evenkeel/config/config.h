@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -203,6 +204,12 @@ Config read_back(const std::string& toml, const std::string& name);
 /// The text of run.toml with every key; resolve() of this text gives an equal Config. A catalogue
 /// scheme is written as its name. Any other scheme is written as a table that needs no other file.
 std::string to_toml(const Config& config);
+
+/// Whether a key is written: its dotted name, and its value as TOML.
+using KeyFilter = std::function<bool(const std::string& name, const std::string& value)>;
+
+/// to_toml() without the keys that `is_written` rejects, and without tables that have no key left.
+std::string to_toml(const Config& config, const KeyFilter& is_written);
 
 /// A key whose value differs between two configurations.
 struct KeyDifference {

@@ -21,21 +21,32 @@ std::string scheme_table(const SchemeSource& scheme) {
   return out;
 }
 
+/// The table of a section; "" if no key is written. Top-level keys have no heading.
+std::string section_text(const Section& section, const Config& config,
+                         const KeyFilter& is_written) {
+  std::string keys;
+  for (const auto& key : section.keys) {
+    const auto value = key.write(config);
+    if (value.empty() || !is_written(full_name(section, key), value)) continue;
+    keys += text(key.name, " = ", value, "\n");
+  }
+  if (section.name.empty() || keys.empty()) return keys;
+  return text("\n# ", section.comment, "\n[", section.name, "]\n", keys);
+}
+
 }  // namespace
 
 std::string to_toml(const Config& config) {
+  return to_toml(config, [](const std::string&, const std::string&) { return true; });
+}
+
+std::string to_toml(const Config& config, const KeyFilter& is_written) {
   const bool named = is_of_catalogue(config.scheme);
   std::string out = text("# A complete configuration; as a --config file it repeats the run.\n",
                          "preset = ", in_quotes(config.preset),
                          "  # where the run started from; all values are below\n");
   if (named) out += text("scheme = ", in_quotes(config.scheme.name), "\n");
-  for (const auto& section : sections()) {
-    if (!section.name.empty()) out += text("\n# ", section.comment, "\n[", section.name, "]\n");
-    for (const auto& key : section.keys) {
-      const auto value = key.write(config);
-      if (!value.empty()) out += text(key.name, " = ", value, "\n");
-    }
-  }
+  for (const auto& section : sections()) out += section_text(section, config, is_written);
   return named ? out : out + scheme_table(config.scheme);
 }
 

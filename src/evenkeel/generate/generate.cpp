@@ -5,6 +5,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "evenkeel/base/error.h"
@@ -15,66 +16,153 @@ namespace evenkeel::generate {
 
 namespace {
 
-/// A model with its key-value cache, and the window of the text that the cache covers.
+using Text = std::vector<std::int64_t>;
+
+/// The positions of a cache: the context, or all of a shorter text.
+std::int64_t cache_capacity(const nn::Model& model, const GenerationOptions& options) {
+  const auto longest = static_cast<std::int64_t>(options.prompt.size()) + options.max_new_tokens;
+  return std::min(model.scheme().shape.context, longest);
+}
+
+/// A model with the key-value caches of texts of equal length, and the window of the texts that
+/// the caches cover.
 class CachedDecoder {
  public:
-  CachedDecoder(const nn::Model& model, bool use_cache)
+  CachedDecoder(const nn::Model& model, std::int64_t capacity, bool use_cache)
       : model_(model),
         context_(model.scheme().shape.context),
+        capacity_(capacity),
         use_cache_(use_cache && norm::causal_in_evaluation(model.scheme())) {}
 
-  /// The logits for the token after `text`, [V]. Only tokens that are not in the cache go through
-  /// the model.
-  std::vector<double> logits_after(const std::vector<std::int64_t>& text) {
-    const auto size = static_cast<std::int64_t>(text.size());
+  /// The logits for the token after each text, [B][V]. Only tokens that are not in the cache go
+  /// through the model.
+  std::vector<std::vector<double>> logits_after(const std::vector<Text>& texts) {
+    const auto size = static_cast<std::int64_t>(texts.front().size());
+    const auto batch = static_cast<std::int64_t>(texts.size());
     const bool full = size - window_start_ > context_;
     if (full || cache_.empty() || !use_cache_) {
       if (full) window_start_ = size - std::max<std::int64_t>(1, context_ / 2);
-      cache_ = model_.empty_cache(1, context_);
+      cache_ = model_.empty_cache(batch, capacity_);
       cached_tokens_ = window_start_;
     }
-    const auto fresh = tensor_of(text, cached_tokens_);
+    const auto fresh = tokens_from(texts, cached_tokens_);
     cached_tokens_ = size;
     const auto x = model_.hidden(fresh, {.cache = use_cache_ ? &cache_ : nullptr});
     const auto last =
         model_.logits(x.select(1, x.size(1) - 1)).to(at::kCPU, at::kDouble).contiguous();
     const auto* const values = last.const_data_ptr<double>();
-    return {values, values + last.numel()};
+    std::vector<std::vector<double>> rows;
+    rows.reserve(texts.size());
+    for (std::int64_t i = 0; i < batch; ++i)
+      rows.emplace_back(values + i * last.size(1), values + (i + 1) * last.size(1));
+    return rows;
+  }
+
+  /// Keeps the texts of these indices, in this order.
+  void keep(const std::vector<std::int64_t>& indices) {
+    if (cache_.empty() || !use_cache_) return;
+    const auto kept = at::tensor(indices, at::kLong);
+    for (auto& each : cache_) {
+      const auto on_device = kept.to(each.keys.device());
+      each.keys = each.keys.index_select(0, on_device);
+      each.values = each.values.index_select(0, on_device);
+      if (each.document_start.defined())
+        each.document_start =
+            each.document_start.index_select(0, kept.to(each.document_start.device()));
+    }
   }
 
  private:
-  /// The tokens from `first` on. [1, T], int64
-  static at::Tensor tensor_of(const std::vector<std::int64_t>& text, std::int64_t first) {
-    const std::vector<std::int64_t> part(text.begin() + first, text.end());
-    return nn::batch_tensors(part, part, 1).first;
+  /// The tokens of each text from `first` on. [B, T], int64
+  static at::Tensor tokens_from(const std::vector<Text>& texts, std::int64_t first) {
+    Text parts;
+    for (const auto& text : texts) parts.insert(parts.end(), text.begin() + first, text.end());
+    return nn::batch_tensors(parts, parts, static_cast<std::int64_t>(texts.size())).first;
   }
 
   const nn::Model& model_;
-  std::int64_t context_;
+  std::int64_t context_, capacity_;
   bool use_cache_;
   nn::ModelCache cache_;
-  std::int64_t window_start_ = 0;   // index in the text: first token in the cache
-  std::int64_t cached_tokens_ = 0;  // index in the text: first token that is not in the cache
+  std::int64_t window_start_ = 0;   // index in the texts: first token in the cache
+  std::int64_t cached_tokens_ = 0;  // index in the texts: first token that is not in the cache
 };
+
+/// Samples tokens for `count` texts until each has ended.
+/// \param on_sampled  gets text, token and logits; false ends the text before the token
+/// \param on_token    gets text and token; false ends the text after it
+template <typename OnSampled, typename OnToken>
+void generate_texts(const nn::Model& model, const GenerationOptions& options, std::int64_t count,
+                    const OnSampled& on_sampled, const OnToken& on_token) {
+  EK_ASSERT(!options.prompt.empty() && count >= 1);
+  const at::NoGradGuard no_grad;
+  std::vector<Text> texts(static_cast<std::size_t>(count), options.prompt);
+  Text numbers(texts.size());  // of the texts that have not ended
+  std::iota(numbers.begin(), numbers.end(), 0);
+  CachedDecoder decoder(model, cache_capacity(model, options), options.use_cache);
+  for (std::int64_t step = 0; step < options.max_new_tokens && !texts.empty(); ++step) {
+    const auto logits = decoder.logits_after(texts);
+    std::vector<std::int64_t> kept;
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      const auto sequence = options.sequence + static_cast<std::uint64_t>(numbers[i]);
+      const auto token = sample_token(logits[i], options.sampling, texts[i].size(), sequence);
+      if (!on_sampled(numbers[i], token, logits[i])) continue;
+      texts[i].push_back(token);
+      if (on_token(numbers[i], token)) kept.push_back(static_cast<std::int64_t>(i));
+    }
+    if (kept.size() == texts.size()) continue;
+    decoder.keep(kept);
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+      const auto from = static_cast<std::size_t>(kept[i]);
+      if (from == i) continue;
+      texts[i] = std::move(texts[from]);
+      numbers[i] = numbers[from];
+    }
+    texts.resize(kept.size());
+    numbers.resize(kept.size());
+  }
+}
+
+bool is_end(const GenerationOptions& options, std::int64_t token) {
+  return options.stop_token && token == *options.stop_token;
+}
 
 }  // namespace
 
 std::vector<std::int64_t> generate(const nn::Model& model, const GenerationOptions& options) {
-  EK_ASSERT(!options.prompt.empty());
-  const at::NoGradGuard no_grad;
-  auto text = options.prompt;
-  std::vector<std::int64_t> added;
-  CachedDecoder decoder(model, options.use_cache);
-  while (static_cast<std::int64_t>(added.size()) < options.max_new_tokens) {
-    const auto logits = decoder.logits_after(text);
-    const auto token = sample_token(logits, options.sampling, text.size(), options.sequence);
-    if (options.on_logits) options.on_logits(token, logits);
-    if (options.stop_token && token == *options.stop_token) break;
-    text.push_back(token);
-    added.push_back(token);
-    if (options.on_token && !options.on_token(token)) break;
-  }
+  Text added;
+  generate_texts(
+      model, options, 1,
+      [&](std::int64_t, std::int64_t token, const std::vector<double>& logits) {
+        if (options.on_logits) options.on_logits(token, logits);
+        return !is_end(options, token);
+      },
+      [&](std::int64_t, std::int64_t token) {
+        added.push_back(token);
+        return !options.on_token || options.on_token(token);
+      });
   return added;
+}
+
+void generate_batch(const nn::Model& model, const GenerationOptions& options, std::int64_t count,
+                    const std::function<bool(std::int64_t, std::int64_t)>& on_token) {
+  generate_texts(
+      model, options, count,
+      [&](std::int64_t, std::int64_t token, const std::vector<double>&) {
+        return !is_end(options, token);
+      },
+      on_token);
+}
+
+std::int64_t largest_batch(const nn::Model& model, const GenerationOptions& options, double bytes) {
+  const auto one = model.empty_cache(1, 1);
+  double of_position = 0;  // bytes of one text
+  for (const auto& each : one)
+    of_position += static_cast<double>(each.keys.nbytes() + each.values.nbytes());
+  const double fitting =
+      bytes / (of_position * static_cast<double>(cache_capacity(model, options)));
+  constexpr double kMost = 1 << 20;
+  return static_cast<std::int64_t>(std::clamp(fitting, 1.0, kMost));
 }
 
 }  // namespace evenkeel::generate

@@ -11,13 +11,13 @@
 
 namespace evenkeel::generate {
 
-/// The options of one generated text.
+/// The options of generated texts, all of one prompt.
 struct GenerationOptions {
   std::vector<std::int64_t> prompt;        // at least one token
   std::int64_t max_new_tokens = 256;       // upper limit
-  std::optional<std::int64_t> stop_token;  // ends the text; it is not returned
+  std::optional<std::int64_t> stop_token;  // ends a text; it is not returned
   Sampling sampling;
-  std::uint64_t sequence = 0;  // number of the text among several with one seed
+  std::uint64_t sequence = 0;  // number of the first text among several with one seed
   bool use_cache = true;       // false: the whole window is computed again for every token
   /// Called with each sampled token, the stop token included, and the logits of its position, [V].
   std::function<void(std::int64_t, const std::vector<double>&)> on_logits = {};
@@ -31,5 +31,18 @@ struct GenerationOptions {
 /// \return the new tokens
 /// \throws Error (diverged) as sample_token()
 std::vector<std::int64_t> generate(const nn::Model& model, const GenerationOptions& options);
+
+/// Several continuations of one prompt, numbered from options.sequence. Their tokens go through the
+/// model as one batch, which reads each weight once for all of them. Text i is generate() of
+/// sequence i, up to the rounding of matrix products with another number of rows.
+/// \param count     texts, at least 1
+/// \param on_token  in place of options.on_token and on_logits, which are not called: gets the
+///                  index of the text, from 0, and its new token; false ends that text
+/// \throws Error (diverged) as sample_token()
+void generate_batch(const nn::Model& model, const GenerationOptions& options, std::int64_t count,
+                    const std::function<bool(std::int64_t, std::int64_t)>& on_token);
+
+/// The largest batch of generate_batch() whose key-value cache takes at most `bytes`; at least 1.
+std::int64_t largest_batch(const nn::Model& model, const GenerationOptions& options, double bytes);
 
 }  // namespace evenkeel::generate

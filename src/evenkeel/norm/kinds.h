@@ -45,6 +45,7 @@ struct BufferRule {
 struct KindRow {
   Kind kind;
   const char* name;     // as in TOML
+  const char* title;    // in reports: "RMSNorm"
   const char* formula;  // for people to read; without gain and bias
   const char* example;  // a TOML value with the keys of the kind
   StatisticAxis axis;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/norm/kinds.h"
 
 namespace evenkeel::report {
 
@@ -51,11 +52,11 @@ void BlockCanvas::box_at(PicturePoint at, const BoxText& box, double height) {
 BlockCanvas::BoxText BlockCanvas::norm_box(const norm::Norm& norm, const std::string& slot,
                                            const std::string& role, double width) {
   const auto details = norm_details(norm);
-  return {
-      norm_title(norm.kind) + notes.mark(details), "norm " + role,
-      text(slot, ": ", norm_title(norm.kind), norm.scope == norm::Scope::head ? " per head" : "",
-           details.empty() ? "" : ", ", details),
-      width};
+  const auto* const title = norm::row_of(norm.kind).title;
+  return {title + notes.mark(details), "norm " + role,
+          text(slot, ": ", title, norm.scope == norm::Scope::head ? " per head" : "",
+               details.empty() ? "" : ", ", details),
+          width};
 }
 
 void BlockCanvas::wire(std::vector<PicturePoint> points, const std::string& role, bool has_arrow) {

@@ -76,22 +76,6 @@ std::vector<std::string> BlockNotes::lines() const {
   return out;
 }
 
-std::string norm_title(norm::Kind kind) {
-  const std::map<norm::Kind, const char*> titles = {{norm::Kind::layer_norm, "LayerNorm"},
-                                                    {norm::Kind::rms_norm, "RMSNorm"},
-                                                    {norm::Kind::l2, "L2 norm"},
-                                                    {norm::Kind::scale_norm, "ScaleNorm"},
-                                                    {norm::Kind::group_norm, "GroupNorm"},
-                                                    {norm::Kind::dyt, "DyT"},
-                                                    {norm::Kind::derf, "Derf"},
-                                                    {norm::Kind::seed_norm, "SeeDNorm"},
-                                                    {norm::Kind::scale, "gain"},
-                                                    {norm::Kind::batch_norm, "BatchNorm"},
-                                                    {norm::Kind::batch_renorm, "BatchRenorm"},
-                                                    {norm::Kind::instance_norm, "InstanceNorm"}};
-  return titles.at(kind);
-}
-
 std::string norm_details(const norm::Norm& norm) {
   const auto whole = norm::describe(norm);
   const auto comma = whole.find(", ");

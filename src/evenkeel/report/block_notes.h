@@ -25,9 +25,6 @@ class BlockNotes {
   std::vector<std::string> marked_, symbols_, plain_;
 };
 
-/// A norm as people write it: "RMSNorm".
-std::string norm_title(norm::Kind kind);
-
 /// The fields of a norm that differ from the defaults of its kind; "" without any.
 std::string norm_details(const norm::Norm& norm);
 

@@ -4,6 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <string>
 #include <system_error>
 
 #include "evenkeel/base/digest.h"
@@ -53,24 +56,86 @@ config::Config canonical_config(config::Config config, bool is_timed) {
   return config;
 }
 
-/// canonical_config() as TOML. Keys that were added after version 0.1.0 are left out where they
-/// have their defaults, so that runs of that version are found.
+/// The keys of version 0.1.0, whose cache keys hold all of them. This list never changes.
+const std::set<std::string> kKeysOfFirstVersion = {"seed",
+                                                   "model.layers",
+                                                   "model.width",
+                                                   "model.heads",
+                                                   "model.kv_heads",
+                                                   "model.inner",
+                                                   "model.context",
+                                                   "model.vocabulary",
+                                                   "model.pad_vocabulary_to",
+                                                   "model.rope_theta",
+                                                   "model.tied",
+                                                   "model.init",
+                                                   "model.recompute",
+                                                   "model.experts.count",
+                                                   "model.experts.active",
+                                                   "model.experts.shared",
+                                                   "model.experts.dense_layers",
+                                                   "model.experts.renormalize",
+                                                   "model.experts.balance",
+                                                   "model.experts.router_z",
+                                                   "model.experts.bias_rate",
+                                                   "data.train",
+                                                   "data.validation",
+                                                   "data.validation_fraction",
+                                                   "data.mask_documents",
+                                                   "data.tokenizer",
+                                                   "data.format",
+                                                   "data.text_key",
+                                                   "train.steps",
+                                                   "train.tokens",
+                                                   "train.batch",
+                                                   "train.micro_batch",
+                                                   "train.precision",
+                                                   "train.threads",
+                                                   "train.from",
+                                                   "optimizer.kind",
+                                                   "optimizer.betas",
+                                                   "optimizer.epsilon",
+                                                   "optimizer.weight_decay",
+                                                   "optimizer.decay_gains",
+                                                   "optimizer.decay_embedding",
+                                                   "optimizer.clip",
+                                                   "schedule.kind",
+                                                   "schedule.steps",
+                                                   "schedule.peak",
+                                                   "schedule.floor",
+                                                   "schedule.start",
+                                                   "schedule.warmup",
+                                                   "schedule.decay",
+                                                   "evaluate.every",
+                                                   "evaluate.sequences",
+                                                   "checkpoint.every",
+                                                   "checkpoint.keep",
+                                                   "checkpoint.seconds",
+                                                   "probe.steps",
+                                                   "probe.every",
+                                                   "probe.what",
+                                                   "health.on_spike",
+                                                   "health.on_nonfinite",
+                                                   "health.budget",
+                                                   "log.every",
+                                                   "kernels.fused",
+                                                   "kernels.attention"};
+
+/// canonical_config() as TOML. A key that was added after version 0.1.0 is left out while it has
+/// its default, so that runs of that version, and those before a new key, are found.
 std::string canonical_text(const config::Config& config, bool is_timed) {
-  auto out = config::to_toml(canonical_config(config, is_timed));
-  for (const char* const line :
-       {"special_in_text = true\n", "end_of_text = \"auto\"\n", "begin = \"auto\"\n",
-        "token_type = \"auto\"\n", "order = \"shuffled\"\n", "task_every = 0\n",
-        "task_documents = 0\n", "max_context = \"auto\"\n", "rule = \"olmo\"\n",
-        "score_precision = \"float32\"\n", "task_folder = \"auto\"\n", "tensorboard = true\n",
-        "csv = false\n", "gradient_shards = \"auto\"\n", "background = false\n",
-        "deterministic = true\n"}) {
-    if (const auto at = out.find(line); at != std::string::npos)
-      out.erase(at, std::string(line).size());
-  }
-  const std::string last_of_distributed = "backend = \"auto\"\n";
-  const auto begin = out.find("\n# Several processes");
-  out.erase(begin, out.find(last_of_distributed, begin) + last_of_distributed.size() - begin);
-  return out;
+  static const auto defaults = [] {
+    std::map<std::string, std::string> values;
+    for (const auto& section : config::sections()) {
+      for (const auto& key : section.keys)
+        values[config::full_name(section, key)] = key.write(config::Config{});
+    }
+    return values;
+  }();
+  return config::to_toml(canonical_config(config, is_timed),
+                         [](const std::string& name, const std::string& value) {
+                           return kKeysOfFirstVersion.contains(name) || value != defaults.at(name);
+                         });
 }
 
 /// The digests of the files of all tasks; "" without tasks.

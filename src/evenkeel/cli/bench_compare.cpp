@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <filesystem>
+#include <memory>
+
+#include "evenkeel/base/number.h"
+#include "evenkeel/base/print.h"
+#include "evenkeel/bench/comparison.h"
+#include "evenkeel/cli/bench.h"
+#include "evenkeel/store/json_lines.h"
+
+namespace evenkeel::cli {
+
+namespace {
+
+constexpr const char* kBenchCompareExamples = R"(Examples:
+  evenkeel bench step --out before.jsonl
+  evenkeel bench compare before.jsonl after.jsonl
+  evenkeel bench compare before.jsonl after.jsonl --margin 0.05
+A case is slower if the whole interval of its ratio is above 1 + margin. Several runs in one file
+are one sample. Exit code 1: something is slower.)";
+
+struct BenchCompareOptions {
+  std::filesystem::path before, after;
+  double margin = 0.02;
+  bool json = false;
+};
+
+std::vector<nlohmann::json> bench_compare_records(const std::filesystem::path& file) {
+  if (!std::filesystem::exists(file))
+    throw Error(Exit::data, text(file.string(), ": no such file; `evenkeel bench step --out ",
+                                 file.string(), "` writes one"));
+  return store::read_json_lines(file).records;
+}
+
+const char* bench_compare_word(const bench::ComparedCase& each, double margin) {
+  if (!each.has_rounds) return "no rounds";
+  if (!each.disturbed.empty()) return "not judged";
+  if (each.is_slower(margin)) return "SLOWER";
+  return each.is_faster(margin) ? "faster" : "";
+}
+
+/// Prints a line per case, the slowest first, and the cases of one file only.
+void bench_compare_print(const bench::Comparison& comparison, double margin) {
+  print("%-64s %10s %10s %7s %-16s\n", "case", "before ms", "after ms", "ratio", "   interval");
+  bool has_relative = false;
+  for (const auto& each : comparison.cases) {
+    has_relative = has_relative || each.is_relative;
+    print("%-64s %10.3f %10.3f %7.3f %-16s %s\n", each.name.c_str(), 1e3 * each.before,
+          1e3 * each.after, each.ratio.median, interval_of(each.ratio).c_str(),
+          bench_compare_word(each, margin));
+  }
+  for (const auto& name : comparison.only_before) print("%-64s only before\n", name.c_str());
+  for (const auto& name : comparison.only_after) print("%-64s only after\n", name.c_str());
+  if (has_relative)
+    print(
+        "\nratio: of times relative to the memory probe or the matrix products of the same run\n");
+}
+
+nlohmann::ordered_json bench_compare_as_json(const bench::Comparison& comparison, double margin) {
+  auto records = nlohmann::ordered_json::array();
+  for (const auto& each : comparison.cases) {
+    records.push_back({{"case", each.name},
+                       {"before_seconds", each.before},
+                       {"after_seconds", each.after},
+                       {"ratio", each.ratio.median},
+                       {"low", each.ratio.low},
+                       {"high", each.ratio.high},
+                       {"relative", each.is_relative},
+                       {"judged", each.is_judged()},
+                       {"slower", each.is_slower(margin)},
+                       {"faster", each.is_faster(margin)}});
+  }
+  return records;
+}
+
+/// \return Exit::check_failed if a case is slower; Exit::busy if a busy machine, or files without
+///         rounds, leave no case to judge; else Exit::success
+/// \throws Error (usage) for a margin out of range; (data) as bench::compare_records() does, or for
+/// a missing file
+Exit run_bench_compare(const BenchCompareOptions& options) {
+  if (!(options.margin >= 0 && options.margin < 1))
+    throw Error(Exit::usage, text("--margin must be at least 0 and below 1, but is ",
+                                  with_digits(options.margin, 6)));
+  const auto comparison = bench::compare_records(bench_compare_records(options.before),
+                                                 bench_compare_records(options.after),
+                                                 options.before.string(), options.after.string());
+  if (options.json) {
+    print_json(bench_compare_as_json(comparison, options.margin), 2);
+  } else {
+    bench_compare_print(comparison, options.margin);
+  }
+  std::int64_t judged = 0, slower = 0, faster = 0;
+  for (const auto& each : comparison.cases) {
+    judged += each.is_judged() ? 1 : 0;
+    slower += each.is_slower(options.margin) ? 1 : 0;
+    faster += each.is_faster(options.margin) ? 1 : 0;
+  }
+  if (judged == 0) {
+    print_message("not judged: the machine was busy, or the files have no times of rounds");
+    return Exit::busy;
+  }
+  print_message(text(slower, " slower, ", faster, " faster, of ", judged, " cases"));
+  return slower > 0 ? Exit::check_failed : Exit::success;
+}
+
+}  // namespace
+
+/// `bench compare` compares two files of --out, for example of two commits on one machine.
+Verb add_bench_compare(const Command& bench) {
+  const auto options = std::make_shared<BenchCompareOptions>();
+  const auto command = bench.add_subcommand("compare", "two files of --out: what got slower");
+  command.add_option("before", options->before, "a file of --out").type_name("FILE").required();
+  command.add_option("after", options->after, "a later one").type_name("FILE").required();
+  command.add_option("--margin", options->margin, "the least change that counts, as a share")
+      .show_default();
+  command.add_flag("--json", options->json, "results as JSON on standard output");
+  command.footer(kBenchCompareExamples);
+  return {command, [options] { return run_bench_compare(*options); }};
+}
+
+}  // namespace evenkeel::cli

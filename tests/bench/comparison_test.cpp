@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/bench/comparison.h"
+
+#include <gtest/gtest.h>
+
+#include "evenkeel/base/error.h"
+
+namespace evenkeel::bench {
+namespace {
+
+using nlohmann::json;
+
+const json kMachine = {
+    {"processor", "a processor"}, {"isa", "avx2"}, {"threads", 2}, {"precision", "float32"}};
+
+/// A record of `bench step`, with the times of its rounds around a median.
+json step_of(const std::string& scheme, double seconds, double floor = 1) {
+  return {
+      {"bench", "step"},
+      {"machine", kMachine},
+      {"scheme", scheme},
+      {"tokens", 2048},
+      {"flops", 3e9},
+      {"median_seconds", seconds},
+      {"round_seconds", {0.98 * seconds, 0.99 * seconds, seconds, 1.01 * seconds, 1.02 * seconds}},
+      {"floor_seconds", floor},
+      {"not_judged", ""}};
+}
+
+json kernel_of(const std::string& op, double seconds, double probe) {
+  return {{"bench", "kernels"},
+          {"machine", kMachine},
+          {"op", op},
+          {"pass", "forward"},
+          {"dtype", "float32"},
+          {"shape", "8 x 4"},
+          {"seconds",
+           {{"ours", {{"median", seconds}, {"rounds", std::vector<double>(5, seconds)}}},
+            {"probe", {{"median", probe}, {"rounds", std::vector<double>(5, probe)}}}}}};
+}
+
+Comparison compared(const std::vector<json>& before, const std::vector<json>& after) {
+  return compare_records(before, after, "a.jsonl", "b.jsonl");
+}
+
+std::string refusal(const std::vector<json>& before, const std::vector<json>& after) {
+  try {
+    compared(before, after);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit(), Exit::data);
+    return error.what();
+  }
+  return "";
+}
+
+TEST(CompareRecords, FindsWhatGotSlowerAndFaster) {
+  const auto found =
+      compared({step_of("pre_norm", 1), step_of("keel", 2), step_of("mix_ln", 1)},
+               {step_of("pre_norm", 1), step_of("keel", 2.4), step_of("mix_ln", 0.8)});
+  ASSERT_EQ(found.cases.size(), 3U);
+  const auto& slowest = found.cases[0];
+  EXPECT_EQ(slowest.name, "step keel, 3.0G FLOPs, 2,048 tokens, float32");
+  EXPECT_NEAR(slowest.ratio.median, 1.2, 1e-12);
+  EXPECT_TRUE(slowest.is_slower(0.02));
+  EXPECT_FALSE(slowest.is_slower(0.2));
+  EXPECT_FALSE(found.cases[1].is_slower(0.02) || found.cases[1].is_faster(0.02));
+  EXPECT_TRUE(found.cases[2].is_faster(0.02));
+  EXPECT_EQ(found.cases[2].before, 1);
+  EXPECT_EQ(found.cases[2].after, 0.8);
+}
+
+// A machine that is half as fast today: products and memory take twice the time, too.
+TEST(CompareRecords, TakesTimesRelativeToTheMachine) {
+  const auto found = compared({step_of("keel", 1, 0.5), kernel_of("rms_norm", 1, 1)},
+                              {step_of("keel", 2, 1), kernel_of("rms_norm", 2, 2)});
+  for (const auto& each : found.cases) {
+    EXPECT_TRUE(each.is_relative);
+    EXPECT_NEAR(each.ratio.median, 1, 1e-12);
+    EXPECT_FALSE(each.is_slower(0));
+  }
+}
+
+TEST(CompareRecords, PoolsTheRunsOfOneFile) {
+  const auto found = compared({step_of("keel", 1)}, {step_of("keel", 1), step_of("keel", 3)});
+  ASSERT_EQ(found.cases.size(), 1U);
+  EXPECT_EQ(found.cases[0].after, 2);
+  EXPECT_GT(found.cases[0].ratio.high, 2.9);
+}
+
+TEST(CompareRecords, JudgesNothingOfABusyMachineOrWithoutRounds) {
+  auto busy = step_of("keel", 9), old = step_of("mix_ln", 9);
+  busy["not_judged"] = "not judged: other processes took 40 %";
+  old.erase("round_seconds");
+  const auto found = compared({step_of("keel", 1), step_of("mix_ln", 1)}, {busy, old});
+  for (const auto& each : found.cases) {
+    EXPECT_NEAR(each.ratio.median, 9, 1e-12);
+    EXPECT_FALSE(each.is_judged() || each.is_slower(0.02));
+  }
+}
+
+TEST(CompareRecords, NamesCasesOfOneFile) {
+  const auto found = compared({step_of("keel", 1), step_of("mix_ln", 1)},
+                              {step_of("keel", 1), kernel_of("l2", 1, 1)});
+  EXPECT_EQ(found.only_before,
+            std::vector<std::string>{"step mix_ln, 3.0G FLOPs, 2,048 tokens, float32"});
+  EXPECT_EQ(found.only_after, std::vector<std::string>{"kernels l2 forward float32 8 x 4"});
+}
+
+TEST(CompareRecords, RefusesWhatDoesNotCompare) {
+  auto other = step_of("keel", 1);
+  other["machine"]["threads"] = 8;
+  EXPECT_EQ(refusal({step_of("keel", 1)}, {other}),
+            "b.jsonl: is of a processor, avx2, 8 threads, but a.jsonl is of a processor, avx2, 2 "
+            "threads; their times do not compare");
+  EXPECT_EQ(refusal({step_of("keel", 1), other}, {other}),
+            "a.jsonl: must be of one machine, but has times of a processor, avx2, 2 threads and of "
+            "a processor, avx2, 8 threads");
+  EXPECT_EQ(refusal({step_of("keel", 1)}, {{{"step", 1}, {"loss", 5}}}),
+            "b.jsonl: holds no times that `evenkeel bench kernels`, `step` or `peers` with --out "
+            "FILE.jsonl wrote");
+  EXPECT_EQ(
+      refusal({step_of("keel", 1)}, {step_of("mix_ln", 1)}),
+      "b.jsonl: has no case in common with a.jsonl; its first is \"step mix_ln, 3.0G FLOPs, 2,048 "
+      "tokens, float32\", the first of a.jsonl is \"step keel, 3.0G FLOPs, 2,048 tokens, "
+      "float32\"");
+}
+
+}  // namespace
+}  // namespace evenkeel::bench

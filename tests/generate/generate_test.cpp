@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/generate/generate.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "support/tiny_model.h"
+
+namespace evenkeel::generate {
+namespace {
+
+using Text = std::vector<std::int64_t>;
+using testing::TinyModel;
+
+GenerationOptions options_of(std::int64_t tokens) {
+  GenerationOptions options;
+  options.prompt = {3, 1, 4};
+  options.max_new_tokens = tokens;
+  options.sampling = {.temperature = 1.5, .seed = 5};
+  return options;
+}
+
+/// generate() of each sequence alone.
+std::vector<Text> one_by_one(const nn::Model& model, GenerationOptions options,
+                             std::int64_t count) {
+  std::vector<Text> texts;
+  const auto first = options.sequence;
+  for (std::int64_t i = 0; i < count; ++i) {
+    options.sequence = first + static_cast<std::uint64_t>(i);
+    texts.push_back(generate(model, options));
+  }
+  return texts;
+}
+
+std::vector<Text> in_a_batch(const nn::Model& model, const GenerationOptions& options,
+                             std::int64_t count) {
+  std::vector<Text> texts(static_cast<std::size_t>(count));
+  generate_batch(model, options, count, [&](std::int64_t number, std::int64_t token) {
+    texts.at(static_cast<std::size_t>(number)).push_back(token);
+    return true;
+  });
+  return texts;
+}
+
+// Beyond the context, too, where the cache is rebuilt.
+TEST(GenerateBatch, GivesTheTextsOfEachSequence) {
+  for (const char* const scheme : {"hybrid_norm_star", "ngpt", "batch_norm"}) {
+    const TinyModel tiny(scheme);
+    const auto tokens = 3 * tiny.model->scheme().shape.context;
+    const auto options = options_of(tokens);
+    const auto texts = in_a_batch(*tiny.model, options, 5);
+    EXPECT_EQ(texts, one_by_one(*tiny.model, options, 5)) << scheme;
+    EXPECT_NE(texts[0], texts[1]) << scheme;
+    for (const auto& text : texts) EXPECT_EQ(text.size(), static_cast<std::size_t>(tokens));
+  }
+}
+
+TEST(GenerateBatch, NumbersTheTextsFromTheGivenSequence) {
+  const TinyModel tiny("pre_norm");
+  auto options = options_of(6);
+  const auto whole = in_a_batch(*tiny.model, options, 4);
+  options.sequence = 2;
+  EXPECT_EQ(in_a_batch(*tiny.model, options, 2), std::vector<Text>(whole.begin() + 2, whole.end()));
+}
+
+// A text that ends leaves the batch, and each other text keeps its cache.
+TEST(GenerateBatch, EndsEachTextAtItsStopToken) {
+  const TinyModel tiny("pre_norm", nn::Precision::float64, {.document_end = 2});
+  auto options = options_of(12);
+  options.stop_token = in_a_batch(*tiny.model, options, 6)[3][4];
+  const auto texts = in_a_batch(*tiny.model, options, 6);
+  EXPECT_EQ(texts, one_by_one(*tiny.model, options, 6));
+  EXPECT_LE(texts[3].size(), 4U);
+  std::size_t longest = 0;
+  for (const auto& text : texts) longest = std::max(longest, text.size());
+  EXPECT_GT(longest, texts[3].size());
+}
+
+TEST(GenerateBatch, EndsATextWhoseTokenIsRefused) {
+  const TinyModel tiny("pre_norm");
+  std::vector<std::size_t> sizes(4);
+  generate_batch(*tiny.model, options_of(8), 4, [&](std::int64_t number, std::int64_t) {
+    const auto at = static_cast<std::size_t>(number);
+    return ++sizes[at] < 2 * at + 1;
+  });
+  EXPECT_EQ(sizes, (std::vector<std::size_t>{1, 3, 5, 7}));
+}
+
+TEST(GenerateBatch, WorksWithoutACache) {
+  const TinyModel tiny("hybrid_norm");
+  auto options = options_of(10);
+  const auto cached = in_a_batch(*tiny.model, options, 3);
+  options.use_cache = false;
+  EXPECT_EQ(in_a_batch(*tiny.model, options, 3), cached);
+}
+
+// A cache holds all of a short text: prompt and new tokens.
+TEST(LargestBatch, IsThatWhoseCacheFits) {
+  const TinyModel tiny("pre_norm");
+  const auto& shape = tiny.model->scheme().shape;
+  const auto of_position =
+      static_cast<double>(2 * shape.layers * shape.kv_heads * shape.head_width() * 8);
+  const auto options = options_of(2);
+  EXPECT_EQ(largest_batch(*tiny.model, options, 10 * 5 * of_position), 10);
+  EXPECT_EQ(largest_batch(*tiny.model, options_of(1000),
+                          10 * static_cast<double>(shape.context) * of_position),
+            10);
+  EXPECT_EQ(largest_batch(*tiny.model, options, 1), 1);
+}
+
+}  // namespace
+}  // namespace evenkeel::generate
