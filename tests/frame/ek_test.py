@@ -182,20 +182,23 @@ class Test(Ek):
                                            str(self.root / "build/release/evenkeel") + " --seed 3"))
         self.assertNotIn("ctest", [line.split()[0] for line in calls])
 
-    def fresh_machine(self, body):
-        path = self.root / "tools/fresh_machine.sh"
-        path.write_text("#!/bin/sh\n" + body)
-        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    def nightly_tools(self, cuda="", bare=""):
+        """Scripts in place of those that follow the tests of a night."""
+        for name, body in (("check_cuda_emulated", f"echo cuda; {cuda}"), ("fresh_machine", f"echo bare; {bare}")):
+            path = self.root / f"tools/{name}.sh"
+            path.write_text(f"#!/bin/sh\n{body}\n")
+            path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
     def test_nightly_ends_on_a_bare_machine(self):
         for exit_code, wanted in [(0, 0), (77, 0), (1, 1), (74, 1)]:
-            self.fresh_machine(f"echo bare; exit {exit_code}\n")
-            self.assertEqual(self.ek("test", "--nightly")[:2], (wanted, ["nightly=1", "bare"]))
+            self.nightly_tools(bare=f"exit {exit_code}")
+            self.assertEqual(self.ek("test", "--nightly")[:2], (wanted, ["nightly=1", "cuda", "bare"]))
         self.assertEqual(self.ek("test")[1], ["nightly=0"])
 
     def test_a_failed_test_needs_no_bare_machine(self):
-        self.fresh_machine("echo bare\n")
+        self.nightly_tools(cuda="exit 1")
         self.assertEqual(self.ek("test", "--nightly", FAIL_CTEST="8")[:2], (1, ["nightly=1"]))
+        self.assertEqual(self.ek("test", "--nightly")[:2], (1, ["nightly=1", "cuda"]))
 
     def test_a_failed_test_is_a_no(self):
         self.assertEqual(self.ek("test", FAIL_CTEST="8")[0], 1)
