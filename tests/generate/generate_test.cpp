@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -108,6 +109,9 @@ TEST(LargestBatch, IsThatWhoseCacheFits) {
                           10 * static_cast<double>(shape.context) * of_position),
             10);
   EXPECT_EQ(largest_batch(*tiny.model, options, 1), 1);
+  EXPECT_EQ(largest_batch(*tiny.model, options_of(std::numeric_limits<std::int64_t>::max()),
+                          10 * static_cast<double>(shape.context) * of_position),
+            10);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,9 @@ struct ComparedCase {
 
   bool is_slower(double margin) const { return is_judged() && ratio.low > 1 + margin; }
   bool is_faster(double margin) const { return is_judged() && ratio.high < 1 - margin; }
-  bool is_judged() const { return has_rounds && disturbed.empty(); }
+  bool is_judged() const { return has_interval() && disturbed.empty(); }
+  /// False: too few rounds, or a file without them.
+  bool has_interval() const { return has_rounds && std::isfinite(ratio.high); }
 };
 
 /// The cases of two files, the largest ratio first.

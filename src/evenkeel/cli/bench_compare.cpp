@@ -37,6 +37,7 @@ std::vector<nlohmann::json> bench_compare_records(const std::filesystem::path& f
 
 const char* bench_compare_word(const bench::ComparedCase& each, double margin) {
   if (!each.has_rounds) return "no rounds";
+  if (!each.has_interval()) return "too few rounds";
   if (!each.disturbed.empty()) return "not judged";
   if (each.is_slower(margin)) return "SLOWER";
   return each.is_faster(margin) ? "faster" : "";

@@ -20,8 +20,10 @@ using Text = std::vector<std::int64_t>;
 
 /// The positions of a cache: the context, or all of a shorter text.
 std::int64_t cache_capacity(const nn::Model& model, const GenerationOptions& options) {
-  const auto longest = static_cast<std::int64_t>(options.prompt.size()) + options.max_new_tokens;
-  return std::min(model.scheme().shape.context, longest);
+  const auto context = model.scheme().shape.context;
+  const auto fresh =
+      std::min(options.max_new_tokens, context);  // so that the sum does not overflow
+  return std::min(context, static_cast<std::int64_t>(options.prompt.size()) + fresh);
 }
 
 /// A model with the key-value caches of texts of equal length, and the window of the texts that
