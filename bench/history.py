@@ -5,7 +5,7 @@
     bench/history.py PROGRAM [HISTORY.csv]
 
 Prints each row, with the change of its time over the floor since the last row of the same case, scheme, processor
-and number of threads. Exit code 1: one is more than 5 % slower, and so is the lower end of both rows' quartiles.
+and number of threads. Exit code 1: one is more than 5 % slower, and its lower quartile is above the last upper one.
 Exit code 75: the machine was busy, and nothing was appended.
 """
 import csv

@@ -183,7 +183,7 @@ class Test(Ek):
         self.assertNotIn("ctest", [line.split()[0] for line in calls])
 
     def nightly_tools(self, cuda="", bare=""):
-        """Scripts in place of those that follow the tests of a night."""
+        """Stand-ins for the two scripts that --nightly runs after the tests."""
         for name, body in (("check_cuda_emulated", f"echo cuda; {cuda}"), ("fresh_machine", f"echo bare; {bare}")):
             path = self.root / f"tools/{name}.sh"
             path.write_text(f"#!/bin/sh\n{body}\n")

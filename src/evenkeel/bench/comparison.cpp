@@ -4,16 +4,20 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <optional>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
+#include "evenkeel/report/json_field.h"
 
 namespace evenkeel::bench {
 
 namespace {
 
 using nlohmann::json;
+using nlohmann::literals::operator""_json_pointer;
+using report::number;
+using report::number_of;
+using report::word;
 
 /// The times of one case in one file.
 struct CaseTimes {
@@ -23,81 +27,75 @@ struct CaseTimes {
   bool has_rounds = true;
 };
 
-std::string text_at(const json& record, const std::string& pointer) {
-  const json::json_pointer at(pointer);
-  return record.contains(at) && record[at].is_string() ? record[at].get<std::string>() : "";
-}
-
-std::optional<double> number_at(const json& record, const std::string& pointer) {
-  const json::json_pointer at(pointer);
-  if (!record.contains(at) || !record[at].is_number()) return std::nullopt;
-  return record[at].get<double>();
+/// A field of a record's machine; "" if it has none.
+std::string machine_word(const json& record, const char* key) {
+  const auto machine = record.find("machine");
+  return machine != record.end() && machine->is_object() ? word(*machine, key) : "";
 }
 
 /// The positive numbers of a list; empty if there is none.
-std::vector<double> numbers_at(const json& record, const std::string& pointer) {
-  const json::json_pointer at(pointer);
+std::vector<double> numbers_at(const json& record, const json::json_pointer& path) {
   std::vector<double> numbers;
-  if (!record.contains(at) || !record[at].is_array()) return numbers;
-  for (const auto& each : record[at]) {
-    if (each.is_number() && each.get<double>() > 0) numbers.push_back(each.get<double>());
+  if (!record.contains(path) || !record[path].is_array()) return numbers;
+  for (const auto& each : record[path]) {
+    if (const double value = number_of(each); value > 0) numbers.push_back(value);
   }
   return numbers;
 }
 
 bool is_of_kernel(const json& record) {
-  return text_at(record, "/bench") == "kernels";
+  return word(record, "bench") == "kernels";
 }
 
-/// Median seconds; nullopt for a record without times.
-std::optional<double> median_seconds(const json& record) {
-  const auto median =
-      number_at(record, is_of_kernel(record) ? "/seconds/ours/median" : "/median_seconds");
-  return median && *median > 0 ? median : std::nullopt;
+/// Median seconds; NaN for a record without times.
+double median_seconds(const json& record) {
+  return number(record, is_of_kernel(record) ? "/seconds/ours/median"_json_pointer
+                                             : "/median_seconds"_json_pointer);
 }
 
 /// What was timed, and at which size; "" for a record without times.
 std::string case_name(const json& record) {
-  if (!median_seconds(record)) return "";
-  const auto bench = text_at(record, "/bench");
+  if (!(median_seconds(record) > 0)) return "";
+  const auto bench = word(record, "bench");
   if (bench == "kernels") {
-    return text("kernels ", text_at(record, "/op"), ' ', text_at(record, "/pass"), ' ',
-                text_at(record, "/dtype"), ' ', text_at(record, "/shape"));
+    return text("kernels ", word(record, "op"), ' ', word(record, "pass"), ' ',
+                word(record, "dtype"), ' ', word(record, "shape"));
   }
   if (bench != "step" && bench != "peers") return "";
-  const auto size = text(", ", with_commas(std::llround(number_at(record, "/tokens").value_or(0))),
-                         " tokens, ", text_at(record, "/machine/precision"));
+  const double count = number(record, "tokens");
+  const auto tokens = with_commas(count > 0 ? std::llround(count) : 0);
+  const auto size = text(", ", tokens, " tokens, ", machine_word(record, "precision"));
   if (bench == "peers")
-    return text("peers ", text_at(record, "/process"), ", ", text_at(record, "/scheme"), size);
-  return text("step ", text_at(record, "/scheme"), ", ",
-              with_unit(number_at(record, "/flops").value_or(0)), " FLOPs", size);
+    return text("peers ", word(record, "process"), ", ", word(record, "scheme"), size);
+  return text("step ", word(record, "scheme"), ", ",
+              with_unit(std::max(0.0, number(record, "flops"))), " FLOPs", size);
 }
 
 /// Adds a record to the times of its case.
 void add_record(CaseTimes& times, const json& record) {
   const bool is_kernel = is_of_kernel(record);
-  const auto seconds = numbers_at(record, is_kernel ? "/seconds/ours/rounds" : "/round_seconds");
-  times.medians.push_back(median_seconds(record).value());
+  const auto seconds = numbers_at(
+      record, is_kernel ? "/seconds/ours/rounds"_json_pointer : "/round_seconds"_json_pointer);
+  times.medians.push_back(median_seconds(record));
   times.has_rounds = times.has_rounds && !seconds.empty();
-  if (const auto note = text_at(record, "/not_judged"); !note.empty()) times.disturbed = note;
+  if (const auto note = word(record, "not_judged"); !note.empty()) times.disturbed = note;
   if (is_kernel) {
-    const auto probe = numbers_at(record, "/seconds/probe/rounds");
+    const auto probe = numbers_at(record, "/seconds/probe/rounds"_json_pointer);
     for (std::size_t i = 0; i < std::min(probe.size(), seconds.size()); ++i)
       times.relative.push_back(seconds[i] / probe[i]);
-  } else if (const auto floor = number_at(record, "/floor_seconds"); floor && *floor > 0) {
-    for (const double each : seconds) times.relative.push_back(each / *floor);
+  } else if (const double floor = number(record, "floor_seconds"); floor > 0) {
+    for (const double each : seconds) times.relative.push_back(each / floor);
   }
   times.seconds.insert(times.seconds.end(), seconds.begin(), seconds.end());
 }
 
 /// The fields of a machine on which times depend, for people to read.
 std::string machine_of(const json& record) {
-  std::string out = text_at(record, "/machine/processor");
-  for (const char* const field : {"/machine/isa", "/machine/gpu"}) {
-    if (const auto word = text_at(record, field); !word.empty()) out += ", " + word;
+  std::string out = machine_word(record, "processor");
+  for (const char* const field : {"isa", "gpu"}) {
+    if (const auto value = machine_word(record, field); !value.empty()) out += ", " + value;
   }
-  const auto threads = number_at(record, "/machine/threads").value_or(0);
-  return text(out, ", ", std::llround(threads), " threads");
+  return text(out, ", ", machine_word(record, "threads"), " threads");
 }
 
 /// The cases of one file, and the machine that they were timed on.

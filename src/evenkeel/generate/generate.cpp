@@ -42,9 +42,10 @@ class CachedDecoder {
     const auto size = static_cast<std::int64_t>(texts.front().size());
     const auto batch = static_cast<std::int64_t>(texts.size());
     const bool full = size - window_start_ > context_;
-    if (full || cache_.empty() || !use_cache_) {
-      if (full) window_start_ = size - std::max<std::int64_t>(1, context_ / 2);
-      cache_ = model_.empty_cache(batch, capacity_);
+    if (full) window_start_ = size - std::max<std::int64_t>(1, context_ / 2);
+    if (full || cache_.empty()) {
+      cache_.clear();  // before the next one takes as much memory
+      if (use_cache_) cache_ = model_.empty_cache(batch, capacity_);
       cached_tokens_ = window_start_;
     }
     const auto fresh = tokens_from(texts, cached_tokens_);
@@ -62,7 +63,6 @@ class CachedDecoder {
 
   /// Keeps the texts of these indices, in this order.
   void keep(const std::vector<std::int64_t>& indices) {
-    if (cache_.empty() || !use_cache_) return;
     const auto kept = at::tensor(indices, at::kLong);
     for (auto& each : cache_) {
       const auto on_device = kept.to(each.keys.device());

@@ -6,10 +6,12 @@
 
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "evenkeel/base/file.h"
+#include "evenkeel/config/keys.h"
 #include "evenkeel/study/runs/successive_halving.h"
 
 namespace evenkeel::study {
@@ -43,6 +45,29 @@ TEST(RunCacheKeys, AreStable) {
   EXPECT_EQ(cache_key({"scheme=pre_norm"}), "pre_norm-1f6e6a50c84ab3a8");
   EXPECT_EQ(cache_key({"scheme=hybrid_norm", "model.layers=8", "seed=3"}),
             "hybrid_norm-2fd7cac7220a8050");
+}
+
+// A cache key leaves out a later key at its default, so a changed default would find runs of the
+// old one: a change of one of these defaults has to raise kNumericsVersion.
+TEST(RunCacheKeys, LeaveOutTheseDefaults) {
+  const std::map<std::string, std::string> defaults = {
+      {"data.special_in_text", "true"},     {"data.end_of_text", "\"auto\""},
+      {"data.begin", "\"auto\""},           {"data.token_type", "\"auto\""},
+      {"data.order", "\"shuffled\""},       {"train.gradient_shards", "\"auto\""},
+      {"train.deterministic", "true"},      {"evaluate.task_every", "0"},
+      {"evaluate.task_documents", "0"},     {"evaluate.max_context", "\"auto\""},
+      {"evaluate.rule", "\"olmo\""},        {"evaluate.score_precision", "\"float32\""},
+      {"evaluate.task_folder", "\"auto\""}, {"checkpoint.background", "false"}};
+  std::size_t found = 0;
+  for (const auto& section : config::sections()) {
+    for (const auto& key : section.keys) {
+      const auto wanted = defaults.find(config::full_name(section, key));
+      if (wanted == defaults.end()) continue;
+      ++found;
+      EXPECT_EQ(key.write(config::Config{}), wanted->second) << wanted->first;
+    }
+  }
+  EXPECT_EQ(found, defaults.size());
 }
 
 // run_cache_keys.json has the key of each scheme with defaults in float32. The schemes are those of
