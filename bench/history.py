@@ -4,9 +4,12 @@
 
     bench/history.py PROGRAM [HISTORY.csv]
 
-Prints each row, with the change of its time over the floor since the last row of the same case, scheme, processor
-and number of threads. Exit code 1: one is more than 5 % slower, and its lower quartile is above the last upper one.
-Exit code 75: the machine was busy, and nothing was appended.
+A row is compared with the last five of the same case, scheme, processor and number of threads, as time over the floor.
+It is slower if its lower quartile is above the upper quartiles of all of them, and its median more than 5 % above
+their median.
+
+Exit codes: 1, a row is slower; 70, the program failed, and nothing was appended; 75, the machine was busy, and nothing
+was appended.
 """
 import csv
 import json
@@ -22,18 +25,21 @@ PRECISIONS = ["float32", "bfloat16"]
 COLUMNS = ["date", "commit", "processor", "isa", "threads", "case", "precision", "scheme", "median_ms",
            "lower_quartile_ms", "upper_quartile_ms", "floor_ms"]
 SAME = ("processor", "isa", "threads", "case", "precision", "scheme")
+RECENT = 5  # rows
 SLOWER = 1.05
-BUSY = 75
+SLOWER_EXIT, FAILED_EXIT, BUSY_EXIT = 1, 70, 75
 
 
 def measured(program, case, precision):
-    """Rows of one run of `bench step`; None on a busy machine."""
-    done = subprocess.run([program, "bench", "step", *CASES[case], "--set", f"train.precision={precision}", "--schemes",
-                           *SCHEMES, "--json"], stdout=subprocess.PIPE, check=False)
-    if done.returncode == BUSY:
-        return None
+    """Rows of one run of `bench step`. Ends the program if the machine is busy, or the run fails."""
+    command = [program, "bench", "step", *CASES[case], "--set", f"train.precision={precision}", "--schemes", *SCHEMES,
+               "--json"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
+    if done.returncode == BUSY_EXIT:
+        sys.exit(BUSY_EXIT)
     if done.returncode != 0:
-        sys.exit(done.returncode)
+        print(f"{' '.join(command)}: exit code {done.returncode}", file=sys.stderr)
+        sys.exit(FAILED_EXIT)
     return [row_of(case, precision, record) for record in json.loads(done.stdout)]
 
 
@@ -41,7 +47,7 @@ def row_of(case, precision, record):
     machine = record["machine"]
     lower, median, upper = statistics.quantiles(record["round_seconds"], n=4)
     row = {"date": record["date"][:10], "commit": machine["commit"], "processor": machine["processor"],
-           "isa": machine["isa"], "threads": machine["threads"], "case": case, "precision": precision,
+           "isa": machine["isa"], "threads": str(machine["threads"]), "case": case, "precision": precision,
            "scheme": record["scheme"]}
     times = {"median_ms": median, "lower_quartile_ms": lower, "upper_quartile_ms": upper,
              "floor_ms": record["floor_seconds"]}
@@ -52,10 +58,11 @@ def over_floor(row, column="median_ms"):
     return float(row[column]) / float(row["floor_ms"])
 
 
-def is_slower(before, after):
-    """More than SLOWER, by the medians and beyond the quartiles of both rows."""
-    return (over_floor(after) > SLOWER * over_floor(before) and
-            over_floor(after, "lower_quartile_ms") > over_floor(before, "upper_quartile_ms"))
+def change(recent, row):
+    """The median of a row over that of recent rows, and whether the row is slower than all of them."""
+    ratio = over_floor(row) / statistics.median(map(over_floor, recent))
+    highest = max(over_floor(old, "upper_quartile_ms") for old in recent)
+    return ratio, ratio > SLOWER and over_floor(row, "lower_quartile_ms") > highest
 
 
 def main():
@@ -64,25 +71,20 @@ def main():
     file = pathlib.Path(sys.argv[2] if len(sys.argv) == 3 else
                         pathlib.Path(__file__).parent.parent / "docs/performance/history.csv")
     history = list(csv.DictReader(file.open())) if file.exists() else []
-    rows = []
-    for case in CASES:
-        for precision in PRECISIONS:
-            found = measured(sys.argv[1], case, precision)
-            if found is None:
-                sys.exit(BUSY)
-            rows += found
-    slower = False
+    rows = [row for case in CASES for precision in PRECISIONS for row in measured(sys.argv[1], case, precision)]
+    any_slower = False
     for row in rows:
-        same = [old for old in history if all(old[column] == str(row[column]) for column in SAME)]
-        change = f"{over_floor(row) / over_floor(same[-1]):.3f} of {same[-1]['commit']}" if same else "first"
-        slower = slower or bool(same) and is_slower(same[-1], row)
+        recent = [old for old in history if all(old[column] == row[column] for column in SAME)][-RECENT:]
+        ratio, slower = change(recent, row) if recent else (None, False)
+        any_slower = any_slower or slower
+        note = f"{ratio:.3f} of the last {len(recent)}{', SLOWER' if slower else ''}" if recent else "first"
         print(f"{row['case']:26} {row['precision']:9} {row['scheme']:12} {row['median_ms']:>8} ms  "
-              f"{over_floor(row):.2f} of the floor  {change}", flush=True)
+              f"{over_floor(row):.2f} of the floor  {note}", flush=True)
     with file.open("w", newline="") as out:
         writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
         writer.writeheader()
         writer.writerows(history + rows)
-    sys.exit(1 if slower else 0)
+    sys.exit(SLOWER_EXIT if any_slower else 0)
 
 
 if __name__ == "__main__":

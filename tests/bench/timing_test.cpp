@@ -66,6 +66,15 @@ TEST(Repeated, GivesUpAfterAsManyRoundsAsAreWanted) {
   EXPECT_EQ(found.contention, 0.6);
 }
 
+TEST(Repeated, DoesNotJudgeWhereOneRoundIsUnknown) {
+  int round = 0;
+  const auto share = [&](const std::function<void()>& run) -> std::optional<double> {
+    run();
+    return ++round == 2 ? std::nullopt : std::optional<double>(0.01);
+  };
+  EXPECT_EQ(repeated_timings({{"a", [] {}}}, 3, share).contention, std::nullopt);
+}
+
 TEST(Repeated, DoesNotJudgeShortRounds) {
   EXPECT_EQ(contention_during([] {}), std::nullopt);
   EXPECT_EQ(repeated_timings({{"a", [] {}}}, 3).contention, std::nullopt);

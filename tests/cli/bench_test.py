@@ -93,7 +93,7 @@ class Bench(program.Case):
         slower = self.evenkeel("bench", "compare", "a.jsonl", "b.jsonl")
         self.assertEqual((slower.returncode, slower.stderr), (1, b"1 slower, 0 faster, of 1 cases\n"))
         self.assertRegex(slower.stdout.decode(), r"step pre_norm, .* SLOWER\n")
-        same = json.loads(self.succeed("bench", "compare", "a.jsonl", "a.jsonl", "--json")[0])
+        same = json.loads(self.succeed("bench", "compare", "a.jsonl", "a.jsonl", "--json")[0])["cases"]
         self.assertEqual([(each["ratio"], each["slower"]) for each in same], [(1, False)])
         self.refuse(64, "--margin must be at least 0 and below 1, but is -1", "bench", "compare", "a.jsonl",
                     "b.jsonl", "--margin", "-1")

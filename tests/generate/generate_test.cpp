@@ -38,10 +38,13 @@ std::vector<Text> one_by_one(const nn::Model& model, GenerationOptions options,
 std::vector<Text> in_a_batch(const nn::Model& model, const GenerationOptions& options,
                              std::int64_t count) {
   std::vector<Text> texts(static_cast<std::size_t>(count));
-  generate_batch(model, options, count, [&](std::int64_t number, std::int64_t token) {
-    texts.at(static_cast<std::size_t>(number)).push_back(token);
-    return true;
-  });
+  generate_batch(
+      model, options, count,
+      [&](std::int64_t number, std::int64_t token) {
+        texts.at(static_cast<std::size_t>(number)).push_back(token);
+        return true;
+      },
+      [](std::int64_t) {});
   return texts;
 }
 
@@ -82,11 +85,16 @@ TEST(GenerateBatch, EndsEachTextAtItsStopToken) {
 TEST(GenerateBatch, EndsATextWhoseTokenIsRefused) {
   const TinyModel tiny("pre_norm");
   std::vector<std::size_t> sizes(4);
-  generate_batch(*tiny.model, options_of(8), 4, [&](std::int64_t number, std::int64_t) {
-    const auto at = static_cast<std::size_t>(number);
-    return ++sizes[at] < 2 * at + 1;
-  });
-  EXPECT_EQ(sizes, (std::vector<std::size_t>{1, 3, 5, 7}));
+  Text ended;
+  generate_batch(
+      *tiny.model, options_of(8), 4,
+      [&](std::int64_t number, std::int64_t) {
+        const auto at = static_cast<std::size_t>(number);
+        return ++sizes[at] < 9 - 2 * at;
+      },
+      [&](std::int64_t number) { ended.push_back(number); });
+  EXPECT_EQ(sizes, (std::vector<std::size_t>{8, 7, 5, 3}));
+  EXPECT_EQ(ended, (Text{3, 2, 1, 0}));
 }
 
 TEST(GenerateBatch, WorksWithoutACache) {

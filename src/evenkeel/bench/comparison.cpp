@@ -19,12 +19,22 @@ using report::number;
 using report::number_of;
 using report::word;
 
-/// The times of one case in one file.
-struct CaseTimes {
-  std::vector<double> seconds, relative;  // of rounds; relative to the reference, or empty
-  std::vector<double> medians;            // of records
-  std::string disturbed;
-  bool has_rounds = true;
+/// The times of one record.
+struct RunTimes {
+  std::vector<double> seconds;    // of rounds
+  std::vector<double> reference;  // seconds of the same rounds, or of the run; empty without one
+  double median = 0;              // seconds
+  std::string disturbed;          // "not_judged"
+
+  bool is_relative() const { return !reference.empty(); }
+  /// Of each round: relative to the reference, or seconds.
+  std::vector<double> costs(bool is_relative) const {
+    if (!is_relative) return seconds;
+    std::vector<double> costs;
+    for (std::size_t i = 0; i < seconds.size(); ++i)
+      costs.push_back(seconds[i] / reference[std::min(i, reference.size() - 1)]);
+    return costs;
+  }
 };
 
 /// A field of a record's machine; "" if it has none.
@@ -33,12 +43,14 @@ std::string machine_word(const json& record, const char* key) {
   return machine != record.end() && machine->is_object() ? word(*machine, key) : "";
 }
 
-/// The positive numbers of a list; empty if there is none.
+/// A list of positive numbers; empty if it is missing or holds anything else.
 std::vector<double> numbers_at(const json& record, const json::json_pointer& path) {
   std::vector<double> numbers;
-  if (!record.contains(path) || !record[path].is_array()) return numbers;
+  if (!record.contains(path) || !record[path].is_array()) return {};
   for (const auto& each : record[path]) {
-    if (const double value = number_of(each); value > 0) numbers.push_back(value);
+    const double value = number_of(each);
+    if (!(value > 0)) return {};
+    numbers.push_back(value);
   }
   return numbers;
 }
@@ -65,28 +77,28 @@ std::string case_name(const json& record) {
   const double count = number(record, "tokens");
   const auto tokens = with_commas(count > 0 ? std::llround(count) : 0);
   const auto size = text(", ", tokens, " tokens, ", machine_word(record, "precision"));
-  if (bench == "peers")
-    return text("peers ", word(record, "process"), ", ", word(record, "scheme"), size);
+  if (bench == "peers") {
+    return text("peers ", word(record, "process"), ", ", word(record, "scheme"), ", ",
+                with_unit(std::max(0.0, number(record, "parameters"))), " parameters", size);
+  }
   return text("step ", word(record, "scheme"), ", ",
               with_unit(std::max(0.0, number(record, "flops"))), " FLOPs", size);
 }
 
-/// Adds a record to the times of its case.
-void add_record(CaseTimes& times, const json& record) {
+RunTimes run_times(const json& record) {
   const bool is_kernel = is_of_kernel(record);
-  const auto seconds = numbers_at(
+  RunTimes run;
+  run.seconds = numbers_at(
       record, is_kernel ? "/seconds/ours/rounds"_json_pointer : "/round_seconds"_json_pointer);
-  times.medians.push_back(median_seconds(record));
-  times.has_rounds = times.has_rounds && !seconds.empty();
-  if (const auto note = word(record, "not_judged"); !note.empty()) times.disturbed = note;
+  run.median = median_seconds(record);
+  run.disturbed = word(record, "not_judged");
   if (is_kernel) {
-    const auto probe = numbers_at(record, "/seconds/probe/rounds"_json_pointer);
-    for (std::size_t i = 0; i < std::min(probe.size(), seconds.size()); ++i)
-      times.relative.push_back(seconds[i] / probe[i]);
+    run.reference = numbers_at(record, "/seconds/probe/rounds"_json_pointer);
+    if (run.reference.size() != run.seconds.size()) run.reference.clear();
   } else if (const double floor = number(record, "floor_seconds"); floor > 0) {
-    for (const double each : seconds) times.relative.push_back(each / floor);
+    run.reference = {floor};
   }
-  times.seconds.insert(times.seconds.end(), seconds.begin(), seconds.end());
+  return run;
 }
 
 /// The fields of a machine on which times depend, for people to read.
@@ -100,7 +112,7 @@ std::string machine_of(const json& record) {
 
 /// The cases of one file, and the machine that they were timed on.
 struct FileTimes {
-  std::map<std::string, CaseTimes> cases;
+  std::map<std::string, std::vector<RunTimes>> cases;
   std::string machine;
 };
 
@@ -115,7 +127,7 @@ FileTimes times_of(const std::vector<json>& records, const std::string& file) {
     if (machine != times.machine)
       throw Error(Exit::data, text(file, ": must be of one machine, but has times of ",
                                    times.machine, " and of ", machine));
-    add_record(times.cases[name], record);
+    times.cases[name].push_back(run_times(record));
   }
   if (times.cases.empty())
     throw Error(Exit::data, text(file,
@@ -124,22 +136,68 @@ FileTimes times_of(const std::vector<json>& records, const std::string& file) {
   return times;
 }
 
-ComparedCase compared(const std::string& name, const CaseTimes& before, const CaseTimes& after) {
-  ComparedCase result{.name = name};
-  result.before = Timing{"", before.medians}.median();
-  result.after = Timing{"", after.medians}.median();
-  result.has_rounds = before.has_rounds && after.has_rounds;
-  result.disturbed = before.disturbed.empty() ? after.disturbed : before.disturbed;
-  const bool is_relative = before.relative.size() == before.seconds.size() &&
-                           after.relative.size() == after.seconds.size();
-  result.is_relative = result.has_rounds && is_relative;
-  if (!result.has_rounds) {
-    result.ratio = unpaired_ratio(after.medians, before.medians);
-  } else if (is_relative) {
-    result.ratio = unpaired_ratio(after.relative, before.relative);
-  } else {
-    result.ratio = unpaired_ratio(after.seconds, before.seconds);
+/// The runs that no other process disturbed; all if there is none.
+std::vector<RunTimes> undisturbed(const std::vector<RunTimes>& runs) {
+  std::vector<RunTimes> quiet;
+  for (const auto& run : runs) {
+    if (run.disturbed.empty()) quiet.push_back(run);
   }
+  return quiet.empty() ? runs : quiet;
+}
+
+template <class Predicate>
+bool all_runs(const std::vector<RunTimes>& before, const std::vector<RunTimes>& after,
+              const Predicate& predicate) {
+  return std::all_of(before.begin(), before.end(), predicate) &&
+         std::all_of(after.begin(), after.end(), predicate);
+}
+
+/// The observations of one file: a median of each run, or all rounds.
+std::vector<double> observations(const std::vector<RunTimes>& runs, Sample sample,
+                                 bool is_relative) {
+  std::vector<double> all;
+  for (const auto& run : runs) {
+    const auto costs = run.costs(is_relative);
+    if (sample == Sample::runs) {
+      all.push_back(Timing{"", costs}.median());
+    } else {
+      all.insert(all.end(), costs.begin(), costs.end());
+    }
+  }
+  return all;
+}
+
+std::vector<double> medians_of(const std::vector<RunTimes>& runs) {
+  std::vector<double> medians;
+  for (const auto& run : runs) medians.push_back(run.median);
+  return medians;
+}
+
+ComparedCase compared(const std::string& name, const std::vector<RunTimes>& all_before,
+                      const std::vector<RunTimes>& all_after) {
+  constexpr std::size_t kEnoughRuns = 4;  // the least with an interval of 95 %
+  const auto before = undisturbed(all_before), after = undisturbed(all_after);
+  ComparedCase result{.name = name};
+  result.before = Timing{"", medians_of(before)}.median();
+  result.after = Timing{"", medians_of(after)}.median();
+  for (const auto* const runs : {&before, &after}) {
+    if (result.disturbed.empty()) result.disturbed = runs->front().disturbed;
+  }
+  result.has_rounds =
+      all_runs(before, after, [](const RunTimes& run) { return !run.seconds.empty(); });
+  if (!result.has_rounds) {
+    result.ratio = result.of_seconds = unpaired_ratio(medians_of(after), medians_of(before));
+    return result;
+  }
+  result.is_relative =
+      all_runs(before, after, [](const RunTimes& run) { return run.is_relative(); });
+  if (std::min(before.size(), after.size()) >= kEnoughRuns) result.sample = Sample::runs;
+  const auto ratio_of = [&](bool is_relative) {
+    return unpaired_ratio(observations(after, result.sample, is_relative),
+                          observations(before, result.sample, is_relative));
+  };
+  result.ratio = ratio_of(result.is_relative);
+  result.of_seconds = ratio_of(false);
   return result;
 }
 

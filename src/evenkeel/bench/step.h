@@ -32,7 +32,7 @@ struct StepResult {
   double gemm_rate = 0;              // FLOP/s of the model's fastest GEMM, in the same run
   double peak_bytes = 0;             // peak memory of the process with all arms
   int repeated = 0;                  // disturbed rounds that were measured again
-  std::optional<double> contention;  // Rounds::contention
+  std::optional<double> contention;  // of the counted rounds and the better GEMM measurement
   std::vector<StepArm> arms;
 
   /// The GEMM-bound time: FLOPs of a step / gemm_rate, in seconds.

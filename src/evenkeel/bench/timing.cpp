@@ -134,6 +134,7 @@ std::optional<double> contention_during(const std::function<void()>& function) {
 Rounds repeated_timings(const std::vector<Arm>& arms, int rounds, const ShareDuring& share_during) {
   Rounds result;
   result.timings = empty_timings(arms);
+  result.contention = 0;
   for (int round = -2; round < 0; ++round) seconds_of_round(arms, round, 1);
   for (int round = 0; round < rounds;) {
     std::vector<double> seconds;
@@ -142,7 +143,8 @@ Rounds repeated_timings(const std::vector<Arm>& arms, int rounds, const ShareDur
       ++result.repeated;
       continue;
     }
-    if (share) result.contention = std::max(result.contention.value_or(0), *share);
+    if (!share) result.contention.reset();
+    if (result.contention) result.contention = std::max(*result.contention, *share);
     append_round(result.timings, seconds);
     ++round;
   }

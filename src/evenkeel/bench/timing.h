@@ -42,7 +42,8 @@ std::vector<Timing> interleaved_timings(const std::vector<Arm>& arms, int rounds
 struct Rounds {
   std::vector<Timing> timings;  // one per arm
   int repeated = 0;             // disturbed rounds that were measured again
-  /// The largest share of CPU time that other processes took in a counted round; nullopt: unknown.
+  /// The largest share of CPU time that other processes took in a counted round; nullopt: unknown
+  /// for a counted round.
   std::optional<double> contention;
 };
 

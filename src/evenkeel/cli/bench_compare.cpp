@@ -19,8 +19,8 @@ constexpr const char* kBenchCompareExamples = R"(Examples:
   evenkeel bench step --out before.jsonl
   evenkeel bench compare before.jsonl after.jsonl
   evenkeel bench compare before.jsonl after.jsonl --margin 0.05
-A case is slower if the whole interval of its ratio is above 1 + margin. Several runs in one file
-are one sample. Exit code 1: something is slower.)";
+A case is slower if the whole interval of its ratio is above 1 + margin. From four runs in both
+files on, runs are compared, else the rounds of the runs. Exit code 1: something is slower.)";
 
 struct BenchCompareOptions {
   std::filesystem::path before, after;
@@ -38,26 +38,33 @@ std::vector<nlohmann::json> bench_compare_records(const std::filesystem::path& f
 const char* bench_compare_word(const bench::ComparedCase& each, double margin) {
   if (!each.has_rounds) return "no rounds";
   if (!each.has_interval()) return "too few rounds";
-  if (!each.disturbed.empty()) return "not judged";
+  if (!each.disturbed.empty()) return "busy machine";
+  if (each.is_of_reference(margin)) return "reference changed";
   if (each.is_slower(margin)) return "SLOWER";
   return each.is_faster(margin) ? "faster" : "";
 }
 
+constexpr const char* kRelative =
+    "ratio: of times relative to the memory probe or the matrix products of the same run";
+constexpr const char* kOfRounds =
+    "interval: of the rounds of the runs; differences between runs are in it from four runs in "
+    "both files on";
+
 /// Prints a line per case, the slowest first, and the cases of one file only.
 void bench_compare_print(const bench::Comparison& comparison, double margin) {
   print("%-64s %10s %10s %7s %-16s\n", "case", "before ms", "after ms", "ratio", "   interval");
-  bool has_relative = false;
+  bool has_relative = false, has_rounds = false;
   for (const auto& each : comparison.cases) {
     has_relative = has_relative || each.is_relative;
+    has_rounds = has_rounds || each.sample == bench::Sample::rounds;
     print("%-64s %10.3f %10.3f %7.3f %-16s %s\n", each.name.c_str(), 1e3 * each.before,
           1e3 * each.after, each.ratio.median, interval_of(each.ratio).c_str(),
           bench_compare_word(each, margin));
   }
   for (const auto& name : comparison.only_before) print("%-64s only before\n", name.c_str());
   for (const auto& name : comparison.only_after) print("%-64s only after\n", name.c_str());
-  if (has_relative)
-    print(
-        "\nratio: of times relative to the memory probe or the matrix products of the same run\n");
+  if (has_relative) print("\n%s\n", kRelative);
+  if (has_rounds) print("%s%s\n", has_relative ? "" : "\n", kOfRounds);
 }
 
 nlohmann::ordered_json bench_compare_as_json(const bench::Comparison& comparison, double margin) {
@@ -69,12 +76,17 @@ nlohmann::ordered_json bench_compare_as_json(const bench::Comparison& comparison
                        {"ratio", each.ratio.median},
                        {"low", each.ratio.low},
                        {"high", each.ratio.high},
+                       {"seconds_ratio", each.of_seconds.median},
+                       {"sample", each.sample == bench::Sample::runs ? "runs" : "rounds"},
                        {"relative", each.is_relative},
-                       {"judged", each.is_judged()},
+                       {"judged", each.is_judged(margin)},
                        {"slower", each.is_slower(margin)},
-                       {"faster", each.is_faster(margin)}});
+                       {"faster", each.is_faster(margin)},
+                       {"verdict", bench_compare_word(each, margin)}});
   }
-  return records;
+  return {{"cases", records},
+          {"only_before", comparison.only_before},
+          {"only_after", comparison.only_after}};
 }
 
 /// \return Exit::check_failed if a case is slower; Exit::busy if a busy machine, or files without
@@ -95,15 +107,19 @@ Exit run_bench_compare(const BenchCompareOptions& options) {
   }
   std::int64_t judged = 0, slower = 0, faster = 0;
   for (const auto& each : comparison.cases) {
-    judged += each.is_judged() ? 1 : 0;
+    judged += each.is_judged(options.margin) ? 1 : 0;
     slower += each.is_slower(options.margin) ? 1 : 0;
     faster += each.is_faster(options.margin) ? 1 : 0;
   }
   if (judged == 0) {
-    print_message("not judged: the machine was busy, or the files have no times of rounds");
+    print_message(
+        "not judged: the machine was busy, or the files have too few rounds or none, or only the "
+        "reference changed");
     return Exit::busy;
   }
-  print_message(text(slower, " slower, ", faster, " faster, of ", judged, " cases"));
+  const auto rest = static_cast<std::int64_t>(comparison.cases.size()) - judged;
+  print_message(text(slower, " slower, ", faster, " faster, of ", judged, " cases",
+                     rest > 0 ? text("; ", rest, " not judged") : ""));
   return slower > 0 ? Exit::check_failed : Exit::success;
 }
 
@@ -113,8 +129,10 @@ Exit run_bench_compare(const BenchCompareOptions& options) {
 Verb add_bench_compare(const Command& bench) {
   const auto options = std::make_shared<BenchCompareOptions>();
   const auto command = bench.add_subcommand("compare", "two files of --out: what got slower");
-  command.add_option("before", options->before, "a file of --out").type_name("FILE").required();
-  command.add_option("after", options->after, "a later one").type_name("FILE").required();
+  command.add_option("before", options->before, "a file of --out")
+      .type_name("BEFORE.jsonl")
+      .required();
+  command.add_option("after", options->after, "a later one").type_name("AFTER.jsonl").required();
   command.add_option("--margin", options->margin, "the least change that counts, as a share")
       .show_default();
   command.add_flag("--json", options->json, "results as JSON on standard output");

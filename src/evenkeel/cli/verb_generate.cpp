@@ -87,19 +87,20 @@ void check_has_text(const train::TrainedModel& loaded) {
               "--set data.tokenizer=tokenizer.json");
 }
 
-/// The texts of one batch. The first is written while it grows, each further text when all have
-/// ended.
+/// The texts of one batch, written one after the other. The first text that has not ended is
+/// written while it grows; the pieces of those after it wait.
 class GeneratedBatch {
  public:
+  using Write = std::function<void(std::int64_t, std::string_view)>;
+
   /// \param write  receives the pieces of text after text, and the number of the text in the batch
   GeneratedBatch(const train::TrainedModel& loaded, const GenerateOptions& options,
-                 const std::string& prompt, std::int64_t count,
-                 const std::function<void(std::int64_t, std::string_view)>& write)
+                 const std::string& prompt, std::int64_t count, const Write& write)
       : loaded_(loaded), write_(write), waiting_(static_cast<std::size_t>(count)) {
     for (std::int64_t i = 0; i < count; ++i) {
       const auto give = [this, i](std::string_view piece) {
-        if (i == 0) {
-          write_(0, piece);
+        if (i == growing_) {
+          write_(i, piece);
         } else {
           waiting_[static_cast<std::size_t>(i)] += piece;
         }
@@ -107,6 +108,7 @@ class GeneratedBatch {
       give(options.raw ? prompt : data::display_text(prompt));
       texts_.emplace_back(options.stops, options.raw, give);
     }
+    has_ended_.resize(texts_.size());
   }
 
   /// Adds a token. \return false: a stop string ends the text
@@ -117,18 +119,34 @@ class GeneratedBatch {
         loaded_.encoding->tokenizer().token_bytes(id));
   }
 
-  /// Writes what waits.
-  void finish() {
+  /// Ends a text, and writes it if all before it have ended.
+  void end(std::int64_t number) {
+    texts_[static_cast<std::size_t>(number)].finish();
+    has_ended_[static_cast<std::size_t>(number)] = true;
+    while (growing_ < size() && has_ended_[static_cast<std::size_t>(growing_)]) write_next();
+  }
+
+  /// Writes what the texts have so far, also of those that have not ended.
+  void write_rest() {
     for (std::size_t i = 0; i < texts_.size(); ++i) {
-      texts_[i].finish();
-      write_(static_cast<std::int64_t>(i), waiting_[i]);
+      if (!has_ended_[i]) texts_[i].finish();
     }
+    while (growing_ < size()) write_next();
   }
 
  private:
+  std::int64_t size() const { return static_cast<std::int64_t>(texts_.size()); }
+
+  /// Goes on to the next text, and writes what it has.
+  void write_next() {
+    if (++growing_ < size()) write_(growing_, waiting_[static_cast<std::size_t>(growing_)]);
+  }
+
   const train::TrainedModel& loaded_;
-  const std::function<void(std::int64_t, std::string_view)>& write_;
-  std::vector<std::string> waiting_;  // of all texts but the first
+  const Write& write_;
+  std::int64_t growing_ = 0;          // the first text that has not ended
+  std::vector<std::string> waiting_;  // of the texts after it
+  std::vector<bool> has_ended_;
   std::vector<generate::GeneratedText> texts_;
 };
 
@@ -143,13 +161,19 @@ void generate_texts(const train::TrainedModel& loaded, const GenerateOptions& op
   for (std::int64_t first = 0; first < options.count; first += batch) {
     const auto count = std::min(batch, options.count - first);
     request.sequence = static_cast<std::uint64_t>(first);
-    const std::function<void(std::int64_t, std::string_view)> numbered =
-        [&](std::int64_t number, std::string_view piece) { write(first + number, piece); };
+    const GeneratedBatch::Write numbered = [&](std::int64_t number, std::string_view piece) {
+      write(first + number, piece);
+    };
     GeneratedBatch texts(loaded, options, prompt, count, numbered);
-    generate::generate_batch(
-        *loaded.model, request, count,
-        [&](std::int64_t number, std::int64_t token) { return texts.add(number, token); });
-    texts.finish();
+    try {
+      generate::generate_batch(
+          *loaded.model, request, count,
+          [&](std::int64_t number, std::int64_t token) { return texts.add(number, token); },
+          [&](std::int64_t number) { texts.end(number); });
+    } catch (const Error&) {
+      texts.write_rest();
+      throw;
+    }
   }
 }
 
@@ -193,7 +217,7 @@ Exit run_generate(const GenerateOptions& options) {
 }  // namespace
 
 /// `generate` continues a prompt with the model of --run, and writes the texts to standard
-/// output: the first of a batch while it grows, the rest when the batch has ended. Bytes that are
+/// output, in order: the first that has not ended while it grows. Bytes that are
 /// no UTF-8 and control characters are U+FFFD, unless --raw. Sequence i of --count draws from the
 /// random stream (--seed, i), so that a larger --count repeats the first texts, up to rounding: the
 /// texts are one batch. Exit codes: 64 an option is out of its range; 76 logits are not finite; 77

@@ -90,27 +90,46 @@ class CachedDecoder {
   std::int64_t cached_tokens_ = 0;  // index in the texts: first token that is not in the cache
 };
 
-/// Samples tokens for `count` texts until each has ended.
-/// \param on_sampled  gets text, token and logits; false ends the text before the token
-/// \param on_token    gets text and token; false ends the text after it
-template <typename OnSampled, typename OnToken>
+/// What generate_texts() does with a sampled token. Both get the number of the text.
+struct TokenHandlers {
+  /// Gets the token and its logits; false ends the text before the token.
+  std::function<bool(std::int64_t, std::int64_t, const std::vector<double>&)> on_sampled;
+  std::function<bool(std::int64_t, std::int64_t)> on_token;  // false ends the text after the token
+  std::function<void(std::int64_t)> on_end;
+};
+
+/// Samples tokens for `count` texts until each has ended. The prompt goes through the model once.
 void generate_texts(const nn::Model& model, const GenerationOptions& options, std::int64_t count,
-                    const OnSampled& on_sampled, const OnToken& on_token) {
+                    const TokenHandlers& handlers) {
   EK_ASSERT(!options.prompt.empty() && count >= 1);
+  if (options.max_new_tokens < 1) {
+    for (std::int64_t i = 0; i < count; ++i) handlers.on_end(i);
+    return;
+  }
   const at::NoGradGuard no_grad;
-  std::vector<Text> texts(static_cast<std::size_t>(count), options.prompt);
+  CachedDecoder decoder(model, cache_capacity(model, options), options.use_cache);
+  auto logits = decoder.logits_after({options.prompt});
+  if (count > 1) decoder.keep(Text(static_cast<std::size_t>(count), 0));
+  logits.resize(static_cast<std::size_t>(count), logits.front());
+  std::vector<Text> texts(logits.size(), options.prompt);
   Text numbers(texts.size());  // of the texts that have not ended
   std::iota(numbers.begin(), numbers.end(), 0);
-  CachedDecoder decoder(model, cache_capacity(model, options), options.use_cache);
-  for (std::int64_t step = 0; step < options.max_new_tokens && !texts.empty(); ++step) {
-    const auto logits = decoder.logits_after(texts);
+  for (std::int64_t step = 0; !texts.empty(); ++step) {
+    if (step > 0) logits = decoder.logits_after(texts);
     std::vector<std::int64_t> kept;
     for (std::size_t i = 0; i < texts.size(); ++i) {
       const auto sequence = options.sequence + static_cast<std::uint64_t>(numbers[i]);
       const auto token = sample_token(logits[i], options.sampling, texts[i].size(), sequence);
-      if (!on_sampled(numbers[i], token, logits[i])) continue;
-      texts[i].push_back(token);
-      if (on_token(numbers[i], token)) kept.push_back(static_cast<std::int64_t>(i));
+      bool goes_on = handlers.on_sampled(numbers[i], token, logits[i]);
+      if (goes_on) {
+        texts[i].push_back(token);
+        goes_on = handlers.on_token(numbers[i], token) && step + 1 < options.max_new_tokens;
+      }
+      if (goes_on) {
+        kept.push_back(static_cast<std::int64_t>(i));
+      } else {
+        handlers.on_end(numbers[i]);
+      }
     }
     if (kept.size() == texts.size()) continue;
     decoder.keep(kept);
@@ -133,27 +152,29 @@ bool is_end(const GenerationOptions& options, std::int64_t token) {
 
 std::vector<std::int64_t> generate(const nn::Model& model, const GenerationOptions& options) {
   Text added;
-  generate_texts(
-      model, options, 1,
-      [&](std::int64_t, std::int64_t token, const std::vector<double>& logits) {
-        if (options.on_logits) options.on_logits(token, logits);
-        return !is_end(options, token);
-      },
-      [&](std::int64_t, std::int64_t token) {
-        added.push_back(token);
-        return !options.on_token || options.on_token(token);
-      });
+  generate_texts(model, options, 1,
+                 {.on_sampled =
+                      [&](std::int64_t, std::int64_t token, const std::vector<double>& logits) {
+                        if (options.on_logits) options.on_logits(token, logits);
+                        return !is_end(options, token);
+                      },
+                  .on_token =
+                      [&](std::int64_t, std::int64_t token) {
+                        added.push_back(token);
+                        return !options.on_token || options.on_token(token);
+                      },
+                  .on_end = [](std::int64_t) {}});
   return added;
 }
 
 void generate_batch(const nn::Model& model, const GenerationOptions& options, std::int64_t count,
-                    const std::function<bool(std::int64_t, std::int64_t)>& on_token) {
-  generate_texts(
-      model, options, count,
-      [&](std::int64_t, std::int64_t token, const std::vector<double>&) {
-        return !is_end(options, token);
-      },
-      on_token);
+                    const std::function<bool(std::int64_t, std::int64_t)>& on_token,
+                    const std::function<void(std::int64_t)>& on_end) {
+  generate_texts(model, options, count,
+                 {.on_sampled = [&](std::int64_t, std::int64_t token,
+                                    const std::vector<double>&) { return !is_end(options, token); },
+                  .on_token = on_token,
+                  .on_end = on_end});
 }
 
 std::int64_t largest_batch(const nn::Model& model, const GenerationOptions& options, double bytes) {

@@ -38,9 +38,11 @@ std::vector<std::int64_t> generate(const nn::Model& model, const GenerationOptio
 /// \param count     texts, at least 1
 /// \param on_token  in place of options.on_token and on_logits, which are not called: gets the
 ///                  index of the text, from 0, and its new token; false ends that text
+/// \param on_end    gets the index of a text that has ended
 /// \throws Error (diverged) as sample_token()
 void generate_batch(const nn::Model& model, const GenerationOptions& options, std::int64_t count,
-                    const std::function<bool(std::int64_t, std::int64_t)>& on_token);
+                    const std::function<bool(std::int64_t, std::int64_t)>& on_token,
+                    const std::function<void(std::int64_t)>& on_end);
 
 /// The largest batch of generate_batch() whose key-value cache takes at most `bytes`; at least 1.
 std::int64_t largest_batch(const nn::Model& model, const GenerationOptions& options, double bytes);
