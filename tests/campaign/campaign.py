@@ -116,7 +116,10 @@ def parsed(arguments):
     parser.add_argument("--folder", type=pathlib.Path, help="where runs are written (memory, else TMPDIR)")
     parser.add_argument("--table", type=pathlib.Path, help="writes the rows into the table of this page")
     try:
-        return parser.parse_args(arguments)
+        options = parser.parse_args(arguments)
+        if options.table and not options.table.is_file():
+            parser.error(f"--table {options.table}: no such page; name one with the table of a campaign")
+        return options
     except SystemExit as end:
         sys.exit(64 if end.code else 0)
 

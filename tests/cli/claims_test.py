@@ -52,9 +52,9 @@ class Claims(program.Case):
 
     def test_invariance_as_a_table(self):
         out = self.succeed("probe", "invariance")[0]
-        self.assertRegex(out, r"\nbatch_norm +(= = x = x = = = = x x x x x x)\n")
-        self.assertRegex(out, r"\nlayer_norm +(x = = = = = x x = = = = = x x)\n")
-        self.assertRegex(out, r"\nrms_norm +(x = x x x x x x = = = x = x x)\n")
+        self.assertRegex(out, r"\nbatch_norm +(= = x = x = = = = x x x x x x x)\n")
+        self.assertRegex(out, r"\nlayer_norm +(x = = = = = x x = = = = = x x =)\n")
+        self.assertRegex(out, r"\nrms_norm +(x = x x x x x x = = = x = x x =)\n")
         self.check_table(out)
 
     def test_invariance_as_json(self):

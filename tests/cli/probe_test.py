@@ -45,8 +45,9 @@ class Probe(program.Case):
             self.refuse(77, f"{name}: not a run folder (no run.toml); `evenkeel runs` lists them",
                         "probe", "--run", name)
         self.assertEqual(list((self.folder / "bare").iterdir()), [])
-        self.refuse(64, "--what update_ratio: is measured inside a run: evenkeel train --set "
-                    "probe.steps=[100]", "probe", "--what", "update_ratio")
+        for name in ("update_ratio", "stream_shift"):
+            self.refuse(64, f"--what {name}: is measured inside a run: evenkeel train --set probe.steps=[100] --set "
+                        f'probe.what=["{name}"]', "probe", "--what", name)
         self.refuse(64, "--set probe.steps=[0]: probe.steps[0] must be an integer >= 1, but is 0",
                     "config", "--set", "probe.steps=[0]")
         self.refuse(64, "--set probe.steps=5: probe.steps must be a list of integers, but is 5",
@@ -61,7 +62,7 @@ class InRun(program.Case):
                 plain = self.train(f"plain-{scheme}", scheme=scheme, train_steps=8, log_every=1)
                 probed = self.train(f"probed-{scheme}", scheme=scheme, train_steps=8, log_every=1,
                                     probe_every=2, probe_steps=[1],
-                                    probe_what='["all", "skip_loss"]')
+                                    probe_what='["all", "skip_loss", "stream_jacobian", "stream_shift"]')
                 self.assertEqual(state_at(plain, 8), state_at(probed, 8))
                 self.assertEqual(metrics(plain), metrics(probed))
                 self.assertFalse((plain / "probes.jsonl").exists())

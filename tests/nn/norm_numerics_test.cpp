@@ -54,6 +54,10 @@ std::vector<NormCase> cases() {
       {"rms_norm_clamp", with(Kind::rms_norm, [](auto& n) { n.epsilon_at = EpsilonAt::clamp; })});
   all.push_back({"layer_norm_outside", with(Kind::layer_norm, outside)});
   all.push_back({"l2_inside", with(Kind::l2, [](auto& n) { n.epsilon_at = EpsilonAt::inside; })});
+  all.push_back({"detach_norm_mean",
+                 with(Kind::detach_norm, [](auto& n) { n.detach = norm::Detach::mean; })});
+  all.push_back({"detach_norm_variance",
+                 with(Kind::detach_norm, [](auto& n) { n.detach = norm::Detach::variance; })});
   all.push_back({"rms_norm_partial", with(Kind::rms_norm, [](auto& n) { n.partial = 0.25; })});
   all.push_back({"rms_norm_bare", with(Kind::rms_norm, [](auto& n) { n.affine = Affine::none; })});
   all.push_back(

@@ -146,7 +146,10 @@ class NormEquations {
       add_affine(group.at[i], group.gain[i], row.x_hat[i], row.error);
       g.push_back(in_.out_scale * gain(group.gain[i]) * in_.dy[group.at[i]]);
     }
-    const auto dx = gradient_of(row, g, statistic_of(norm_).centred);
+    const bool detaches = norm_.kind == norm::Kind::detach_norm;
+    const bool keeps_mean = !detaches || norm_.detach == norm::Detach::variance;
+    const bool keeps_variance = !detaches || norm_.detach == norm::Detach::mean;
+    const auto dx = gradient_of(row, g, statistic_of(norm_).centred && keeps_mean, keeps_variance);
     for (std::size_t i = 0; i < group.at.size(); ++i) {
       auto& each = reference_.dx[group.at[i]];
       each.add(dx[i].value / eighth, dx[i].error_scale / eighth, dx[i].terms / eighth);

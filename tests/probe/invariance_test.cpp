@@ -41,9 +41,9 @@ TEST(Invariance, MatchesTheTable) {
 
 // docs/probes.md, the rows of the three kinds whose papers state them.
 TEST(Invariance, TableHasTheKnownRows) {
-  EXPECT_EQ(row_named("batch_norm").expected, "==x=x====xxxxxx");
-  EXPECT_EQ(row_named("layer_norm").expected, "x=====xx=====xx");
-  EXPECT_EQ(row_named("rms_norm").expected, "x=xxxxxx===x=xx");
+  EXPECT_EQ(row_named("batch_norm").expected, "==x=x====xxxxxxx");
+  EXPECT_EQ(row_named("layer_norm").expected, "x=====xx=====xx=");
+  EXPECT_EQ(row_named("rms_norm").expected, "x=xxxxxx===x=xx=");
 }
 
 TEST(Invariance, TableHasEveryKind) {

@@ -7,6 +7,8 @@
 
 #include "evenkeel/config/measures.h"
 #include "evenkeel/probe/gradients.h"
+#include "evenkeel/probe/stream_jacobian.h"
+#include "evenkeel/probe/stream_shift.h"
 #include "support/tiny_model.h"
 
 namespace evenkeel::probe {
@@ -32,13 +34,14 @@ TEST(Probe, MeasuresEveryNamedMeasure) {
   auto shape = testing::tiny_shape(3);
   shape.experts = {.count = 4, .active = 2};  // a dense model has no routers
   TinyModel tiny("hybrid_norm_star", nn::Precision::float64, {}, shape);
-  auto measures = measures_named({"all", "skip_loss", "sparse_attention", "circuit_collapse"});
+  auto measures = measures_named(
+      {"all", "skip_loss", "sparse_attention", "circuit_collapse", "stream_jacobian"});
   const auto result = probe_model(tiny, measures);
   for (const auto& measure : config::measures()) {
     const bool found =
         std::any_of(result.profiles.begin(), result.profiles.end(),
                     [&](const LayerProfile& p) { return p.measure == measure.name; });
-    EXPECT_EQ(found, std::string(measure.name) != "update_ratio") << measure.name;
+    EXPECT_EQ(found, !measure.of_update) << measure.name;
   }
 }
 
@@ -58,7 +61,8 @@ TEST(Probe, RestoresTheModel) {
     std::map<std::string, at::Tensor> before;
     for (const auto& [state, tensor] : tiny.parameters->states()) before[state] = tensor.clone();
     ASSERT_FALSE(before.empty());
-    probe_model(tiny, measures_named({"all", "skip_loss"}));
+    probe_model(tiny, measures_named({"all", "skip_loss", "stream_jacobian"}));
+    StreamSnapshot(*tiny.model, *tiny.parameters, some_batch(), 2).shifts(*tiny.model);
     for (const auto& [state, tensor] : before) {
       EXPECT_TRUE(tensor.equal(tiny.parameters->find_state(state))) << name << " " << state;
     }
@@ -130,6 +134,80 @@ TEST(UpdateRatios, AreOfTheStepOverTheWeight) {
   for (const auto& profile : before.update_ratios(*tiny.parameters, tiny.model->scheme())) {
     const bool moved = profile.part == "feed_forward.down.weight";
     EXPECT_NEAR(profile.values.back(), moved ? 0.25 : 0, 1e-12) << profile.part;
+  }
+}
+
+/// Sets the matrices of all branches to zero.
+void remove_branches(TinyModel& tiny) {
+  const at::NoGradGuard no_grad;
+  for (const auto& parameter : tiny.parameters->all()) {
+    const bool ends_branch = parameter.name.ends_with("attention.output.weight") ||
+                             parameter.name.ends_with("feed_forward.down.weight");
+    if (ends_branch) parameter.master.zero_();
+  }
+  tiny.parameters->copy_masters_to_values();
+}
+
+TEST(StreamJacobian, IsOneWhereBlocksPassTheStreamOn) {
+  TinyModel tiny("pre_norm");
+  remove_branches(tiny);
+  const auto profile = stream_jacobian(*tiny.model, some_batch(), 1);
+  EXPECT_EQ(profile.first, 0);
+  EXPECT_EQ(profile.values, (std::vector<double>{1, 1, 1, 1}));
+}
+
+// Without branches a Post-Norm block is two norms. Of a row of rms 1 the Jacobian of RMSNorm
+// projects onto what is orthogonal to the row, which keeps (D - 1) / D of the mean square; a row of
+// rms s has 1/s of that.
+TEST(StreamJacobian, IsThatOfTheNormsBetweenBlocks) {
+  TinyModel tiny("post_norm");
+  remove_branches(tiny);
+  const at::NoGradGuard no_grad;
+  for (const auto& parameter : tiny.parameters->all()) {
+    if (parameter.name.ends_with(".gain")) parameter.master.fill_(1);
+  }
+  auto embedding = tiny.parameters->at("embedding.weight").master;
+  embedding.mul_(8 / embedding.square().mean(-1, /*keepdim=*/true).sqrt());
+  tiny.parameters->copy_masters_to_values();
+  const auto whole = stream_jacobian(*tiny.model, some_batch(), 2);
+  const auto width = static_cast<double>(tiny.model->scheme().shape.width);
+  const double kept = std::sqrt((width - 1) / width);
+  ASSERT_EQ(whole.values.size(), 4U);
+  EXPECT_EQ(whole.values[3], 1);
+  EXPECT_NEAR(whole.values[1], kept, 0.02);
+  EXPECT_NEAR(whole.values[2], whole.values[1], 1e-4);
+  EXPECT_NEAR(whole.values[0], whole.values[1] / 8, 1e-4);
+  const auto halves = stream_jacobian(*tiny.model, some_batch(), 1);
+  for (std::size_t l = 0; l < 4; ++l) EXPECT_NEAR(halves.values[l], whole.values[l], 1e-12);
+}
+
+// A stream times 1.25 moves by a quarter of its length, and so do means and deviations.
+TEST(StreamShift, IsOfTheChangeOverTheStream) {
+  TinyModel tiny("pre_norm");
+  const auto batch = some_batch();
+  const StreamSnapshot before(*tiny.model, *tiny.parameters, batch, 1);
+  for (const auto& profile : before.shifts(*tiny.model))
+    EXPECT_EQ(profile.values, (std::vector<double>{0, 0, 0, 0})) << profile.part;
+  const at::NoGradGuard no_grad;
+  tiny.parameters->at("embedding.weight").master.mul_(1.25);
+  tiny.parameters->copy_masters_to_values();
+  const auto after = before.shifts(*tiny.model);
+  ASSERT_EQ(after.size(), 2U);
+  EXPECT_EQ(after[1].part, "distribution");
+  for (const auto& profile : after) EXPECT_NEAR(profile.values[0], 0.25, 1e-12) << profile.part;
+}
+
+TEST(StreamShift, BeginsAtTheBlockThatMoved) {
+  TinyModel tiny("pre_norm");
+  const auto batch = some_batch();
+  const StreamSnapshot before(*tiny.model, *tiny.parameters, batch, 2);
+  const at::NoGradGuard no_grad;
+  tiny.parameters->at("blocks.1.feed_forward.down.weight").master.mul_(1.25);
+  tiny.parameters->copy_masters_to_values();
+  for (const auto& profile : before.shifts(*tiny.model)) {
+    EXPECT_EQ(profile.values[1], 0) << profile.part;
+    EXPECT_GT(profile.values[2], 0) << profile.part;
+    EXPECT_GT(profile.values[3], 0) << profile.part;
   }
 }
 

@@ -90,7 +90,10 @@ inline NormedRow normed(const Values& x, const Statistic& by) {
 
 /// dx for the gradient g of x_hat:
 ///   dc_j = rho g_j + (j is measured) 2 rho'(s) c_j / divisor * sum(g c);   dx = dc - mean(dc)
-inline ReferenceValues gradient_of(const NormedRow& row, const Values& g, bool centred) {
+/// \param centred   subtracts mean(dc)
+/// \param measured  adds the second term: the gradient flows through s
+inline ReferenceValues gradient_of(const NormedRow& row, const Values& g, bool centred,
+                                   bool measured = true) {
   const auto width = static_cast<Wide>(g.size());
   Wide sum_g_centred = 0, sum_abs_g = 0, largest = 0, sum_g_x_hat = 0, largest_x_hat = 0;
   for (std::size_t i = 0; i < g.size(); ++i) {
@@ -106,8 +109,9 @@ inline ReferenceValues gradient_of(const NormedRow& row, const Values& g, bool c
   ReferenceValues dx;
   Wide mean = 0;
   for (std::size_t i = 0; i < g.size(); ++i) {
-    const Wide statistic_term =
-        i < row.measured ? 2 * row.slope * row.centred[i] / row.divisor * sum_g_centred : Wide{0};
+    const Wide statistic_term = measured && i < row.measured
+                                    ? 2 * row.slope * row.centred[i] / row.divisor * sum_g_centred
+                                    : Wide{0};
     dx.push_back({row.rho * g[i] + statistic_term, error_scale,
                   std::abs(row.rho * g[i]) + std::abs(statistic_term)});
     mean += dx.back().value / width;

@@ -31,6 +31,7 @@ struct RunTimes {
   std::vector<double> costs(bool is_relative) const {
     if (!is_relative) return seconds;
     std::vector<double> costs;
+    costs.reserve(seconds.size());
     for (std::size_t i = 0; i < seconds.size(); ++i)
       costs.push_back(seconds[i] / reference[std::min(i, reference.size() - 1)]);
     return costs;
@@ -169,6 +170,7 @@ std::vector<double> observations(const std::vector<RunTimes>& runs, Sample sampl
 
 std::vector<double> medians_of(const std::vector<RunTimes>& runs) {
   std::vector<double> medians;
+  medians.reserve(runs.size());
   for (const auto& run : runs) medians.push_back(run.median);
   return medians;
 }

@@ -52,6 +52,20 @@ std::optional<double> least(std::optional<double> one, std::optional<double> oth
   return std::min(*one, *other);
 }
 
+/// The share of rounds, and of GEMMs if it is known.
+std::optional<double> largest(std::optional<double> of_rounds, std::optional<double> of_gemms) {
+  if (!of_rounds || !of_gemms) return of_rounds;
+  return std::max(*of_rounds, *of_gemms);
+}
+
+/// The profiled step of an arm.
+void profile_step(StepArm& arm, const Arm& timed) {
+  const auto faults = usage().faults;
+  const Arm profiled{arm.scheme, [&] { arm.operators = seconds_by_operator(timed.run); }};
+  arm.profiled = interleaved_timings({profiled}, 1, /*warmups=*/0).front().least();
+  arm.faults = usage().faults - faults;
+}
+
 }  // namespace
 
 StepResult time_steps(const config::Sources& sources, const std::vector<std::string>& schemes,
@@ -79,9 +93,8 @@ StepResult time_steps(const config::Sources& sources, const std::vector<std::str
   result.repeated = timed.repeated;
   const auto gemms_after = gemm_measurement(gemms);
   result.gemm_rate = std::max(gemms_before.rate, gemms_after.rate);
-  result.contention = timed.contention;
-  const auto of_gemms = least(gemms_before.contention, gemms_after.contention);
-  if (result.contention && of_gemms) result.contention = std::max(*result.contention, *of_gemms);
+  result.contention =
+      largest(timed.contention, least(gemms_before.contention, gemms_after.contention));
 
   for (std::size_t i = 0; i < arms.size(); ++i) {
     const auto plan =
@@ -89,10 +102,7 @@ StepResult time_steps(const config::Sources& sources, const std::vector<std::str
     StepArm arm{.scheme = schemes[i], .timing = timings[i]};
     arm.flops = plan.flops_per_token * static_cast<double>(result.tokens);
     arm.against_first = ratio(timings[i], timings.front());
-    const auto faults = usage().faults;
-    const Arm profiled{schemes[i], [&] { arm.operators = seconds_by_operator(arms[i].run); }};
-    arm.profiled = interleaved_timings({profiled}, 1, /*warmups=*/0).front().least();
-    arm.faults = usage().faults - faults;
+    profile_step(arm, arms[i]);
     result.arms.push_back(std::move(arm));
   }
   result.peak_bytes = usage().peak_bytes;

@@ -29,7 +29,7 @@ namespace {
 constexpr const char* kProbeExamples = R"(Examples:
   evenkeel probe --run runs/x-1                         a checkpoint; also into its probes.jsonl
   evenkeel probe --run runs/x-1 --what skip_loss        loss without each block
-  evenkeel train --set probe.steps=[1,100]              during a run, update_ratio included)";
+  evenkeel train --set probe.steps=[1,100]              during a run: update_ratio, stream_shift)";
 
 /// Options of `probe`. `what` has names of measures; empty: probe.what of the configuration.
 struct ProbeOptions {
@@ -46,8 +46,7 @@ struct ProbeOutput {
 
 /// The measures of --what.
 /// \param fallback  probe.what, used if the command line has no --what
-/// \throws Error (usage) for an unknown measure, and for update_ratio, which needs an optimizer
-/// step
+/// \throws Error (usage) for an unknown measure, and for one of an optimizer step
 std::set<std::string> selected_measures(const ProbeOptions& options,
                                         const std::vector<std::string>& fallback) {
   const auto known = config::measure_names();
@@ -56,15 +55,15 @@ std::set<std::string> selected_measures(const ProbeOptions& options,
       throw Error(Exit::usage,
                   text("--what ", word, ": no measure has this name", did_you_mean(word, known)));
     }
-    if (word == "update_ratio") {
-      throw Error(Exit::usage,
-                  "--what update_ratio: is measured inside a run: evenkeel train --set "
-                  "probe.steps=[100]");
+    if (word != "all" && config::measure_named(word)->of_update) {
+      throw Error(Exit::usage, text("--what ", word,
+                                    ": is measured inside a run: evenkeel train --set "
+                                    "probe.steps=[100] --set probe.what=[\"",
+                                    word, "\"]"));
     }
   }
-  auto what = probe::measures_named(options.what.empty() ? fallback : options.what);
-  what.erase("update_ratio");
-  return what;
+  return probe::without_updates(
+      probe::measures_named(options.what.empty() ? fallback : options.what));
 }
 
 /// Measures a model with initial weights on one batch of training text.
@@ -134,11 +133,12 @@ Exit run_probe(const ProbeOptions& options) {
   return Exit::success;
 }
 
-/// The end of the help: examples, and one line per measure.
+/// The end of the help: examples, and one line per measure that needs no optimizer step.
 std::string footer() {
   auto out = text(kProbeExamples, "\nMeasures (docs/probes.md; all: those without a star):\n");
   constexpr std::size_t kColumn = 22;
   for (const auto& measure : config::measures()) {
+    if (measure.of_update) continue;
     std::string name = measure.name;
     if (!measure.by_default) name += " *";
     name.resize(kColumn, ' ');

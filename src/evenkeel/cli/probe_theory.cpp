@@ -9,6 +9,7 @@
 #include "evenkeel/ops/common/serial_libraries.h"
 #include "evenkeel/probe/coupling.h"
 #include "evenkeel/probe/theory.h"
+#include "evenkeel/probe/whitening.h"
 
 namespace evenkeel::cli {
 
@@ -71,7 +72,8 @@ nlohmann::ordered_json jacobians_of(const probe::BoundRows& rows) {
   return list;
 }
 
-/// Compares Jacobians of random heads with their bounds, and checks the coupling claims.
+/// Compares Jacobians of random heads with their bounds, and checks the claims on coupling and on
+/// whitening.
 /// \return Exit::check_failed if a claim is refuted, else Exit::success
 /// \throws Error (usage) for sizes out of range
 Exit run_probe_theory(const ProbeTheoryOptions& options) {
@@ -83,6 +85,8 @@ Exit run_probe_theory(const ProbeTheoryOptions& options) {
   auto [rows, claims] = probe::theory(sizes);
   const auto coupling = probe::coupling_claims(/*seed=*/1);
   claims.insert(claims.end(), coupling.begin(), coupling.end());
+  const auto whitening = probe::whitening_claims();
+  claims.insert(claims.end(), whitening.begin(), whitening.end());
   if (options.json) {
     const nlohmann::ordered_json all = {
         {"sequence", sizes.sequence},    {"width", sizes.width},

@@ -23,13 +23,28 @@ const std::vector<Measure>& measures() {
       {"expert_load", "choices of a block's busiest expert over the mean of all"},
       {"dead_experts", "share of a block's experts that no token chose"},
       {"gain_drift", "change of a norm's gain since the start: mean and largest magnitude"},
-      {"update_ratio", "length of an optimizer step over that of the parameter; inside a run"},
+      {.name = "update_ratio",
+       .meaning = "length of an optimizer step over that of the parameter; inside a run",
+       .of_update = true},
       {"sparse_attention", "share of the queries that give one key more than half", false},
       {"circuit_collapse", "share of sparse queries whose key changes under noise on key lengths",
        false},
       {"skip_loss", "rise of the loss when a block is left out; nats a token", false},
+      {"stream_jacobian", "rms gain of a random gradient from the last stream to a block's", false},
+      {.name = "stream_shift",
+       .meaning =
+           "change of the residual stream by an optimizer step over its length; inside a run",
+       .by_default = false,
+       .of_update = true},
   };
   return all;
+}
+
+const Measure* measure_named(const std::string& name) {
+  for (const auto& measure : measures()) {
+    if (measure.name == name) return &measure;
+  }
+  return nullptr;
 }
 
 std::vector<std::string> measure_names() {

@@ -11,10 +11,14 @@ struct Measure {
   const char* name;
   const char* meaning;     // one line with the unit
   bool by_default = true;  // true: part of "all"; false: only if named
+  bool of_update = false;  // true: of an optimizer step, so only inside a run
 };
 
 /// All measures in the order of reports. docs/probes.md has the formulas.
 const std::vector<Measure>& measures();
+
+/// The measure of this name; nullptr if there is none.
+const Measure* measure_named(const std::string& name);
 
 /// The valid values of the key `probe.what`: "all" and the name of every measure.
 std::vector<std::string> measure_names();

@@ -98,6 +98,16 @@ struct TokenHandlers {
   std::function<void(std::int64_t)> on_end;
 };
 
+/// Keeps the elements of these indices, which ascend.
+template <typename T>
+void keep(const std::vector<std::int64_t>& indices, std::vector<T>& elements) {
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    const auto from = static_cast<std::size_t>(indices[i]);
+    if (from != i) elements[i] = std::move(elements[from]);
+  }
+  elements.resize(indices.size());
+}
+
 /// Samples tokens for `count` texts until each has ended. The prompt goes through the model once.
 void generate_texts(const nn::Model& model, const GenerationOptions& options, std::int64_t count,
                     const TokenHandlers& handlers) {
@@ -133,14 +143,8 @@ void generate_texts(const nn::Model& model, const GenerationOptions& options, st
     }
     if (kept.size() == texts.size()) continue;
     decoder.keep(kept);
-    for (std::size_t i = 0; i < kept.size(); ++i) {
-      const auto from = static_cast<std::size_t>(kept[i]);
-      if (from == i) continue;
-      texts[i] = std::move(texts[from]);
-      numbers[i] = numbers[from];
-    }
-    texts.resize(kept.size());
-    numbers.resize(kept.size());
+    keep(kept, texts);
+    keep(kept, numbers);
   }
 }
 

@@ -216,6 +216,7 @@ FormulaInputs NormLayer::formula_inputs(const at::Tensor& rows) const {
           .epsilon_at = epsilon_mode(norm_.epsilon_at),
           .partial = norm_.partial,
           .groups = groups_,
+          .detach = norm_.detach,
           .alpha = in_double(tensors_.alpha),
           .shift = in_double(tensors_.shift),
           .fixed_order = fused_};

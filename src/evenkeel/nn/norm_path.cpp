@@ -35,6 +35,11 @@ at::Tensor group_formula(const FormulaInputs& in) {
   return ops::reference::group_rows(in.x, in.groups, in.epsilon, in.epsilon_at);
 }
 
+at::Tensor detach_formula(const FormulaInputs& in) {
+  return ops::reference::detached_rows(in.x, in.detach != norm::Detach::variance,
+                                       in.detach != norm::Detach::mean, in.epsilon, in.epsilon_at);
+}
+
 at::Tensor dyt_formula(const FormulaInputs& in) {
   if (!in.fixed_order) return ops::reference::dyt_rows(in.x, *in.alpha);
   return at::tanh(ops::affine(in.x, in.alpha));
@@ -81,6 +86,7 @@ const std::vector<NormImplementation>& implementations() {
        .formula = batch_formula,
        .renormalizes = true},
       {Kind::instance_norm, {NormPath::column_norm}, instance_formula},
+      {Kind::detach_norm, {}, detach_formula},
   };
   return rows;
 }

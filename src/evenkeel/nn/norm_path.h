@@ -35,6 +35,7 @@ struct FormulaInputs {
   ops::EpsilonAt epsilon_at = ops::EpsilonAt::inside;
   double partial = 1;
   std::int64_t groups = 1;
+  norm::Detach detach = norm::Detach::both;
   std::optional<at::Tensor> alpha, shift;  // [1], float64
   bool fixed_order = false;                // sums the gradients of alpha and shift in a fixed order
 };

@@ -28,6 +28,7 @@ std::string describe_differences(const Norm& norm) {
   add(norm.epsilon != defaults.epsilon, "epsilon ", plain(norm.epsilon));
   add(norm.epsilon_at != defaults.epsilon_at, "epsilon ", name_of(norm.epsilon_at));
   add(norm.partial != defaults.partial, "mean over the first ", plain(norm.partial), " of the row");
+  add(norm.detach != defaults.detach, "only the ", name_of(norm.detach), " detached");
   add(norm.groups.has_value(), norm.groups ? norm.groups->formula() : "", " groups");
   add(norm.pre_scale != defaults.pre_scale, "row divided by its absmax/8 first");
   add(norm.out_scale != defaults.out_scale, "result times ", norm.out_scale.formula());

@@ -12,6 +12,7 @@ namespace evenkeel::norm {
 /// The name of an enumerator, spelled as in TOML.
 std::string_view name_of(Kind kind);
 std::string_view name_of(EpsilonAt at);
+std::string_view name_of(Detach detach);
 std::string_view name_of(Update update);
 std::string_view name_of(Tap tap);
 std::string_view name_of(Learned::Size size);

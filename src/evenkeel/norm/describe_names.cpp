@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
+
 #include "evenkeel/base/nearest.h"
 #include "evenkeel/norm/describe.h"
 #include "evenkeel/norm/kinds.h"
@@ -13,6 +15,11 @@ std::string_view name_of(Kind kind) {
 std::string_view name_of(EpsilonAt at) {
   if (at == EpsilonAt::inside) return "inside";
   return at == EpsilonAt::outside ? "outside" : "clamp";
+}
+
+std::string_view name_of(Detach detach) {
+  constexpr std::array<std::string_view, 3> kNames = {"mean", "variance", "both"};
+  return kNames.at(static_cast<std::size_t>(detach));
 }
 
 std::string_view name_of(Update update) {

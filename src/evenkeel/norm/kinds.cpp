@@ -138,6 +138,15 @@ std::vector<KindRow> table() {
        .operation = standardize,
        .defaults = {.kind = Kind::instance_norm, .affine = Affine::none},
        .fields = {"epsilon", "epsilon_at", "allow_leakage"}},
+      {.kind = Kind::detach_norm,
+       .name = "detach_norm",
+       .title = "DetachNorm",
+       .formula = "layer_norm whose mean, variance or both are constants to the gradient",
+       .example = "{ kind = \"detach_norm\", detach = \"variance\" }",
+       .axis = row,
+       .operation = standardize,
+       .defaults = {.kind = Kind::detach_norm, .affine = kBias},
+       .fields = {"epsilon", "epsilon_at", "detach"}},
   };
 }
 

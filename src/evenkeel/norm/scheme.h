@@ -29,6 +29,7 @@ enum class Kind {
   batch_norm,
   batch_renorm,
   instance_norm,
+  detach_norm,
 };
 /// The features over which a statistic is computed: all D of a token, or the dk of each head.
 enum class Scope { token, head };
@@ -43,6 +44,8 @@ enum class GainForm { w, one_plus_w };
 enum class EpsilonAt { inside, outside, clamp };
 /// absmax8: x is first divided by max|x| / 8 of its row; no gradient flows through the divisor.
 enum class PreScale { none, absmax8 };
+/// The statistics of detach_norm that are constants to the gradient.
+enum class Detach { mean, variance, both };
 /// The order of norm and rotary embedding for q and k: rotary embedding after or before the norm.
 enum class Rope { after, before };
 
@@ -64,6 +67,7 @@ struct Norm {
   Rope rope = Rope::after;
   double partial = 1;  // pRMSNorm: mean square of the first max(1, int(partial * D)) features
   std::optional<Expression> groups;  // group_norm: number of groups
+  Detach detach = Detach::both;      // detach_norm
   Expression alpha_init = 0.5;       // dyt, derf (0.5), seed_norm (1)
   Expression shift_init = 0;         // derf
   Expression beta_init = 0;          // seed_norm

@@ -75,6 +75,7 @@ void add_fields_of_kind(Json& out, const Norm& norm, const Variables& variables)
       {"epsilon", norm.epsilon},
       {"epsilon_at", name_of(norm.epsilon_at)},
       {"partial", norm.partial},
+      {"detach", name_of(norm.detach)},
       {"groups", norm.groups ? value_json(*norm.groups, variables) : Json()},
       {"alpha_init", value_json(norm.alpha_init, variables)},
       {"shift_init", value_json(norm.shift_init, variables)},

@@ -168,6 +168,7 @@ Claims equality_claims() {
           equality("with rate_max 1, shift_max 0 is batch_norm",
                    bare("batch_renorm", Kind::batch_renorm), z, 1,
                    bare("batch_norm", Kind::batch_norm), z),
+          equality("is layer_norm forward", bare("detach_norm", Kind::detach_norm), z, 1, layer, z),
           small_row()};
 }
 

@@ -15,7 +15,8 @@ using norm::Kind;
 constexpr double kFactor = 3;       // c
 constexpr std::int64_t kToken = 2;  // position of the changed token in the sequence kSequence
 constexpr std::int64_t kSequence = 1;
-constexpr std::int64_t kGroups = 4;  // groups of features
+constexpr std::int64_t kGroups = 4;     // groups of features
+constexpr std::int64_t kPositions = 6;  // of a sequence, without padding
 
 at::Tensor noise(const char* name, at::IntArrayRef sizes) {
   return randn(1, std::string("probe/invariance/") + name, sizes);
@@ -94,6 +95,13 @@ at::Tensor one_token(const Sample& sample) {
   return z;
 }
 
+/// Two tokens after the end of each sequence, as padding to a common length.
+at::Tensor padded(const Sample& sample) {
+  constexpr std::int64_t kPadding = 2;
+  const auto padding = noise("padding", {sample.weight.size(0)});
+  return at::cat({sample.z(), padding.expand({sample.x.size(0), kPadding, padding.size(0)})}, 1);
+}
+
 at::Tensor one_token_shifted(const Sample& sample) {
   auto z = sample.z();
   token_of(z).add_(kFactor);
@@ -114,15 +122,15 @@ struct AxisLetters {
   const char* letters;
 };
 constexpr std::array<AxisLetters, 6> kLetters = {{
-    {norm::StatisticAxis::batch, true, "==x=x====xxxxxx"},
-    {norm::StatisticAxis::sequence, true, "==x=x=====xxxxx"},
-    {norm::StatisticAxis::row, true, "x=====xx=====xx"},
-    {norm::StatisticAxis::group, true, "x=====x======xx"},
-    {norm::StatisticAxis::row, false, "x=xxxxxx===x=xx"},
-    {norm::StatisticAxis::none, false, "xxxxxxxxxxxx=xx"},
+    {norm::StatisticAxis::batch, true, "==x=x====xxxxxxx"},
+    {norm::StatisticAxis::sequence, true, "==x=x=====xxxxxx"},
+    {norm::StatisticAxis::row, true, "x=====xx=====xx="},
+    {norm::StatisticAxis::group, true, "x=====x======xx="},
+    {norm::StatisticAxis::row, false, "x=xxxxxx===x=xx="},
+    {norm::StatisticAxis::none, false, "xxxxxxxxxxxx=xx="},
 }};
 /// The expected letters for a fixed element-wise map: no statistics, or running statistics.
-constexpr const char* kFixedMap = "xxxxxxxxxxxx=xx";
+constexpr const char* kFixedMap = "xxxxxxxxxxxx=xx=";
 
 /// The row of a kind with default fields and epsilon 0.
 InvarianceRow exact(const norm::KindRow& kind) {
@@ -158,7 +166,7 @@ const std::array<Variant, 3> kVariants = {{
        constexpr double kPart = 0.5;
        norm.partial = kPart;
      },
-     "x=xxxxxx===x=xx"},
+     "x=xxxxxx===x=xx="},
     // Away from its initial value, the gain of SeeDNorm depends on the scale of x: no invariance
     // remains.
     {Kind::seed_norm, "seed_norm",
@@ -213,6 +221,7 @@ const std::array<Change, kChanges>& changes() {
       {"change one token, outputs before it", another_token, kToken},
       {"scale the whole matrix by a negative number", negative_matrix},
       {"add to each weight row a constant of its own", constant_for_each_weight_row},
+      {"append two tokens of padding, outputs before them", padded, kPositions},
   }};
   return kAll;
 }

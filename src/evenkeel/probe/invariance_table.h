@@ -27,7 +27,7 @@ struct Change {
 };
 
 /// The columns of the table.
-constexpr std::size_t kChanges = 15;
+constexpr std::size_t kChanges = 16;
 const std::array<Change, kChanges>& changes();
 
 /// A row of the table: a norm, and the expected effect of each change on its output.

@@ -13,6 +13,7 @@
 #include "evenkeel/ops/common/serial_libraries.h"
 #include "evenkeel/probe/activation_recorder.h"
 #include "evenkeel/probe/gradients.h"
+#include "evenkeel/probe/stream_jacobian.h"
 
 namespace evenkeel::probe {
 
@@ -52,6 +53,11 @@ std::set<std::string> measures_named(const std::vector<std::string>& names) {
   return measures;
 }
 
+std::set<std::string> without_updates(std::set<std::string> measures) {
+  std::erase_if(measures, [](const auto& name) { return config::measure_named(name)->of_update; });
+  return measures;
+}
+
 const LayerProfile* ProbeResult::find(const std::string& measure, const std::string& part) const {
   const auto found = std::find_if(profiles.begin(), profiles.end(), [&](const LayerProfile& each) {
     return each.measure == measure && each.part == part;
@@ -82,6 +88,10 @@ ProbeResult run_probe(const nn::Model& model, nn::Parameters& parameters, const 
   parameters.zero_gradients();
   add(recorder.profiles());
   if (measures.contains("gain_drift")) add(gain_drifts(parameters, scheme, planned));
+  if (measures.contains("stream_jacobian")) {
+    state_guard.restore();
+    add({stream_jacobian(model, batch, micro_batch_size)});
+  }
   if (measures.contains("skip_loss")) {
     LayerProfile increase{"skip_loss", "", 1, {}};
     for (std::int64_t l = 1; l <= layers; ++l) {

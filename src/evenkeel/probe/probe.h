@@ -18,6 +18,9 @@ namespace evenkeel::probe {
 /// The measures that probe.what selects. "all" selects the measures that are on by default.
 std::set<std::string> measures_named(const std::vector<std::string>& names);
 
+/// The measures without those of an optimizer step.
+std::set<std::string> without_updates(std::set<std::string> measures);
+
 /// The result of a probe.
 struct ProbeResult {
   double loss = 0;  // cross-entropy of the batch, nats per token
@@ -31,7 +34,7 @@ struct ProbeResult {
 /// its statistics. Gradients are those of the mean loss of the batch, before clipping. Weights and
 /// buffers are bitwise unchanged afterwards; gradients are zero.
 ///
-/// \param measures          names of measures; update_ratio needs an update and is skipped
+/// \param measures          names of measures; without_updates()
 /// \param micro_batch_size  sequences per forward pass
 /// \param planned           steps of the learning-rate schedule (T): initial gains may depend on it
 ProbeResult run_probe(const nn::Model& model, nn::Parameters& parameters, const data::Batch& batch,

@@ -13,7 +13,7 @@
 #include "evenkeel/plan/batch_size.h"
 #include "evenkeel/plan/model_parameters.h"
 #include "evenkeel/plan/run_length.h"
-#include "evenkeel/probe/gradients.h"
+#include "evenkeel/probe/update_probe.h"
 #include "evenkeel/train/health/health_monitor.h"
 #include "evenkeel/train/load_run.h"
 #include "evenkeel/train/machine.h"
@@ -74,12 +74,10 @@ StepRecord Trainer::step() {
   const auto measures =
       is_probe_step(number) ? probe::measures_named(config_.probe.what) : std::set<std::string>();
   StepRecord record;
-  auto single_pass = measures;
-  single_pass.erase("update_ratio");  // computed from the weights before and after the step
+  const auto single_pass = probe::without_updates(measures);
   if (!measures.empty()) learner_->gather_masters();
   if (!single_pass.empty()) record.profiles = run_probe(single_pass).profiles;
-  std::optional<probe::ParameterSnapshot> before;
-  if (measures.contains("update_ratio")) before.emplace(parameters_);
+  const probe::UpdateProbe update(*model_, parameters_, windows, measures, micro_batch_size_);
 
   record.rate = schedule_.rate(number);
   record.result =
@@ -93,11 +91,9 @@ StepRecord Trainer::step() {
                                     result);
       });
   record.events = monitor_->take();
-  if (before) {
+  if (update.is_needed()) {
     learner_->gather_masters();
-    for (auto& ratio : before->update_ratios(parameters_, model_->scheme())) {
-      record.profiles.push_back(std::move(ratio));
-    }
+    for (auto& profile : update.profiles()) record.profiles.push_back(std::move(profile));
   }
   ++progress_.step;
   progress_.skipped += record.result.applied ? 0 : 1;

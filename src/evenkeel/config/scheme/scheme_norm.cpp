@@ -64,7 +64,8 @@ ReadField formula_field(T Norm::* field) {
 }
 
 const std::map<std::string, ReadField, std::less<>>& fields() {
-  using norm::Affine, norm::EpsilonAt, norm::GainForm, norm::PreScale, norm::Rope, norm::Scope;
+  using norm::Affine, norm::Detach, norm::EpsilonAt, norm::GainForm, norm::PreScale, norm::Rope,
+      norm::Scope;
   static const std::map<std::string, ReadField, std::less<>> fields = {
       {"scope",
        choice_field<Scope>(&Norm::scope, {{"token", Scope::token}, {"head", Scope::head}})},
@@ -80,6 +81,9 @@ const std::map<std::string, ReadField, std::less<>>& fields() {
       {"pre_scale", choice_field<PreScale>(&Norm::pre_scale, {{"none", PreScale::none},
                                                               {"absmax8", PreScale::absmax8}})},
       {"rope", choice_field<Rope>(&Norm::rope, {{"after", Rope::after}, {"before", Rope::before}})},
+      {"detach", choice_field<Detach>(&Norm::detach, {{"mean", Detach::mean},
+                                                      {"variance", Detach::variance},
+                                                      {"both", Detach::both}})},
       {"heads_share", flag_field(&Norm::heads_share)},
       {"allow_leakage", flag_field(&Norm::allow_leakage)},
       {"epsilon", number_field(&Norm::epsilon, positive)},

@@ -70,6 +70,19 @@ inline at::Tensor layer_rows(const at::Tensor& x, double epsilon,
   return centred * inverse_root(centred.square().mean(-1, /*keepdim=*/true), epsilon, at);
 }
 
+/// DetachNorm: layer_rows() with statistics through which no gradient flows.
+///   detached mean:      dx has no -mean(g / std)
+///   detached variance:  dx has no -x_hat mean(g x_hat) / std
+/// \source Xu et al. 2019, arXiv:1911.07013
+inline at::Tensor detached_rows(const at::Tensor& x, bool detach_mean, bool detach_variance,
+                                double epsilon, EpsilonAt at = EpsilonAt::inside) {
+  const auto row = from_first(x.to(at::kDouble));
+  const auto mean = row.mean(-1, /*keepdim=*/true);
+  const auto centred = row - (detach_mean ? mean.detach() : mean);
+  const auto inverse = inverse_root(centred.square().mean(-1, /*keepdim=*/true), epsilon, at);
+  return centred * (detach_variance ? inverse.detach() : inverse);
+}
+
 /// Rows divided by their L2 norm, for l2 and scale_norm:
 ///   x / max(|x|, e), or another denominator of inverse_root() with s = |x|^2
 /// \source Nguyen and Salazar 2019, arXiv:1910.05895 (scale_norm)
