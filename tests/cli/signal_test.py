@@ -9,6 +9,12 @@ import program
 from program import lines_of, metrics, saved_steps, small, state_at
 
 
+def pending_signals(process):
+    """The set of signals that the process has not taken yet, a bit each."""
+    with open(f"/proc/{process.pid}/status", encoding="utf-8") as file:
+        return next(int(line.split()[1], 16) for line in file if line.startswith("ShdPnd"))
+
+
 class Signals(program.Case):
     def status(self, run):
         return json.loads((self.folder / run / "status.json").read_text())
@@ -35,9 +41,9 @@ class Signals(program.Case):
         self.check_stops_in_order(signal.SIGTERM)
 
     def test_a_second_signal_stops_at_once_and_leaves_the_last_checkpoint_intact(self):
-        process = self.start_training("run", checkpoint_every=2, train_batch=4096)  # a third of a second a step
+        process = self.start_training("run", checkpoint_every=2, train_batch=8192)  # half a second a step
         process.send_signal(signal.SIGINT)
-        time.sleep(0.1)  # until the first signal is handled
+        self.until(lambda: pending_signals(process) == 0, process)  # the first signal is handled
         process.send_signal(signal.SIGSTOP)  # so that the step does not end before the second one
         time.sleep(1.1)
         process.send_signal(signal.SIGTERM)
