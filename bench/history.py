@@ -5,8 +5,8 @@
     bench/history.py PROGRAM [HISTORY.csv]
 
 A row is compared with the last five of the same case, scheme, processor and number of threads, as time over the floor.
-It is slower if its lower quartile is above the upper quartiles of all of them, and its median more than 5 % above
-their median.
+It is slower if its lower quartile is above the median of their upper quartiles, and its median more than 5 % above
+theirs.
 
 Exit codes: 1, a row is slower; 70, the program failed, and nothing was appended; 75, the machine was busy, and nothing
 was appended.
@@ -59,10 +59,10 @@ def over_floor(row, column="median_ms"):
 
 
 def change(recent, row):
-    """The median of a row over that of recent rows, and whether the row is slower than all of them."""
+    """The median of a row over that of recent rows, and whether the row is slower."""
     ratio = over_floor(row) / statistics.median(map(over_floor, recent))
-    highest = max(over_floor(old, "upper_quartile_ms") for old in recent)
-    return ratio, ratio > SLOWER and over_floor(row, "lower_quartile_ms") > highest
+    usual = statistics.median(over_floor(old, "upper_quartile_ms") for old in recent)
+    return ratio, ratio > SLOWER and over_floor(row, "lower_quartile_ms") > usual
 
 
 def main():

@@ -108,6 +108,8 @@ TEST(CompareRecords, DoesNotBlameACaseForItsReference) {
   EXPECT_NEAR(found.of_seconds.median, 1, 1e-12);
   EXPECT_TRUE(found.is_of_reference(0.02));
   EXPECT_FALSE(found.is_slower(0.02) || found.is_judged(0.02));
+  const auto noisy = compared({step_of("keel", 1, 0.5)}, {step_of("keel", 1.01, 0.4)}).cases.at(0);
+  EXPECT_FALSE(noisy.is_slower(0.02) || noisy.is_judged(0.02));
 }
 
 TEST(CompareRecords, LeavesOutDisturbedRuns) {

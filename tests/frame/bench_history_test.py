@@ -55,7 +55,7 @@ class History(unittest.TestCase):
         for seconds in (1, 1, 1, 1.2):
             last = self.measure(seconds)
         self.assertEqual(last.returncode, 1)
-        self.assertEqual(self.measure(1.3).returncode, 1)
+        self.assertEqual(self.measure(1.2).returncode, 1)
 
     def test_a_busy_machine_and_a_failure_append_nothing(self):
         self.assertEqual(self.measure(1, exit_code=75).returncode, 75)

@@ -34,8 +34,8 @@ TEST(Probe, MeasuresEveryNamedMeasure) {
   auto shape = testing::tiny_shape(3);
   shape.experts = {.count = 4, .active = 2};  // a dense model has no routers
   TinyModel tiny("hybrid_norm_star", nn::Precision::float64, {}, shape);
-  auto measures = measures_named(
-      {"all", "skip_loss", "sparse_attention", "circuit_collapse", "stream_jacobian"});
+  auto measures = measures_named({"all", "skip_loss", "sparse_attention", "circuit_collapse",
+                                  "stream_jacobian", "weight_norm"});
   const auto result = probe_model(tiny, measures);
   for (const auto& measure : config::measures()) {
     const bool found =
@@ -148,6 +148,17 @@ void remove_branches(TinyModel& tiny) {
   tiny.parameters->copy_masters_to_values();
 }
 
+TEST(WeightNorms, AreLengthsOfParts) {
+  TinyModel tiny("pre_norm");
+  const at::NoGradGuard no_grad;
+  tiny.parameters->at("blocks.1.attention.output.weight").master.fill_(0.5);
+  const auto result = probe_model(tiny, {"weight_norm"});
+  const auto count = tiny.parameters->at("blocks.1.attention.output.weight").master.numel();
+  const double length = 0.5 * std::sqrt(static_cast<double>(count));
+  EXPECT_NEAR(result.find("weight_norm", "output")->values[1], length, 1e-12);
+  EXPECT_NEAR(result.find("weight_norm", "attention.output.weight")->values[1], length, 1e-12);
+}
+
 TEST(StreamJacobian, IsOneWhereBlocksPassTheStreamOn) {
   TinyModel tiny("pre_norm");
   remove_branches(tiny);
@@ -184,8 +195,7 @@ TEST(StreamJacobian, IsThatOfTheNormsBetweenBlocks) {
 // A stream times 1.25 moves by a quarter of its length, and so do means and deviations.
 TEST(StreamShift, IsOfTheChangeOverTheStream) {
   TinyModel tiny("pre_norm");
-  const auto batch = some_batch();
-  const StreamSnapshot before(*tiny.model, *tiny.parameters, batch, 1);
+  const StreamSnapshot before(*tiny.model, *tiny.parameters, some_batch(), 1);
   for (const auto& profile : before.shifts(*tiny.model))
     EXPECT_EQ(profile.values, (std::vector<double>{0, 0, 0, 0})) << profile.part;
   const at::NoGradGuard no_grad;
@@ -199,8 +209,7 @@ TEST(StreamShift, IsOfTheChangeOverTheStream) {
 
 TEST(StreamShift, BeginsAtTheBlockThatMoved) {
   TinyModel tiny("pre_norm");
-  const auto batch = some_batch();
-  const StreamSnapshot before(*tiny.model, *tiny.parameters, batch, 2);
+  const StreamSnapshot before(*tiny.model, *tiny.parameters, some_batch(), 2);
   const at::NoGradGuard no_grad;
   tiny.parameters->at("blocks.1.feed_forward.down.weight").master.mul_(1.25);
   tiny.parameters->copy_masters_to_values();

@@ -92,6 +92,11 @@ class Norm(nn.Module):
         match self.kind:
             case "layer_norm" | "group_norm":
                 return self.standardized(x.unflatten(-1, (int(self.rule.get("groups", 1)), -1))).flatten(-2)
+            case "detach_norm":
+                mean, detached = x.mean(-1, keepdim=True), self.rule["detach"]
+                centered = x - (mean if detached == "variance" else mean.detach())
+                square = centered.square().mean(-1, keepdim=True)
+                return self.divided(centered, square if detached == "mean" else square.detach())
             case "rms_norm" | "seed_norm":
                 part = max(1, int(self.rule.get("partial", 1) * x.shape[-1]))
                 return self.divided(x, x[..., :part].square().mean(-1, keepdim=True))

@@ -177,7 +177,7 @@ std::vector<double> medians_of(const std::vector<RunTimes>& runs) {
 
 ComparedCase compared(const std::string& name, const std::vector<RunTimes>& all_before,
                       const std::vector<RunTimes>& all_after) {
-  constexpr std::size_t kEnoughRuns = 4;  // the least with an interval of 95 %
+  constexpr std::size_t kEnoughRuns = 4;  // 4 against 4 have an interval of 95 %
   const auto before = undisturbed(all_before), after = undisturbed(all_after);
   ComparedCase result{.name = name};
   result.before = Timing{"", medians_of(before)}.median();

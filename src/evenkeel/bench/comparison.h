@@ -36,11 +36,11 @@ struct ComparedCase {
   }
   /// False: too few rounds, or a file without them.
   bool has_interval() const { return has_rounds && std::isfinite(ratio.high); }
-  /// True: the cost changed by more than the margin, but the time did not change in this
-  /// direction. The reference may be what changed.
+  /// True: the cost changed by more than the margin, but the time did not. The reference may be
+  /// what changed.
   bool is_of_reference(double margin) const {
-    return (ratio.low > 1 + margin && of_seconds.median <= 1) ||
-           (ratio.high < 1 - margin && of_seconds.median >= 1);
+    return (ratio.low > 1 + margin && of_seconds.median <= 1 + margin) ||
+           (ratio.high < 1 - margin && of_seconds.median >= 1 - margin);
   }
 };
 

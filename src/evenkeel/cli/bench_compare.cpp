@@ -41,7 +41,7 @@ const char* bench_compare_word(const bench::ComparedCase& each, double margin) {
   if (!each.disturbed.empty()) return "busy machine";
   if (each.is_of_reference(margin)) return "reference changed";
   if (each.is_slower(margin)) return "SLOWER";
-  return each.is_faster(margin) ? "faster" : "";
+  return each.is_faster(margin) ? "faster" : "no change";
 }
 
 constexpr const char* kRelative =
@@ -56,7 +56,7 @@ void bench_compare_print(const bench::Comparison& comparison, double margin) {
   bool has_relative = false, has_rounds = false;
   for (const auto& each : comparison.cases) {
     has_relative = has_relative || each.is_relative;
-    has_rounds = has_rounds || each.sample == bench::Sample::rounds;
+    has_rounds = has_rounds || (each.has_interval() && each.sample == bench::Sample::rounds);
     print("%-64s %10.3f %10.3f %7.3f %-16s %s\n", each.name.c_str(), 1e3 * each.before,
           1e3 * each.after, each.ratio.median, interval_of(each.ratio).c_str(),
           bench_compare_word(each, margin));
@@ -65,6 +65,11 @@ void bench_compare_print(const bench::Comparison& comparison, double margin) {
   for (const auto& name : comparison.only_after) print("%-64s only after\n", name.c_str());
   if (has_relative) print("\n%s\n", kRelative);
   if (has_rounds) print("%s%s\n", has_relative ? "" : "\n", kOfRounds);
+}
+
+const char* bench_compare_sample(const bench::ComparedCase& each) {
+  if (!each.has_interval()) return "none";
+  return each.sample == bench::Sample::runs ? "runs" : "rounds";
 }
 
 nlohmann::ordered_json bench_compare_as_json(const bench::Comparison& comparison, double margin) {
@@ -77,7 +82,7 @@ nlohmann::ordered_json bench_compare_as_json(const bench::Comparison& comparison
                        {"low", each.ratio.low},
                        {"high", each.ratio.high},
                        {"seconds_ratio", each.of_seconds.median},
-                       {"sample", each.sample == bench::Sample::runs ? "runs" : "rounds"},
+                       {"sample", bench_compare_sample(each)},
                        {"relative", each.is_relative},
                        {"judged", each.is_judged(margin)},
                        {"slower", each.is_slower(margin)},

@@ -170,8 +170,8 @@ void generate_texts(const train::TrainedModel& loaded, const GenerateOptions& op
           *loaded.model, request, count,
           [&](std::int64_t number, std::int64_t token) { return texts.add(number, token); },
           [&](std::int64_t number) { texts.end(number); });
-    } catch (const Error&) {
-      texts.write_rest();
+    } catch (const Error& error) {
+      if (error.exit() == Exit::diverged) texts.write_rest();  // not if writing is what failed
       throw;
     }
   }

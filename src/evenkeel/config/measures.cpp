@@ -30,6 +30,7 @@ const std::vector<Measure>& measures() {
       {"circuit_collapse", "share of sparse queries whose key changes under noise on key lengths",
        false},
       {"skip_loss", "rise of the loss when a block is left out; nats a token", false},
+      {"weight_norm", "length of the weights: of a block, its parts and its parameters", false},
       {"stream_jacobian", "rms gain of a random gradient from the last stream to a block's", false},
       {.name = "stream_shift",
        .meaning =

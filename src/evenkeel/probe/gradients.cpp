@@ -22,21 +22,21 @@ std::string last_word(const std::string& name) {
   return name.substr(name.rfind('.') + 1);
 }
 
-/// Sums of squares of gradients.
-struct GradientSquares {
+/// Sums of squares of gradients or weights.
+struct SumsOfSquares {
   double model = 0;
   std::vector<double> blocks, gains;  // one per block; gains: all norms of the block
   std::map<std::string, double> by_parameter;
 };
 
-GradientSquares gradient_squares(const nn::Parameters& parameters,
-                                 const std::vector<at::Tensor>& gradients, std::int64_t layers) {
-  GradientSquares squares;
+SumsOfSquares sums_of_squares(const nn::Parameters& parameters,
+                              const std::vector<at::Tensor>& values, std::int64_t layers) {
+  SumsOfSquares squares;
   squares.blocks.resize(static_cast<std::size_t>(layers));
   squares.gains.resize(squares.blocks.size());
   for (const auto& parameter : parameters.all()) {
     const auto location = location_of(parameter.name, layers);
-    const double own = ops::sum_of_squares(parameter.slice_of(gradients[parameter.group]));
+    const double own = ops::sum_of_squares(parameter.slice_of(values[parameter.group]));
     squares.by_parameter[parameter.name] = own;
     squares.model += own;
     if (location.layer < 1 || location.layer > layers) continue;
@@ -50,12 +50,12 @@ GradientSquares gradient_squares(const nn::Parameters& parameters,
 }
 
 /// Adds the parts q, k, v, output, up, gate, down of block `l`; each part covers all experts.
-void add_matrices(const nn::Parameters& parameters, const std::vector<at::Tensor>& gradients,
+void add_matrices(const nn::Parameters& parameters, const std::vector<at::Tensor>& values,
                   const norm::Shape& shape, std::int64_t l, LayerProfileBuilder& out) {
   std::map<std::string, double> parts;
   for (const auto& matrix : norm::logical_matrices(shape, l - 1)) {
     const auto& parameter = parameters.at(text("blocks.", l - 1, ".", matrix.stored, ".weight"));
-    const auto rows = parameter.slice_of(gradients[parameter.group]).flatten(0, -2);
+    const auto rows = parameter.slice_of(values[parameter.group]).flatten(0, -2);
     parts[last_word(matrix.name)] += ops::sum_of_squares(rows.narrow(0, matrix.first, matrix.rows));
   }
   for (const auto* const name : norm::kBlockMatrices) {
@@ -64,19 +64,19 @@ void add_matrices(const nn::Parameters& parameters, const std::vector<at::Tensor
   }
 }
 
-}  // namespace
-
-std::vector<LayerProfile> gradient_norms(const nn::Parameters& parameters,
-                                         const std::vector<at::Tensor>& gradients,
-                                         const norm::Scheme& scheme) {
+/// L2 norms of all parts. \param values  one flat buffer per parameter group
+std::vector<LayerProfile> norms_by_part(const std::string& measure,
+                                        const nn::Parameters& parameters,
+                                        const std::vector<at::Tensor>& values,
+                                        const norm::Scheme& scheme) {
   const auto layers = scheme.shape.layers;
-  const auto squares = gradient_squares(parameters, gradients, layers);
-  LayerProfileBuilder out("grad_norm", layers);
+  const auto squares = sums_of_squares(parameters, values, layers);
+  LayerProfileBuilder out(measure, layers);
   out.add({0, "model"}, std::sqrt(squares.model));
   for (std::int64_t l = 1; l <= layers; ++l) {
     const auto i = static_cast<std::size_t>(l - 1);
     out.add({l, "block"}, std::sqrt(squares.blocks[i]));
-    add_matrices(parameters, gradients, scheme.shape, l, out);
+    add_matrices(parameters, values, scheme.shape, l, out);
     if (scheme.shape.has_router(l - 1)) {
       const auto router = text("blocks.", i, ".feed_forward.router.weight");
       out.add({l, "router"}, std::sqrt(squares.by_parameter.at(router)));
@@ -88,6 +88,22 @@ std::vector<LayerProfile> gradient_norms(const nn::Parameters& parameters,
             std::sqrt(squares.by_parameter.at(parameter.name)));
   }
   return out.take();
+}
+
+}  // namespace
+
+std::vector<LayerProfile> gradient_norms(const nn::Parameters& parameters,
+                                         const std::vector<at::Tensor>& gradients,
+                                         const norm::Scheme& scheme) {
+  return norms_by_part("grad_norm", parameters, gradients, scheme);
+}
+
+std::vector<LayerProfile> weight_norms(const nn::Parameters& parameters,
+                                       const norm::Scheme& scheme) {
+  std::vector<at::Tensor> masters;
+  masters.reserve(parameters.groups().size());
+  for (const auto& group : parameters.groups()) masters.push_back(group.master);
+  return norms_by_part("weight_norm", parameters, masters, scheme);
 }
 
 std::vector<LayerProfile> gain_drifts(const nn::Parameters& parameters, const norm::Scheme& scheme,

@@ -9,8 +9,8 @@
 #include "evenkeel/norm/scheme.h"
 #include "evenkeel/probe/layer_profile.h"
 
-/// L2 norms of gradients and updates, and gain drifts, by layer. Sums are in float64, in a fixed
-/// order.
+/// L2 norms of gradients, weights and updates, and gain drifts, by layer. Sums are in float64, in a
+/// fixed order.
 namespace evenkeel::probe {
 
 /// The measure grad_norm, L2 norms of gradients, with these parts in this order:
@@ -28,6 +28,10 @@ namespace evenkeel::probe {
 std::vector<LayerProfile> gradient_norms(const nn::Parameters& parameters,
                                          const std::vector<at::Tensor>& gradients,
                                          const norm::Scheme& scheme);
+
+/// The measure weight_norm: L2 norms of the master weights, with the parts of gradient_norms().
+std::vector<LayerProfile> weight_norms(const nn::Parameters& parameters,
+                                       const norm::Scheme& scheme);
 
 /// The measure gain_drift, |gain - initial gain| of each norm. Its parts are "NORM mean" and "NORM
 /// max", where NORM is the prefix of the norm's tensors.

@@ -87,6 +87,7 @@ ProbeResult run_probe(const nn::Model& model, nn::Parameters& parameters, const 
   }
   parameters.zero_gradients();
   add(recorder.profiles());
+  if (measures.contains("weight_norm")) add(weight_norms(parameters, scheme));
   if (measures.contains("gain_drift")) add(gain_drifts(parameters, scheme, planned));
   if (measures.contains("stream_jacobian")) {
     state_guard.restore();

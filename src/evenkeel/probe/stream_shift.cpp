@@ -34,28 +34,20 @@ double distribution_shift(const at::Tensor& before, const at::Tensor& after) {
 
 StreamSnapshot::StreamSnapshot(const nn::Model& model, const nn::Parameters& parameters,
                                const data::Batch& batch, std::int64_t micro_batch_size)
-    : parameters_(parameters), batch_(batch), micro_batch_size_(micro_batch_size) {
-  before_ = streams(model);
-}
+    : parameters_(parameters),
+      batch_(data::batch_slice(batch, 0, std::min(micro_batch_size, batch.rows))),
+      before_(streams(model)) {}
 
 std::vector<at::Tensor> StreamSnapshot::streams(const nn::Model& model) const {
   const at::NoGradGuard no_grad;
   const nn::StateGuard state_guard(parameters_);
-  const auto layers = static_cast<std::size_t>(model.scheme().shape.layers);
-  std::vector<std::vector<at::Tensor>> parts(layers + 1);
+  std::vector<at::Tensor> streams(static_cast<std::size_t>(model.scheme().shape.layers) + 1);
   nn::Observer observer;
   observer.stream = [&](std::int64_t l, const at::Tensor& stream) {
-    parts.at(static_cast<std::size_t>(l)).push_back(stream.flatten(0, 1).clone());
+    streams.at(static_cast<std::size_t>(l)) = stream.flatten(0, 1).clone();
   };
-  for (std::int64_t first = 0; first < batch_.rows; first += micro_batch_size_) {
-    const auto part =
-        data::batch_slice(batch_, first, std::min(micro_batch_size_, batch_.rows - first));
-    const auto [ids, targets] = nn::batch_tensors(part.inputs, part.targets, part.rows);
-    model.hidden(ids, {.mode = nn::Mode::training, .observer = &observer});
-  }
-  std::vector<at::Tensor> streams;
-  streams.reserve(parts.size());
-  for (const auto& layer : parts) streams.push_back(at::cat(layer));
+  const auto [ids, targets] = nn::batch_tensors(batch_.inputs, batch_.targets, batch_.rows);
+  model.hidden(ids, {.mode = nn::Mode::training, .observer = &observer});
   return streams;
 }
 

@@ -13,17 +13,16 @@
 
 namespace evenkeel::probe {
 
-/// The residual streams of one batch, before an update of the weights. It holds all of them: N + 1
-/// times the values of one stream.
+/// The residual streams of the first micro-batch of a batch, before an update of the weights. It
+/// holds all of them: N + 1 times the values of one stream.
 class StreamSnapshot {
  public:
-  /// \param batch  must outlive the snapshot
   /// \param micro_batch_size  sequences per forward pass
   StreamSnapshot(const nn::Model& model, const nn::Parameters& parameters, const data::Batch& batch,
                  std::int64_t micro_batch_size);
 
   /// The measure stream_shift of the update since the snapshot, for the residual stream x_l after
-  /// block l, l = 0 .. N. Sums are over all tokens of the batch, in float64.
+  /// block l, l = 0 .. N. Sums are over all tokens of the micro-batch, in float64.
   ///
   /// | part         | value                                                                    |
   /// | ------------ | ------------------------------------------------------------------------ |
@@ -40,8 +39,7 @@ class StreamSnapshot {
   std::vector<at::Tensor> streams(const nn::Model& model) const;
 
   const nn::Parameters& parameters_;
-  const data::Batch& batch_;
-  std::int64_t micro_batch_size_;
+  data::Batch batch_;               // the first micro-batch
   std::vector<at::Tensor> before_;  // layers 0 to N, [tokens, D]
 };
 

@@ -16,7 +16,6 @@ namespace evenkeel::probe {
 /// those after it.
 class UpdateProbe {
  public:
-  /// \param batch     must outlive the probe
   /// \param measures  names of measures; those that need no optimizer step are ignored
   UpdateProbe(const nn::Model& model, const nn::Parameters& parameters, const data::Batch& batch,
               const std::set<std::string>& measures, std::int64_t micro_batch_size);

@@ -111,7 +111,7 @@ TEST(MeasuredValue, OfATargetIsTheShareOfTheStepsUntilIt) {
   EXPECT_EQ(measured_value(run, {.kind = Kind::generalization_gap}), 0.5);
 }
 
-TEST(MeasuredValue, OfADriftIsTheDeviationOverSteps) {
+TEST(MeasuredValue, OfADriftOrAChangeIsOverSteps) {
   report::Run run;
   run.layer_maps.push_back({.measure = "attention_entropy", .part = "", .on = "training"});
   auto& map = run.layer_maps.back();
@@ -120,6 +120,8 @@ TEST(MeasuredValue, OfADriftIsTheDeviationOverSteps) {
   Measure measure{.kind = Kind::probe, .probe = "attention_entropy"};
   measure.reduction = Measure::Reduction::drift;
   EXPECT_NEAR(measured_value(run, measure), std::sqrt(2), 1e-12);
+  measure.reduction = Measure::Reduction::change;
+  EXPECT_NEAR(measured_value(run, measure), std::log(2), 1e-12);
   map.values.erase(20);
   EXPECT_TRUE(std::isnan(measured_value(run, measure)));
 }

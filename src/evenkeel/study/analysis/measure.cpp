@@ -34,25 +34,34 @@ double reduced(const report::Series& profile, Measure::Reduction reduction) {
     case Measure::Reduction::last:
       return values.back();
     case Measure::Reduction::drift:
+    case Measure::Reduction::change:
       break;  // of several profiles
   }
   return std::nan("");
 }
 
-/// The standard deviation over probed steps of the mean over layers; NaN with fewer than two.
-double drift_of(const report::LayerMap& map) {
+/// The mean over layers at each probed step, where it is finite.
+std::vector<double> means_of_steps(const report::LayerMap& map) {
   std::vector<double> means;
   for (const auto& [step, profile] : map.values) {
     const double mean = reduced(map.at(step), Measure::Reduction::mean);
     if (std::isfinite(mean)) means.push_back(mean);
   }
-  return mean_estimate(means).standard_deviation;
+  return means;
+}
+
+/// NaN with fewer than two probed steps.
+double reduced_over_steps(const report::LayerMap& map, Measure::Reduction reduction) {
+  const auto means = means_of_steps(map);
+  if (means.size() < 2) return std::nan("");
+  return reduction == Measure::Reduction::change ? std::log(means.back() / means.front())
+                                                 : mean_estimate(means).standard_deviation;
 }
 
 double probe_value(const report::Run& run, const Measure& measure) {
   const auto* const map = report::find(run.layer_maps, measure.probe, measure.part);
   if (map == nullptr || map->values.empty()) return std::nan("");
-  if (measure.reduction == Measure::Reduction::drift) return drift_of(*map);
+  if (measure.is_over_steps()) return reduced_over_steps(*map, measure.reduction);
   const auto step =
       measure.step > 0 ? static_cast<double>(measure.step) : map->values.rbegin()->first;
   return reduced(map->at(step), measure.reduction);
@@ -205,11 +214,12 @@ void check_probe_measure(const Measure& measure, const config::Probe& probe) {
     if (!good) throw Error(Exit::usage, text("measure: ", parts...));
   };
   const auto known = config::measure_names();
-  must(measure.reduction != Measure::Reduction::drift || measure.step == 0, measure.name(),
+  must(!measure.is_over_steps() || measure.step == 0, measure.name(),
        " is of all probed steps; leave out step");
   must(has_word(known, measure.probe) && measure.probe != "all", "no probe is named \"",
        measure.probe, "\"", did_you_mean(measure.probe, known));
-  if (!has_word(probe.what, "all") && !has_word(probe.what, measure.probe)) {
+  const bool is_in_all = config::measure_named(measure.probe)->by_default;
+  if (!(is_in_all && has_word(probe.what, "all")) && !has_word(probe.what, measure.probe)) {
     throw Error(Exit::usage, text("measure: probe.what must name ", measure.probe));
   }
   const bool by_list = measure.step > 0 ? std::find(probe.steps.begin(), probe.steps.end(),

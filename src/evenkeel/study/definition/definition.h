@@ -48,9 +48,13 @@ struct Measure {
   };
   /// The number that a sweep gives (analysis/sweep.h).
   enum class Sweep { best, sensitivity, max_trainable };
-  /// The reduction of a profile over layers to one number. `drift`: of all probed steps, the
-  /// standard deviation over steps of the mean over layers.
-  enum class Reduction { slope, steepness, spread, mean, largest, first, last, drift };
+  /// The reduction of a profile over layers to one number. Of the mean over layers at all probed
+  /// steps: `drift`, its standard deviation; `change`, ln of the last over the first.
+  enum class Reduction { slope, steepness, spread, mean, largest, first, last, drift, change };
+  /// True: the reduction is of all probed steps.
+  bool is_over_steps() const {
+    return reduction == Reduction::drift || reduction == Reduction::change;
+  }
   Kind kind = Kind::val_loss;
   std::string probe, part;  // fields of probes.jsonl: "grad_norm", "block"
   std::int64_t step = 0;    // step of the probe; 0: the last probed step

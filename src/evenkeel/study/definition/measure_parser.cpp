@@ -23,7 +23,8 @@ const EnumNames<Measure::Reduction> kReductions = {
     {"slope", Measure::Reduction::slope},     {"steepness", Measure::Reduction::steepness},
     {"spread", Measure::Reduction::spread},   {"mean", Measure::Reduction::mean},
     {"largest", Measure::Reduction::largest}, {"first", Measure::Reduction::first},
-    {"last", Measure::Reduction::last},       {"drift", Measure::Reduction::drift}};
+    {"last", Measure::Reduction::last},       {"drift", Measure::Reduction::drift},
+    {"change", Measure::Reduction::change}};
 const EnumNames<Measure::Sweep> kSweeps = {{"best", Measure::Sweep::best},
                                            {"sensitivity", Measure::Sweep::sensitivity},
                                            {"max_trainable", Measure::Sweep::max_trainable}};
@@ -134,7 +135,7 @@ std::string Measure::name() const {
   }
   return text(enum_name(kReductions, reduction), " of ", probe,
               part.empty() ? "" : " (" + part + ")",
-              reduction == Reduction::drift ? " over probed steps" : " over blocks",
+              is_over_steps() ? " over probed steps" : " over blocks",
               step == 0 ? "" : text(" at step ", step));
 }
 
