@@ -7,7 +7,8 @@
 3. Source files begin with the SPDX line, scripts carry it in their first lines.
 4. Nobody includes <torch/torch.h>: it costs 12 seconds and a gigabyte for each file.
 5. Nothing lies around: a source is named in the CMakeLists.txt of its folder or of one above it
-   (CUDA sources are found by tools/check_cuda.sh), a header is included somewhere.
+   (CUDA sources are found by tools/check_cuda.sh), a header is included somewhere, a scheme or a study is in the
+   program.
 6. A floor uses every floor on its line of FLOORS.
 7. CMake files have lines of at most 120 characters.
 8. tools/unit_rules.py: hidden names are unique in a floor; chains of includes are short.
@@ -236,6 +237,15 @@ def read(root, folders, suffixes):
     return {p: p.read_text() for p in sorted(files) if p.suffix in suffixes and p.is_file()}
 
 
+def catalogue_complaints(root):
+    """Rule 5 for schemes and studies."""
+    for folder, listing in (("schemes", "src/evenkeel/config/schemes.cmake"),
+                            ("studies", "src/evenkeel/study/CMakeLists.txt")):
+        for path in sorted(root.glob(f"{folder}/*.toml")):
+            if not re.search(rf"\b{path.stem}\b", (root / listing).read_text()):
+                yield f"{folder}/{path.name}: {listing} does not name it"
+
+
 def complaints(root):
     """Everything that is wrong with the tree, as lines."""
     texts = read(root, ["src", "tests", "bench", "tools"], SOURCES | SCRIPTS)
@@ -247,6 +257,7 @@ def complaints(root):
             yield from door_complaints(name, text)
     sources = {path: text for path, text in texts.items() if path.suffix in SOURCES}
     yield from idle_complaints(root, sources)
+    yield from catalogue_complaints(root)
     named = {path.relative_to(root).as_posix(): text for path, text in sources.items()}
     yield from unused_complaints(named)
     yield from header_complaints(named.keys())

@@ -75,6 +75,12 @@ class Floors(Checks):
         self.write("src/evenkeel/base/CMakeLists.txt", "ek_floor(base SOURCES a.cpp metadata.cpp)\n")
         self.expect("src/evenkeel/base/data.cpp: no CMakeLists.txt builds it")
 
+    def test_a_study_is_in_the_program(self):
+        self.write("studies/depth.toml", "")
+        self.write("studies/depth_two.toml", "")
+        self.write("src/evenkeel/study/CMakeLists.txt", "ek_embed(${STUDIES}/depth_two.toml)\n")
+        self.expect("studies/depth.toml: src/evenkeel/study/CMakeLists.txt does not name it")
+
     def test_a_header_that_nobody_includes_goes(self):
         self.write("src/evenkeel/base/b.h", SPDX)
         self.expect("src/evenkeel/base/b.h: nobody includes it")
