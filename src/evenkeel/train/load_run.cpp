@@ -147,6 +147,7 @@ TrainedModel load_run(const std::optional<std::filesystem::path>& run,
     if (!config::is_named(each.key, kChangeableKeys)) refuse_change(*run, each);
   }
   loaded.machine = configure_machine(loaded.config.train);
+  loaded.watch = std::make_unique<ops::BusyMachineWatch>(loaded.machine.threads);
   use_tokenizer_of_run(loaded, saved, *run);
   loaded.shape = config::shape_of(loaded.config, loaded.encoding->vocabulary());
   const auto search = checkpoint_of(*run, step);

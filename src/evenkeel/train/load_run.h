@@ -12,6 +12,7 @@
 #include "evenkeel/data/text_encoding.h"
 #include "evenkeel/nn/model.h"
 #include "evenkeel/nn/parameters.h"
+#include "evenkeel/ops/common/short_waits.h"
 #include "evenkeel/train/machine.h"
 
 namespace evenkeel::train {
@@ -20,6 +21,7 @@ namespace evenkeel::train {
 struct TrainedModel {
   config::Config config;  // that of run.toml, with the changes of `sources`
   Machine machine;
+  std::unique_ptr<ops::BusyMachineWatch> watch;
   std::shared_ptr<const data::TextEncoding> encoding;  // the tokenizer in the run folder
   norm::Shape shape;
   std::int64_t step = 0;             // optimizer steps of the checkpoint

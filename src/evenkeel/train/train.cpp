@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/train/train.h"
 
+#include <ATen/Parallel.h>
+
 #include <filesystem>
 #include <memory>
 #include <system_error>
 #include <utility>
 
 #include "evenkeel/comm/agreement.h"
+#include "evenkeel/ops/common/short_waits.h"
 #include "evenkeel/store/directory.h"
 #include "evenkeel/train/console.h"
 #include "evenkeel/train/follower.h"
@@ -83,6 +86,8 @@ Result train(const Request& request, comm::Group& group) {
   const UnusedFolderRemover leftover(open);
   start_on_ranks(open, group);
   Run run(request, std::move(open), console, group);
+  // Other ranks of this machine are no reason to wait shortly: each has processors of its own.
+  const ops::BusyMachineWatch watch(group.ranks() == 1 ? at::get_num_threads() : 1);
   run.start();
   if (run.finished()) {
     console.info(text("finished already at step ", run.progress().step,

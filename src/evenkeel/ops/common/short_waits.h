@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+namespace evenkeel::ops {
+
+/// OpenMP threads wait shortly at barriers while it lives: about a microsecond of spinning, then
+/// sleep.
+///
+/// GCC's OpenMP (libgomp) spins for up to 3 ms, which is best on a quiet machine. On a busy
+/// one a spinning thread holds a processor that a thread with work needs. libgomp shortens
+/// its waits once the process has more OpenMP threads than processors. So this object starts a team
+/// of idle threads, if the system can create them. Results do not depend on it. The variables
+/// OMP_WAIT_POLICY and GOMP_SPINCOUNT fix the waits from outside.
+class ShortWaits {
+ public:
+  /// \param threads  of the teams that compute
+  explicit ShortWaits(int threads);
+  ShortWaits(const ShortWaits&) = delete;
+  ShortWaits& operator=(const ShortWaits&) = delete;
+  ~ShortWaits();
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool has_started_ = false, may_end_ = false;
+  std::thread team_;
+};
+
+/// Whether waits are to be short, from the processors that other processes keep busy.
+/// \param now    how it is
+/// \param cores  CPU time of other processes over elapsed time
+bool wants_short_waits(bool now, double cores);
+
+/// Measures every quarter second how many processors other processes keep busy, and keeps a
+/// ShortWaits while they do. It does nothing for one thread, where OMP_WAIT_POLICY or
+/// GOMP_SPINCOUNT is set, or without /proc/stat.
+class BusyMachineWatch {
+ public:
+  /// \param threads  of the teams that compute
+  explicit BusyMachineWatch(int threads);
+  BusyMachineWatch(const BusyMachineWatch&) = delete;
+  BusyMachineWatch& operator=(const BusyMachineWatch&) = delete;
+  ~BusyMachineWatch();
+
+ private:
+  void watch(int threads);
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool may_end_ = false;
+  std::thread thread_;
+};
+
+}  // namespace evenkeel::ops
