@@ -28,7 +28,6 @@ namespace {
 
 constexpr const char* kProbeExamples = R"(Examples:
   evenkeel probe --run runs/x-1                         a checkpoint; also into its probes.jsonl
-  evenkeel probe --run runs/x-1 --what skip_loss        loss without each block
   evenkeel train --set probe.steps=[1,100]              during a run: update_ratio, stream_shift)";
 
 /// Options of `probe`. `what` has names of measures; empty: probe.what of the configuration.
