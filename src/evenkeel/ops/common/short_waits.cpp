@@ -55,6 +55,7 @@ ShortWaits::ShortWaits(int threads) {
   // The process then has one OpenMP thread more than processors.
   const int size = std::max(2, omp_get_num_procs() - threads + 2);
   team_ = thread_without_signals([this, size] {
+    pthread_setname_np(pthread_self(), "short-waits");  // its team has the name, too
     if (thread_limit(size).count == size) start_idle_team(size);
     std::unique_lock lock(mutex_);
     has_started_ = true;
