@@ -34,19 +34,10 @@ class BusyMachine(program.Case):
             self.addCleanup(loop.kill)
         return loops
 
-    def start_run(self):
-        process = subprocess.Popen([program.PROGRAM, "train", "--run", "run", *small(**SETTINGS)], cwd=self.folder,
-                                   env=WITHOUT_WAIT_POLICY, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.PIPE)
-        self.addCleanup(process.stderr.close)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
-        return process
-
     def test_idle_threads_make_waits_short_and_change_no_bit(self):
         quiet = self.train("quiet", **SETTINGS)
         loops = self.start_loops()
-        process = self.start_run()
+        process = self.start("train", "--run", "run", *small(**SETTINGS), env=WITHOUT_WAIT_POLICY)
         self.until(lambda: names_of_threads(process).count("short-waits") >= 2, process)
         for loop in loops:
             loop.kill()

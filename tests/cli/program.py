@@ -181,9 +181,9 @@ class Case(unittest.TestCase):
 
     def start(self, *arguments, **options):
         """Starts the program and leaves it running."""
-        process = subprocess.Popen([PROGRAM, *map(str, arguments)], cwd=self.folder, env=ENVIRONMENT,
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.PIPE, **options)
+        process = subprocess.Popen([PROGRAM, *map(str, arguments)], cwd=self.folder, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                   **({"env": ENVIRONMENT} | options))
         self.addCleanup(process.stderr.close)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)

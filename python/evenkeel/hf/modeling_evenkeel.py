@@ -83,9 +83,12 @@ class Norm(nn.Module):
             return x * torch.rsqrt(square + epsilon)
         return x / (root(square) + epsilon if place == "outside" else root(square).clamp_min(epsilon))
 
-    def standardized(self, x, dim=-1):
-        centered = x - x.mean(dim, keepdim=True)
-        return self.divided(centered, centered.square().mean(dim, keepdim=True))
+    def standardized(self, x, dim=-1, detached=()):
+        """detached: "mean", "variance" or both, the statistics without a gradient."""
+        mean = x.mean(dim, keepdim=True)
+        centered = x - (mean.detach() if "mean" in detached else mean)
+        square = centered.square().mean(dim, keepdim=True)
+        return self.divided(centered, square.detach() if "variance" in detached else square)
 
     def normalized(self, x):
         """The norm before gain and bias, of [..., heads, features]; in instance_norm, [batch, time, ...]."""
@@ -93,10 +96,8 @@ class Norm(nn.Module):
             case "layer_norm" | "group_norm":
                 return self.standardized(x.unflatten(-1, (int(self.rule.get("groups", 1)), -1))).flatten(-2)
             case "detach_norm":
-                mean, detached = x.mean(-1, keepdim=True), self.rule["detach"]
-                centered = x - (mean if detached == "variance" else mean.detach())
-                square = centered.square().mean(-1, keepdim=True)
-                return self.divided(centered, square if detached == "mean" else square.detach())
+                detach = self.rule["detach"]
+                return self.standardized(x, detached=("mean", "variance") if detach == "both" else (detach,))
             case "rms_norm" | "seed_norm":
                 part = max(1, int(self.rule.get("partial", 1) * x.shape[-1]))
                 return self.divided(x, x[..., :part].square().mean(-1, keepdim=True))

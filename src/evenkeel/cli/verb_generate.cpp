@@ -126,7 +126,7 @@ class GeneratedBatch {
     while (growing_ < size() && has_ended_[static_cast<std::size_t>(growing_)]) write_next();
   }
 
-  /// Writes what the texts have so far, also of those that have not ended.
+  /// Writes the remaining pieces of all texts; a text may be incomplete.
   void write_rest() {
     for (std::size_t i = 0; i < texts_.size(); ++i) {
       if (!has_ended_[i]) texts_[i].finish();

@@ -90,7 +90,7 @@ class CachedDecoder {
   std::int64_t cached_tokens_ = 0;  // index in the texts: first token that is not in the cache
 };
 
-/// What generate_texts() does with a sampled token. Both get the number of the text.
+/// Callbacks of generate_texts(). Each gets the number of the text first.
 struct TokenHandlers {
   /// Gets the token and its logits; false ends the text before the token.
   std::function<bool(std::int64_t, std::int64_t, const std::vector<double>&)> on_sampled;

@@ -22,14 +22,14 @@ namespace {
 
 using norm::Kind;
 
-constexpr std::int64_t kBatch = 3, kTime = 6, kInputs = 12, kFeatures = 16;
+constexpr std::int64_t kBatch = 3, kInputs = 12, kFeatures = 16;
 constexpr double kInvarianceRounding =
     1e-11;  // float64: sums over the batch, then division by small standard deviations
 constexpr double kChanged = 1e-3;          // the changes of the input have order 1
 constexpr double kInvarianceSpread = 0.2;  // standard deviation of the parameters
 
 Sample sample() {
-  auto x = randn(1, "probe/invariance/x", {kBatch, kTime, kInputs});
+  auto x = randn(1, "probe/invariance/x", {kBatch, kSampleTokens, kInputs});
   x.select(-1, 0).fill_(1);
   const auto weight = randn(1, "probe/invariance/W", {kFeatures, kInputs});
   return {x, weight / std::sqrt(static_cast<double>(kInputs))};

@@ -15,8 +15,7 @@ using norm::Kind;
 constexpr double kFactor = 3;       // c
 constexpr std::int64_t kToken = 2;  // position of the changed token in the sequence kSequence
 constexpr std::int64_t kSequence = 1;
-constexpr std::int64_t kGroups = 4;     // groups of features
-constexpr std::int64_t kPositions = 6;  // of a sequence, without padding
+constexpr std::int64_t kGroups = 4;  // groups of features
 
 at::Tensor noise(const char* name, at::IntArrayRef sizes) {
   return randn(1, std::string("probe/invariance/") + name, sizes);
@@ -221,7 +220,7 @@ const std::array<Change, kChanges>& changes() {
       {"change one token, outputs before it", another_token, kToken},
       {"scale the whole matrix by a negative number", negative_matrix},
       {"add to each weight row a constant of its own", constant_for_each_weight_row},
-      {"append two tokens of padding, outputs before them", padded, kPositions},
+      {"append two tokens of padding, outputs before them", padded, kSampleTokens},
   }};
   return kAll;
 }

@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <array>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,9 @@
 #include "evenkeel/norm/scheme.h"
 
 namespace evenkeel::probe {
+
+/// Tokens of each sequence of a sample, T.
+constexpr std::int64_t kSampleTokens = 6;
 
 /// An input z = x W^T of a norm, without bias.
 struct Sample {

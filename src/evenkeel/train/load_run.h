@@ -21,7 +21,7 @@ namespace evenkeel::train {
 struct TrainedModel {
   config::Config config;  // that of run.toml, with the changes of `sources`
   Machine machine;
-  std::unique_ptr<ops::BusyMachineWatch> watch;
+  std::unique_ptr<ops::BusyMachineWatch> watch;        // while the model is in use
   std::shared_ptr<const data::TextEncoding> encoding;  // the tokenizer in the run folder
   norm::Shape shape;
   std::int64_t step = 0;             // optimizer steps of the checkpoint

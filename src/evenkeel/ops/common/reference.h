@@ -60,16 +60,6 @@ inline at::Tensor from_first(const at::Tensor& row) {
   return row.numel() == 0 ? row : row - row.narrow(-1, 0, 1).detach();
 }
 
-/// Centered rows divided by their standard deviation:
-///   (x - mean(x)) / sqrt(mean((x - mean(x))^2) + e), or another denominator of inverse_root()
-/// \source Ba, Kiros and Hinton 2016, arXiv:1607.06450, eq. 4
-inline at::Tensor layer_rows(const at::Tensor& x, double epsilon,
-                             EpsilonAt at = EpsilonAt::inside) {
-  const auto row = from_first(x.to(at::kDouble));
-  const auto centred = row - row.mean(-1, /*keepdim=*/true);
-  return centred * inverse_root(centred.square().mean(-1, /*keepdim=*/true), epsilon, at);
-}
-
 /// DetachNorm: layer_rows() with statistics through which no gradient flows.
 ///   detached mean:      dx has no -mean(g / std)
 ///   detached variance:  dx has no -x_hat mean(g x_hat) / std
@@ -81,6 +71,14 @@ inline at::Tensor detached_rows(const at::Tensor& x, bool detach_mean, bool deta
   const auto centred = row - (detach_mean ? mean.detach() : mean);
   const auto inverse = inverse_root(centred.square().mean(-1, /*keepdim=*/true), epsilon, at);
   return centred * (detach_variance ? inverse.detach() : inverse);
+}
+
+/// Centered rows divided by their standard deviation:
+///   (x - mean(x)) / sqrt(mean((x - mean(x))^2) + e), or another denominator of inverse_root()
+/// \source Ba, Kiros and Hinton 2016, arXiv:1607.06450, eq. 4
+inline at::Tensor layer_rows(const at::Tensor& x, double epsilon,
+                             EpsilonAt at = EpsilonAt::inside) {
+  return detached_rows(x, /*detach_mean=*/false, /*detach_variance=*/false, epsilon, at);
 }
 
 /// Rows divided by their L2 norm, for l2 and scale_norm:

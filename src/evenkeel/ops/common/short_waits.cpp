@@ -3,12 +3,14 @@
 
 #include <omp.h>
 #include <pthread.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdlib>
+#include <mutex>
+#include <optional>
 #include <system_error>
 
 #include "evenkeel/base/cpu_contention.h"
@@ -18,22 +20,22 @@ namespace evenkeel::ops {
 
 namespace {
 
-/// A thread that takes no signals: handlers run in the threads of the program. No thread if it
-/// cannot be created.
+/// A thread of the function; no thread if it cannot be created.
 template <typename Function>
-std::thread thread_without_signals(const Function& function) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread thread;
+std::jthread thread_if_possible(const Function& function) {
   try {
-    thread = std::thread(function);
+    return std::jthread(function);
   } catch (const std::system_error&) {
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
     return {};
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return thread;
+}
+
+/// Waits until the thread is to end, at most this time.
+void wait_for_stop(const std::stop_token& stop, std::chrono::milliseconds at_most) {
+  std::mutex mutex;
+  std::condition_variable_any changed;
+  std::unique_lock lock(mutex);
+  changed.wait_for(lock, stop, at_most, [] { return false; });
 }
 
 /// Starts a team, whose threads stay until the calling thread ends.
@@ -54,26 +56,14 @@ bool is_set(const char* variable) {
 ShortWaits::ShortWaits(int threads) {
   // The process then has one OpenMP thread more than processors.
   const int size = std::max(2, omp_get_num_procs() - threads + 2);
-  team_ = thread_without_signals([this, size] {
+  team_ = thread_if_possible([this, size](const std::stop_token& stop) {
     pthread_setname_np(pthread_self(), "short-waits");  // its team has the name, too
     if (thread_limit(size).count == size) start_idle_team(size);
-    std::unique_lock lock(mutex_);
-    has_started_ = true;
-    changed_.notify_all();
-    changed_.wait(lock, [this] { return may_end_; });
+    started_.count_down();
+    constexpr std::chrono::hours kLong(1);
+    while (!stop.stop_requested()) wait_for_stop(stop, kLong);
   });
-  if (!team_.joinable()) return;
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return has_started_; });
-}
-
-ShortWaits::~ShortWaits() {
-  {
-    const std::lock_guard lock(mutex_);
-    may_end_ = true;
-  }
-  changed_.notify_all();
-  if (team_.joinable()) team_.join();
+  if (team_.joinable()) started_.wait();
 }
 
 bool wants_short_waits(bool now, double cores) {
@@ -83,31 +73,19 @@ bool wants_short_waits(bool now, double cores) {
 
 BusyMachineWatch::BusyMachineWatch(int threads) {
   if (threads < 2 || is_set("OMP_WAIT_POLICY") || is_set("GOMP_SPINCOUNT")) return;
-  thread_ = thread_without_signals([this, threads] { watch(threads); });
-}
-
-BusyMachineWatch::~BusyMachineWatch() {
-  {
-    const std::lock_guard lock(mutex_);
-    may_end_ = true;
-  }
-  changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
-}
-
-void BusyMachineWatch::watch(int threads) {
-  constexpr std::chrono::milliseconds kPeriod(250);
-  const auto processors = static_cast<double>(std::thread::hardware_concurrency());
-  std::optional<ShortWaits> waits;
-  std::unique_lock lock(mutex_);
-  while (!may_end_) {
-    const CpuContention contention;
-    if (changed_.wait_for(lock, kPeriod, [this] { return may_end_; })) return;
-    const double cores = contention.share().value_or(0) * processors;
-    const bool wanted = wants_short_waits(waits.has_value(), cores);
-    if (!wanted) waits.reset();
-    if (wanted && !waits) waits.emplace(threads);
-  }
+  thread_ = thread_if_possible([threads](const std::stop_token& stop) {
+    constexpr std::chrono::milliseconds kPeriod(250);
+    const auto processors = static_cast<double>(std::thread::hardware_concurrency());
+    std::optional<ShortWaits> waits;
+    while (!stop.stop_requested()) {
+      const CpuContention contention;
+      wait_for_stop(stop, kPeriod);
+      const double cores = contention.share().value_or(0) * processors;
+      const bool wanted = wants_short_waits(waits.has_value(), cores);
+      if (!wanted) waits.reset();
+      if (wanted && !waits && !stop.stop_requested()) waits.emplace(threads);
+    }
+  });
 }
 
 }  // namespace evenkeel::ops

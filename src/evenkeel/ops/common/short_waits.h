@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <condition_variable>
-#include <functional>
-#include <mutex>
-#include <optional>
+#include <latch>
 #include <thread>
 
 namespace evenkeel::ops {
@@ -21,15 +18,10 @@ class ShortWaits {
  public:
   /// \param threads  of the teams that compute
   explicit ShortWaits(int threads);
-  ShortWaits(const ShortWaits&) = delete;
-  ShortWaits& operator=(const ShortWaits&) = delete;
-  ~ShortWaits();
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool has_started_ = false, may_end_ = false;
-  std::thread team_;
+  std::latch started_{1};
+  std::jthread team_;
 };
 
 /// Whether waits are to be short, from the processors that other processes keep busy.
@@ -44,17 +36,9 @@ class BusyMachineWatch {
  public:
   /// \param threads  of the teams that compute
   explicit BusyMachineWatch(int threads);
-  BusyMachineWatch(const BusyMachineWatch&) = delete;
-  BusyMachineWatch& operator=(const BusyMachineWatch&) = delete;
-  ~BusyMachineWatch();
 
  private:
-  void watch(int threads);
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool may_end_ = false;
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 }  // namespace evenkeel::ops
