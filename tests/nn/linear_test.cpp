@@ -11,6 +11,8 @@
 namespace evenkeel::nn {
 namespace {
 
+// nn::linear() is called by its full name: of two tensors, `linear` is at::linear().
+
 struct Gradients {
   at::Tensor y, x, w;
 };
@@ -24,8 +26,9 @@ Gradients gradients(at::ScalarType type, at::IntArrayRef sizes, bool recomputed)
   const auto read = at::tanh(x);
   const auto y =
       recomputed
-          ? linear({read, x.detach(), [](const at::Tensor& saved) { return at::tanh(saved); }}, w)
-          : linear(read, w);
+          ? nn::linear({read, x.detach(), [](const at::Tensor& saved) { return at::tanh(saved); }},
+                       w)
+          : nn::linear(read, w);
   (y * at::randn(y.sizes(), at::kDouble).to(type)).sum().backward();
   return {y.detach(), x.grad(), w.grad()};
 }
@@ -49,21 +52,21 @@ TEST(Linear, AddsTheWeightGradientToTheGivenBuffer) {
     const auto x = at::randn({3, 40, 32}, at::kDouble).to(type).requires_grad_();
     const auto w = at::randn({48, 32}, at::kDouble).to(type).requires_grad_();
     const auto dy = at::randn({3, 40, 48}, at::kDouble).to(type);
-    linear(x, w).backward(dy);
+    nn::linear(x, w).backward(dy);
     const auto dx = x.grad().clone();
     const auto wide = type == at::kBFloat16 ? at::kFloat : type;
     const auto memory = at::ones({48, 32}, wide);
     const ops::GradientBuffer sum(memory);
     sum.accumulate(memory.clone());
     x.mutable_grad().reset();
-    linear(x, {w.detach().requires_grad_(), sum}).backward(dy);
+    nn::linear(x, {w.detach().requires_grad_(), sum}).backward(dy);
     EXPECT_TRUE(x.grad().equal(dx));
     const auto exact = dy.flatten(0, 1).to(at::kDouble).t().mm(x.flatten(0, 1).to(at::kDouble));
     const double tolerance = type == at::kBFloat16 ? 2e-2 : type == at::kFloat ? 1e-5 : 1e-13;
     EXPECT_LT((sum.value().to(at::kDouble) - 1 - exact).abs().max().item<double>(),
               tolerance * exact.abs().max().item<double>());
     const auto fresh = w.detach().requires_grad_();
-    linear(x, {fresh, sum}).backward(dy);
+    nn::linear(x, {fresh, sum}).backward(dy);
     EXPECT_FALSE(fresh.grad().defined());
   }
 }
@@ -83,7 +86,7 @@ Both gradients_of_both(at::ScalarType type, bool returns_residual, bool is_share
   Activation input = read;
   auto residual = read;
   if (returns_residual) input.residual_out = &residual;
-  const auto y = linear(input, w);
+  const auto y = nn::linear(input, w);
   const auto both = at::tanh(y) + residual;
   const auto d = at::randn(both.sizes(), at::kDouble).to(type);
   const auto before = d.clone();
@@ -119,7 +122,7 @@ TEST(Linear, GivesTheGradientOfEitherOutputAlone) {
     Activation input = x * 1;
     at::Tensor residual;
     input.residual_out = &residual;
-    const auto y = linear(input, w);
+    const auto y = nn::linear(input, w);
     return torch::autograd::grad({of_product ? y.sum() : residual.sum()}, {x})[0];
   };
   EXPECT_TRUE(gradient(false).equal(at::ones_like(x)));
@@ -128,7 +131,7 @@ TEST(Linear, GivesTheGradientOfEitherOutputAlone) {
   Activation input = x;
   at::Tensor residual;
   input.residual_out = &residual;
-  linear(input, w);
+  nn::linear(input, w);
   EXPECT_TRUE(residual.is_same(x));
 }
 
@@ -139,7 +142,7 @@ TEST(Linear, SavesNothingThatIsRecomputed) {
     auto read = x * 2;
     const c10::weak_intrusive_ptr<c10::TensorImpl> storage(read.getIntrusivePtr());
     const auto twice = [](const at::Tensor& saved) { return saved * 2; };
-    const auto y = recomputed ? linear({read, x, twice}, w) : linear(read, w);
+    const auto y = recomputed ? nn::linear({read, x, twice}, w) : nn::linear(read, w);
     read.reset();
     EXPECT_EQ(storage.expired(), recomputed);
     y.sum().backward();
@@ -150,7 +153,7 @@ TEST(Linear, FreesWhatItSavedAfterTheBackwardPass) {
   const auto w = at::randn({3, 4}).requires_grad_();
   auto saved = at::randn({2, 4});
   const c10::weak_intrusive_ptr<c10::TensorImpl> storage(saved.getIntrusivePtr());
-  const auto y = linear({saved * 2, saved, [](const at::Tensor& x) { return x * 2; }}, w);
+  const auto y = nn::linear({saved * 2, saved, [](const at::Tensor& x) { return x * 2; }}, w);
   saved.reset();
   EXPECT_FALSE(storage.expired());
   y.sum().backward();
@@ -160,7 +163,7 @@ TEST(Linear, FreesWhatItSavedAfterTheBackwardPass) {
 TEST(Linear, RefusesToRecomputeFromAChangedTensor) {
   const auto w = at::randn({3, 4}).requires_grad_();
   const auto saved = at::randn({2, 4});
-  const auto y = linear({saved * 2, saved, [](const at::Tensor& x) { return x * 2; }}, w);
+  const auto y = nn::linear({saved * 2, saved, [](const at::Tensor& x) { return x * 2; }}, w);
   saved.mul_(3);
   EXPECT_THROW(y.sum().backward(), c10::Error);
 }
@@ -170,7 +173,7 @@ TEST(Linear, RecomputesNothingWithoutAGradient) {
   int calls = 0;
   const auto w = at::randn({3, 4}).requires_grad_();
   const auto x = at::randn({2, 4});
-  linear({x, x, [&](const at::Tensor& saved) { return ++calls, saved; }}, w);
+  nn::linear({x, x, [&](const at::Tensor& saved) { return ++calls, saved; }}, w);
   EXPECT_EQ(calls, 0);
 }
 
