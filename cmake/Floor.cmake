@@ -112,8 +112,8 @@ function(ek_link TARGET FLOOR)
   target_link_libraries(${TARGET} PRIVATE ${FLOOR} ek_warnings)
 endfunction()
 
-# ek_entry(format COMMAND tools/check_format.sh): an entry of ctest, which takes two of its slots. `ctest -j 4` runs two
-# of these at a time, or more of those that mostly wait and take one (PROCESSORS 1).
+# ek_entry(format COMMAND tools/check_format.sh): an entry of ctest, which takes two of its slots. `ctest -j 7` runs
+# three of these at a time, or more of those that mostly wait and take one (PROCESSORS 1).
 function(ek_entry NAME)
   add_test(NAME ${NAME} ${ARGN})
   set_tests_properties(${NAME} PROPERTIES PROCESSORS 2)
