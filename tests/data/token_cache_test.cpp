@@ -3,6 +3,8 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
+#include <set>
 
 #include "data/temporary_folder.h"
 #include "evenkeel/data/shard_check.h"
@@ -15,10 +17,23 @@ class TokenCache : public TemporaryFolder {
   TokenCache() { ::setenv("EVENKEEL_CACHE", path("cache").c_str(), 1); }
   ~TokenCache() override { ::unsetenv("EVENKEEL_CACHE"); }
 
-  /// The folder of the tokens of a.txt.
-  std::string cached() const {
+  /// The folder of the tokens of a.txt. \param meanwhile  called while the text is encoded
+  std::string cached(const std::function<void()>& meanwhile = {}) const {
     const auto files = find_text_files({path("a.txt")}, {});
-    return cached_tokens(files.files, digests_of(files.files), {}, TextEncoding({}));
+    const auto go_on = [&] {
+      if (meanwhile) meanwhile();
+      return false;
+    };
+    return cached_tokens(files.files, digests_of(files.files), {}, TextEncoding({}), go_on);
+  }
+
+  /// The names in the folder of all caches.
+  std::set<std::string> names() const {
+    std::set<std::string> names;
+    for (const auto& each : std::filesystem::directory_iterator(path("cache"))) {
+      names.insert(each.path().filename().string());
+    }
+    return names;
   }
 };
 
@@ -52,6 +67,58 @@ TEST_F(TokenCache, IsWrittenAgainWhenItIsDamaged) {
   cached();
   EXPECT_EQ(check_shards(folder).tokens(), 9);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(path("cache")), {}), 1);
+}
+
+// Names of folders that another machine, or another container, is writing.
+TEST_F(TokenCache, LeavesTheFoldersThatOtherMachinesAreWriting) {
+  file("a.txt", "one\ntwo\n");
+  const auto folder = cached();
+  const auto key = std::filesystem::path(folder).filename().string();
+  std::filesystem::remove_all(folder);
+  const std::set<std::string> parts = {key + ".part-4194305",
+                                       key + ".part-elsewhere-4026531836-4194305-1f"};
+  for (const auto& each : parts) file("cache/" + each + "/tokens-00000.npy.part", "");
+  cached();
+  auto wanted = parts;
+  wanted.insert(key);
+  EXPECT_EQ(names(), wanted);
+}
+
+TEST_F(TokenCache, UsesTheFolderOfAProcessThatWasFaster) {
+  file("a.txt", "one\ntwo\n");
+  const auto folder = cached();
+  const auto aside = path("other");
+  std::filesystem::rename(folder, aside);
+  write_file(aside + "/mark", "");
+  const auto appear = [&] {
+    if (std::filesystem::exists(aside)) std::filesystem::rename(aside, folder);
+  };
+  EXPECT_EQ(cached(appear), folder);
+  EXPECT_TRUE(std::filesystem::exists(folder + "/mark"));
+  EXPECT_EQ(names().size(), 1U);
+}
+
+TEST_F(TokenCache, ReplacesADamagedFolderThatAppearsMeanwhile) {
+  file("a.txt", "one\ntwo\n");
+  const auto folder = cached();
+  std::filesystem::remove_all(folder);
+  const auto damage = [&] {
+    std::filesystem::create_directory(folder);
+    write_file(folder + "/manifest.json", "damaged");
+  };
+  EXPECT_EQ(cached(damage), folder);
+  EXPECT_EQ(check_shards(folder).tokens(), 9);
+  EXPECT_EQ(names().size(), 1U);
+}
+
+TEST_F(TokenCache, LeavesADamagedFolderUntilTheNewOneIsComplete) {
+  file("a.txt", "one\ntwo\n");
+  const auto folder = cached();
+  std::filesystem::remove(folder + "/tokens-00000.npy");
+  bool was_there = false;
+  cached([&] { was_there = std::filesystem::exists(folder + "/manifest.json"); });
+  EXPECT_TRUE(was_there);
+  EXPECT_EQ(check_shards(folder).tokens(), 9);
 }
 
 }  // namespace

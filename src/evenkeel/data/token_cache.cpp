@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/data/token_cache.h"
 
-#include <signal.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <charconv>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <thread>
 
@@ -17,6 +13,7 @@
 #include "evenkeel/base/print.h"
 #include "evenkeel/data/encode_files.h"
 #include "evenkeel/data/file_digest.h"
+#include "evenkeel/data/part_folder.h"
 #include "evenkeel/data/shard_check.h"
 #include "evenkeel/data/shard_manifest.h"
 #include "evenkeel/data/token_writer.h"
@@ -28,8 +25,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kCacheVersion = 2;  // of the tokens that a text gives
-constexpr const char* kPart = ".part-";
 constexpr const char* kCacheVariable = "EVENKEEL_CACHE";
+constexpr const char* kNoManifest = "no manifest";
 
 /// The folder of all caches, which is made if it is missing.
 /// \throws Error (io)
@@ -44,18 +41,16 @@ fs::path cache_folder() {
                    error.message(), "; set ", kCacheVariable, " to another folder"));
 }
 
-/// True if a folder of the cache has all its files as they were written.
-bool is_complete(const fs::path& folder) {
+/// Why a folder of the cache cannot be used; "" if it has all its files as they were written.
+std::string defect_of(const fs::path& folder) {
   std::error_code none;
-  if (!fs::exists(folder / kShardManifest, none)) return false;
+  if (!fs::exists(folder / kShardManifest, none)) return kNoManifest;
   try {
     check_shards(folder.string());
   } catch (const Error& error) {
-    print_message(
-        text("text   encoding again, because the saved tokens are damaged: ", error.what()));
-    return false;
+    return error.what();
   }
-  return true;
+  return "";
 }
 
 std::string cache_key(const std::vector<TextFile>& files, const std::vector<Tokens::File>& digests,
@@ -68,40 +63,6 @@ std::string cache_key(const std::vector<TextFile>& files, const std::vector<Toke
   }
   return evenkeel::digest(all.data(), all.size());
 }
-
-/// Removes what processes that were killed have left of a folder: TARGET.part-PID.
-void remove_leftovers(const fs::path& target) {
-  const auto prefix = target.filename().string() + kPart;
-  std::error_code none;
-  for (const auto& entry : fs::directory_iterator(target.parent_path(), none)) {
-    const auto name = entry.path().filename().string();
-    if (!name.starts_with(prefix)) continue;
-    int process = 0;
-    std::from_chars(name.data() + prefix.size(), name.data() + name.size(), process);
-    const bool is_alive = process > 0 && (::kill(process, 0) == 0 || errno != ESRCH);
-    if (!is_alive || process == ::getpid()) fs::remove_all(entry.path(), none);
-  }
-}
-
-/// The folder of a cache that is being written. Its end removes it.
-class PartFolder {
- public:
-  explicit PartFolder(const fs::path& target) : path_(target.string() + text(kPart, ::getpid())) {
-    remove_leftovers(target);
-  }
-  PartFolder(const PartFolder&) = delete;
-  PartFolder& operator=(const PartFolder&) = delete;
-  PartFolder(PartFolder&&) = delete;
-  PartFolder& operator=(PartFolder&&) = delete;
-  ~PartFolder() {
-    std::error_code none;
-    fs::remove_all(path_, none);
-  }
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 /// Encodes the text and writes its tokens to a folder.
 EncodedText write_tokens(const fs::path& folder, const std::vector<TextFile>& files,
@@ -127,18 +88,30 @@ EncodedText write_tokens(const fs::path& folder, const std::vector<TextFile>& fi
   return sum;
 }
 
+/// Gives a complete folder its final name. A complete folder that another process has given this
+/// name meanwhile stays: its tokens are equal. A damaged one is replaced.
+/// \throws Error (io)
+void publish(const PartFolder& part, const fs::path& target) {
+  std::error_code error;
+  fs::rename(part.path(), target, error);
+  if (!error || defect_of(target).empty()) return;
+  const PartFolder damaged(target);
+  fs::rename(target, damaged.path(), error);  // fails if another process was faster
+  fs::rename(part.path(), target, error);
+  if (error && !defect_of(target).empty()) {
+    throw Error(Exit::io, text(target.string(), ": cannot be written: ", error.message()));
+  }
+}
+
 /// Encodes the text into the folder `target`, which appears when it is complete.
 void fill_cache(const fs::path& target, const std::vector<TextFile>& files,
                 const config::Data& data, const TextEncoding& encoding, const StopWanted& stop) {
+  remove_leftovers(target);
   const PartFolder part(target);
   print_message(text("text   encoding ", files.size(), files.size() == 1 ? " file" : " files",
                      " once; the tokens are saved in ", target.string()));
   const auto sum = write_tokens(part.path(), files, data, encoding, stop);
-  std::error_code error;
-  fs::rename(part.path(), target, error);
-  if (error && !is_complete(target)) {  // complete: another process was faster
-    throw Error(Exit::io, text(target.string(), ": cannot be written: ", error.message()));
-  }
+  publish(part, target);
   print_message(text("text   encoded ", bytes_text(static_cast<double>(sum.bytes)), " as ",
                      with_commas(sum.tokens), " tokens"));
 }
@@ -169,9 +142,11 @@ std::string cached_tokens(const std::vector<TextFile>& files,
                           const std::vector<Tokens::File>& digests, const config::Data& data,
                           const TextEncoding& encoding, const StopWanted& stop) {
   const auto target = cache_folder() / cache_key(files, digests, data, encoding);
-  if (is_complete(target)) return target.string();
-  std::error_code none;
-  fs::remove_all(target, none);
+  const auto defect = defect_of(target);
+  if (defect.empty()) return target.string();
+  if (defect != kNoManifest) {
+    print_message(text("text   encoding again, because the saved tokens are damaged: ", defect));
+  }
   fill_cache(target, files, data, encoding, stop);
   return target.string();
 }

@@ -20,8 +20,9 @@ std::vector<Tokens::File> digests_of(const std::vector<TextFile>& files);
 
 /// The folder with the tokens of a text: .evenkeel-cache/KEY in the current folder, or KEY in the
 /// folder of the environment variable EVENKEEL_CACHE. If it is missing or damaged, the text is
-/// encoded and the folder written first, as KEY.part-PID until it is complete; an error leaves none
-/// of it, and what a killed process has left is removed. KEY is a digest of the content of the
+/// encoded and the folder written first, as a PartFolder until it is complete; an error leaves none
+/// of it, and what a killed process has left is removed. Processes of several machines may encode
+/// the same text at once: the first complete folder stays. KEY is a digest of the content of the
 /// files, of the tokenizer, and of the keys of [data] that change the tokens.
 /// \param digests  digests_of(files)
 /// \param stop     asked after each block of the text; may be empty

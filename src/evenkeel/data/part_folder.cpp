@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/data/part_folder.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <random>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/host_name.h"
+
+namespace evenkeel::data {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kPart = ".part-";
+
+/// "HOST-NAMESPACE-": the processes whose numbers this process can look up.
+std::string reachable_processes() {
+  auto host = host_name();
+  std::replace(host.begin(), host.end(), '/', '_');
+  std::error_code none;
+  auto number = fs::read_symlink("/proc/self/ns/pid", none).string();  // "pid:[4026531836]"
+  std::erase_if(number, [](char each) { return each < '0' || each > '9'; });
+  return text(host, "-", number, "-");
+}
+
+/// True if the writer of a part folder has ended. A folder of the number of this process is that of
+/// an earlier one, for example in a container that was started again.
+/// \param writer  "HOST-NAMESPACE-PROCESS-RANDOM", or only "PROCESS" in folders of version 0.1
+bool has_ended(const std::string& writer) {
+  const auto reachable = reachable_processes();
+  if (!writer.starts_with(reachable)) return false;
+  int process = 0;
+  const char* const end = writer.data() + writer.size();
+  const auto [stop, error] = std::from_chars(writer.data() + reachable.size(), end, process);
+  if (error != std::errc() || process <= 0 || stop == end || *stop != '-') return false;
+  return process == ::getpid() || (::kill(process, 0) != 0 && errno == ESRCH);
+}
+
+/// The paths in a folder; another machine may be removing it.
+std::vector<fs::path> paths_in(const fs::path& folder) {
+  std::vector<fs::path> paths;
+  std::error_code error;
+  fs::directory_iterator each(folder, error);
+  for (; !error && each != fs::directory_iterator(); each.increment(error)) {
+    paths.push_back(each->path());
+  }
+  return paths;
+}
+
+/// True if neither a folder nor a file in it has changed for a day.
+bool is_abandoned(const fs::path& folder) {
+  constexpr std::chrono::hours kDay{24};  // clocks of machines differ by less
+  const auto latest = fs::file_time_type::clock::now() - kDay;
+  auto paths = paths_in(folder);
+  paths.push_back(folder);
+  return std::all_of(paths.begin(), paths.end(), [latest](const fs::path& each) {
+    std::error_code error;
+    const auto changed = fs::last_write_time(each, error);
+    return !error && changed < latest;
+  });
+}
+
+}  // namespace
+
+void remove_leftovers(const fs::path& target) {
+  const auto prefix = target.filename().string() + kPart;
+  for (const auto& each : paths_in(target.parent_path())) {
+    const auto name = each.filename().string();
+    if (!name.starts_with(prefix)) continue;
+    std::error_code none;
+    if (has_ended(name.substr(prefix.size())) || is_abandoned(each)) fs::remove_all(each, none);
+  }
+}
+
+PartFolder::PartFolder(const fs::path& target) : path_(target) {
+  std::random_device random;
+  path_ += text(kPart, reachable_processes(), ::getpid(), "-", std::hex, random());
+}
+
+PartFolder::~PartFolder() {
+  std::error_code none;
+  fs::remove_all(path_, none);
+}
+
+}  // namespace evenkeel::data

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+
+namespace evenkeel::data {
+
+/// A folder that is being written, next to its final name:
+///
+///     TARGET.part-HOST-NAMESPACE-PROCESS-RANDOM
+///
+/// HOST is the machine, NAMESPACE the number of the process namespace (containers of one machine
+/// have equal process numbers in different namespaces). Processes of several machines may write
+/// the same target at once: each has a folder of its own.
+class PartFolder {
+ public:
+  /// Chooses the name; the caller makes the folder.
+  explicit PartFolder(const std::filesystem::path& target);
+  PartFolder(const PartFolder&) = delete;
+  PartFolder& operator=(const PartFolder&) = delete;
+  PartFolder(PartFolder&&) = delete;
+  PartFolder& operator=(PartFolder&&) = delete;
+  /// Removes the folder, if it still has this name.
+  ~PartFolder();
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// Removes the folders that killed processes left of a target: those of HOST and NAMESPACE whose
+/// process has ended, and all in which nothing has changed for a day. Call it before this process
+/// makes a PartFolder of the target.
+void remove_leftovers(const std::filesystem::path& target);
+
+}  // namespace evenkeel::data
