@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -36,9 +37,10 @@ def records(run):
 
 
 class Case(study_runs_test.Case):
-    def worker(self, file="two.toml", folder="shared/two", more=(), timeout=TIMEOUT):
+    def worker(self, file="two.toml", folder="shared/two", more=(), timeout=TIMEOUT, variables=None):
+        """Starts a worker. \\param variables  are added to its environment"""
         return self.start("study", file, "--run", folder, "--workers", "--jobs", "1", "--quiet",
-                          "--heartbeat-timeout", timeout, *more)
+                          "--heartbeat-timeout", timeout, *more, env=program.ENVIRONMENT | (variables or {}))
 
     def runs_in(self, folder):
         return sorted(run.name for run in (self.folder / folder / "pool").iterdir()
@@ -166,6 +168,39 @@ class Whole(Case):
         self.assertEqual({row["state"] for row in self.rows("bad/two")}, {"crashed"})
         self.assertEqual(len(list((self.folder / "bad/pool/.leases").glob("*"))), 2)
         self.assertLessEqual(len(tried), 5)
+
+
+class Launched(Case):
+    """A launcher starts the workers: their runs inherit no rank, and train as single processes."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("two.toml", study(steps=20).replace("seeds = [1, 2]", "seeds = [1]"))
+
+    def all_finish(self, workers):
+        self.all_end(workers)
+        self.assertEqual([row["state"] for row in self.rows("shared/two")], ["finished"] * 2)
+
+    def test_by_srun(self):
+        job = {"SLURM_JOB_ID": "7", "SLURM_STEP_ID": "0", "SLURM_JOB_NODELIST": "localhost",
+               "SLURM_NTASKS": "2", "SLURM_NTASKS_PER_NODE": "2", "SLURM_CPUS_PER_TASK": "1", "PMI_SIZE": "2"}
+        self.all_finish([self.worker(variables=job | {"SLURM_PROCID": rank, "SLURM_LOCALID": rank, "PMI_RANK": rank})
+                         for rank in ("0", "1")])
+
+    def test_by_torchrun(self):
+        ranks = {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "localhost", "MASTER_PORT": "29500",
+                 "TORCHELASTIC_USE_AGENT_STORE": "True", "TORCHELASTIC_RESTART_COUNT": "0"}
+        self.all_finish([self.worker(variables=ranks | {"RANK": "1", "LOCAL_RANK": "1"})])
+
+    def test_by_anything_that_gives_a_rank(self):
+        """comm/place.cpp reads these variables; with RANK=1 and WORLD_SIZE=1, a training is refused."""
+        place = pathlib.Path(__file__).parents[2] / "src/evenkeel/comm/place.cpp"
+        names = set(re.findall(r'"([A-Z]+(?:_[A-Z]+)+|RANK)"', place.read_text()))
+        self.assertLessEqual({"RANK", "WORLD_SIZE", "PMI_RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK"}, names)
+        rank = dict.fromkeys(names, "1")
+        training = self.start("train", "--run", "run", *program.small(train_steps=1), env=program.ENVIRONMENT | rank)
+        self.assertEqual(self.finish(training)[0], 64)
+        self.all_finish([self.worker(variables=rank)])
 
 
 class Tuned(Case):

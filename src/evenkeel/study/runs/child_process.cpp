@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/launcher_variables.h"
 #include "evenkeel/store/directory.h"
 
 namespace evenkeel::study {
@@ -26,10 +27,22 @@ int exit_code_of(int status) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : kSignalExitBase + WTERMSIG(status);
 }
 
+/// The environment of this process, in the form of execve(), without the variables of a launcher: a
+/// run is a single process, also where srun has started this worker as one of several tasks.
+std::vector<char*> environment_of_run() {
+  std::vector<char*> variables;
+  for (char** each = ::environ; each != nullptr && *each != nullptr; ++each) {  // NOLINT: C
+    const std::string_view variable = *each;
+    if (!is_launcher_variable(variable.substr(0, variable.find('=')))) variables.push_back(*each);
+  }
+  variables.push_back(nullptr);
+  return variables;
+}
+
 /// Runs in the new process: only async-signal-safe calls are allowed between fork and exec. Signals
 /// are blocked until our handlers are removed.
-[[noreturn]] void exec_child(char* const* arguments, int log, pid_t parent,
-                             const sigset_t& signals) {
+[[noreturn]] void exec_child(char* const* arguments, char* const* environment, int log,
+                             pid_t parent, const sigset_t& signals) {
   ::setpgid(0, 0);
   ::signal(SIGTERM, SIG_DFL);
   ::signal(SIGINT, SIG_DFL);
@@ -40,7 +53,7 @@ int exit_code_of(int status) {
   ::dup2(nothing, STDIN_FILENO);
   ::dup2(log, STDOUT_FILENO);
   ::dup2(log, STDERR_FILENO);
-  ::execv(arguments[0], arguments);
+  ::execve(arguments[0], arguments, environment);
   ::_exit(static_cast<int>(Exit::internal));
 }
 
@@ -54,12 +67,13 @@ ChildProcess::ChildProcess(const std::vector<std::string>& arguments,
   pointers.reserve(arguments.size());
   for (const auto& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
   pointers.push_back(nullptr);
+  const auto environment = environment_of_run();
   const auto parent = ::getpid();
   sigset_t all, before;
   ::sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, &before);
   pid_ = ::fork();
-  if (pid_ == 0) exec_child(pointers.data(), file, parent, before);
+  if (pid_ == 0) exec_child(pointers.data(), environment.data(), file, parent, before);
   const int error = errno;
   ::sigprocmask(SIG_SETMASK, &before, nullptr);
   ::close(file);

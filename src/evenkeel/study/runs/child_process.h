@@ -11,7 +11,8 @@
 namespace evenkeel::study {
 
 /// A child process in its own process group, so that Ctrl-C in the terminal does not signal it
-/// directly. The kernel sends it SIGTERM if this process dies.
+/// directly. The kernel sends it SIGTERM if this process dies. It inherits the environment without
+/// the variables of a launcher (base/launcher_variables.h), so that it takes itself for no rank.
 class ChildProcess {
  public:
   /// \param log  file for standard output and standard error; overwritten

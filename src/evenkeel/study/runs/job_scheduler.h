@@ -41,13 +41,16 @@ struct Resources {
   double memory_bytes = 0;  // free memory, bytes; 0: unknown
   double minutes = 0;       // no run starts after this time; 0: no limit
   std::function<bool()> stop_requested;
+  // Seconds before the next attempt on a locked run, and unit of the pauses after exit code 75.
+  double retry_seconds = 0.5;
   RunLeases* leases = nullptr;  // of a worker; nullptr: no other process trains runs of the study
 };
 
 /// Runs jobs in parallel processes, within the limits of cores and memory, until all have ended or
 /// a stop is requested. It skips finished runs of the cache, resumes interrupted runs, waits for
-/// runs that another process has locked, and retries crashed runs once. A worker starts only runs
-/// whose lease it has.
+/// runs that another process has locked, and retries crashed runs once. A run that ends with exit
+/// code 75 (busy) for another reason, such as missing memory, gets four attempts with growing
+/// pauses. A worker starts only runs whose lease it has.
 class JobScheduler {
  public:
   JobScheduler(Resources resources, ProgressTable& progress_table);

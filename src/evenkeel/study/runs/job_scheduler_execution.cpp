@@ -7,6 +7,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
+#include "evenkeel/base/printable.h"
 #include "evenkeel/store/directory.h"
 #include "evenkeel/store/lock.h"
 #include "evenkeel/study/runs/clock.h"
@@ -17,9 +18,16 @@ namespace evenkeel::study {
 
 namespace {
 
-constexpr int kMaxAttempts = 2;
-constexpr double kRetrySeconds = 0.5;
+constexpr int kMaxAttempts = 2;      // of a run that crashes
+constexpr int kMaxBusyAttempts = 4;  // of a run that ends with exit code 75
+constexpr double kPauseGrowth = 4;   // each pause is so many times the one before
 constexpr double kMemoryFraction = 0.9;
+
+/// True if a process has ended because another one has the lock of its run.
+/// \param line  the last line of its log: the message of store::Lock
+bool is_lock_message(const std::string& line, const std::filesystem::path& run) {
+  return line.starts_with(printable_line(text(run.string(), ": locked by ")));
+}
 
 }  // namespace
 
@@ -138,7 +146,7 @@ JobScheduler::Execution::Start JobScheduler::Execution::readiness(QueuedJob& que
     if (const auto start = take_lease(queued); start != Start::now) return start;
   }
   if (!is_fenced(queued) || store::is_locked(resources.run_cache / job.key)) {
-    queued.retry_at = seconds_now() + kRetrySeconds;
+    queued.retry_at = seconds_now() + resources.retry_seconds;
     return Start::later;
   }
   return finish_if_cached(job) ? Start::never : Start::now;
@@ -193,25 +201,50 @@ void JobScheduler::Execution::renew_leases(bool at_once) {
   }
 }
 
+/// Queues a run that another process has locked: it waits until the lock is free.
+void JobScheduler::Execution::wait_for_lock(QueuedJob queued, const std::string& line) {
+  if (!std::exchange(queued.has_lock_warning, true)) {
+    progress_table.warn(text(queued.job->name, " waits for another process: ", line));
+  }
+  queued.retry_at = seconds_now() + resources.retry_seconds;
+  queue.push_back(queued);
+}
+
+/// Queues a run that ended without a result, unless its attempts are used up. Only the first retry
+/// is shown.
+/// \return false if the run has failed
+bool JobScheduler::Execution::retry(QueuedJob queued, int code, const std::string& reason) {
+  const auto& name = queued.job->name;
+  if (code == static_cast<int>(Exit::busy)) {
+    if (++queued.busy_attempts >= kMaxBusyAttempts) return false;
+    const double pause = resources.retry_seconds * std::pow(kPauseGrowth, queued.busy_attempts);
+    queued.retry_at = seconds_now() + pause;
+    if (queued.busy_attempts == 1) {
+      progress_table.warn(text(name, ": ended with ", reason, "; it starts again in ",
+                               with_digits(pause, 3), " s, at most ", kMaxBusyAttempts - 1,
+                               " times with growing pauses"));
+    }
+  } else {
+    if (++queued.attempts >= kMaxAttempts) return false;
+    progress_table.warn(text(name, ": ended with ", reason, "; it starts again"));
+  }
+  queue.push_back(queued);
+  return true;
+}
+
 /// Retries a run that ended without a result, or ends its job.
 void JobScheduler::Execution::handle_failure(RunningJob& ended, int code) {
-  auto queued = ended.queued;
-  const auto& job = *queued.job;
+  const auto& job = *ended.queued.job;
   const auto run = resources.run_cache / job.key;
   const auto line = last_log_line(resources.logs / (job.key + ".log"));
-  const bool is_out_of_memory = line.starts_with("out of memory");
-  if (code == static_cast<int>(Exit::busy) && !is_out_of_memory) {
-    queued.retry_at = seconds_now() + kRetrySeconds;  // another process has locked the run
-    return queue.push_back(queued);
+  if (code == static_cast<int>(Exit::busy) && is_lock_message(line, run)) {
+    return wait_for_lock(ended.queued, line);
   }
   const bool is_permanent = code == static_cast<int>(Exit::usage) ||
                             code == static_cast<int>(Exit::data) ||
                             code == static_cast<int>(Exit::differs);
   const auto reason = text("exit code ", code, ": ", line);
-  if (++queued.attempts < kMaxAttempts && !is_permanent) {
-    progress_table.warn(text(job.name, ": ended with ", reason, "; it starts again"));
-    return queue.push_back(queued);
-  }
+  if (!is_permanent && retry(ended.queued, code, reason)) return;
   progress_table.warn(text(job.name, ": ended with ", reason, "; its folder is ", run.string()));
   scheduler.work_left_ -= job.work;
   finish(job, {JobResult::State::crashed, reason});

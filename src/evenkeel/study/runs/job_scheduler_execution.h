@@ -16,7 +16,9 @@ namespace evenkeel::study {
 /// A job that is not done yet.
 struct QueuedJob {
   const Job* job = nullptr;
-  int attempts = 0;
+  int attempts = 0;       // that crashed
+  int busy_attempts = 0;  // that ended with exit code 75, but not because of the lock of the run
+  bool has_lock_warning = false;
   double retry_at = 0;  // seconds_now(): no start before it
   double unfenced_at =
       -1;  // seconds_now() when its lease was stolen, until fence_run(); -1: not so
@@ -58,6 +60,8 @@ struct JobScheduler::Execution {
   void start(const QueuedJob& next);
   void start_ready();
   void renew_leases(bool at_once = false);
+  void wait_for_lock(QueuedJob queued, const std::string& line);
+  bool retry(QueuedJob queued, int code, const std::string& reason);
   void handle_failure(RunningJob& ended, int code);
   void handle_exit(RunningJob& ended, int code);
   bool reap();

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/runs/job_scheduler.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/base/file.h"
+#include "evenkeel/store/lock.h"
+#include "evenkeel/study/runs/clock.h"
+
+namespace evenkeel::study {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A scheduler of one job, whose processes are a shell script in place of the program.
+class JobSchedulerOfAScript : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    fs::remove_all(root_);
+    fs::create_directories(run_);
+    fs::create_directories(root_ / "logs");
+  }
+  void TearDown() override { fs::remove_all(root_); }
+
+  /// Runs the job. \param script  $run: the folder of the run; $attempt: 1, 2, ...
+  JobResult result(const std::string& script) {
+    constexpr double kLimit = 30;  // seconds; only a scheduler that never gives up takes so long
+    const auto program = root_ / "program";
+    const auto count = (root_ / "count").string();
+    write_file(program, text("#!/bin/sh\nrun=$6\necho >> ", count, "\nattempt=$(wc -l < ", count,
+                             ")\n", script));
+    fs::permissions(program, fs::perms::owner_all);
+    const double end = seconds_now() + kLimit;
+    ProgressTable progress_table(true);
+    JobScheduler scheduler({.executable = program,
+                            .run_cache = run_.parent_path(),
+                            .logs = root_ / "logs",
+                            .stop_requested = [end] { return seconds_now() > end; },
+                            .retry_seconds = 0.01},
+                           progress_table);
+    ::testing::internal::CaptureStderr();
+    const auto results =
+        scheduler.run({{.key = "key", .name = "arm, seed 1", .config = config::resolve({})}});
+    warnings_ = ::testing::internal::GetCapturedStderr();
+    return results.at("key");
+  }
+
+  /// Number of processes that were started.
+  std::size_t attempts() const { return read_file(root_ / "count").size(); }
+
+  fs::path root_ = fs::path(::testing::TempDir()) / text("job_scheduler-", ::getpid());
+  fs::path run_ = root_ / "pool" / "key";
+  std::string warnings_;
+};
+
+/// Ends as a run does that has trained.
+constexpr const char* kFinish =
+    "echo > $run/run.toml\n"
+    "echo '{\"step\": 1, \"val_loss\": 1}' > $run/metrics.jsonl\n"
+    "echo '{\"state\": \"finished\", \"step\": 1}' > $run/status.json\n";
+
+/// A process that says a line and ends with exit code 75.
+std::string busy_script(const std::string& line) {
+  return "echo 'evenkeel: " + line + "' >&2\nexit 75\n";
+}
+
+TEST_F(JobSchedulerOfAScript, GivesUpARunAfterFourAttemptsOnABusyMachine) {
+  const std::string line = "8 threads are needed, but only 3 can be created";
+  const auto failed = result(busy_script(line));
+  EXPECT_EQ(failed.state, JobResult::State::crashed);
+  EXPECT_EQ(failed.reason, "exit code 75: " + line);
+  EXPECT_EQ(attempts(), 4U);
+  EXPECT_EQ(warnings_, text("arm, seed 1: ended with exit code 75: ", line,
+                            "; it starts again in 0.04 s, at most 3 times with growing pauses\n"
+                            "arm, seed 1: ended with exit code 75: ",
+                            line, "; its folder is ", run_.string(), "\n"));
+}
+
+TEST_F(JobSchedulerOfAScript, CountsAttemptsAfterTheLockOfAnotherFolder) {
+  EXPECT_EQ(result(busy_script("elsewhere: locked by process 1; wait for it, or stop it")).state,
+            JobResult::State::crashed);
+  EXPECT_EQ(attempts(), 4U);
+}
+
+TEST_F(JobSchedulerOfAScript, FinishesARunOnceTheMachineIsFree) {
+  const auto script =
+      text("if [ $attempt -lt 3 ]; then\n", busy_script("out of memory"), "fi\n", kFinish);
+  EXPECT_EQ(result(script).state, JobResult::State::finished) << warnings_;
+  EXPECT_EQ(attempts(), 3U);
+}
+
+TEST_F(JobSchedulerOfAScript, RetriesACrashedRunOnce) {
+  EXPECT_EQ(result("exit 70\n").state, JobResult::State::crashed);
+  EXPECT_EQ(attempts(), 2U);
+}
+
+/// The message of a process that finds the run locked.
+std::string message_of_lock(const fs::path& run) {
+  const store::Lock lock(run);
+  try {
+    const store::Lock second(run);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST_F(JobSchedulerOfAScript, WaitsForALockedRunWithoutALimitOfAttempts) {
+  const auto message = message_of_lock(run_);
+  const auto script = text("if [ $attempt -lt 7 ]; then\n", busy_script(message), "fi\n", kFinish);
+  EXPECT_EQ(result(script).state, JobResult::State::finished) << warnings_;
+  EXPECT_EQ(attempts(), 7U);
+  EXPECT_EQ(warnings_, text("arm, seed 1 waits for another process: ", message, "\n"));
+}
+
+}  // namespace
+}  // namespace evenkeel::study
