@@ -25,6 +25,27 @@ class Bench(program.Case):
                              r"^not judged: other processes took \d+ % of the processors' time; ")
         return done.returncode, json.loads(done.stdout)
 
+    def test_ranks_writes_a_machine_file_that_plan_reads(self):
+        done = self.evenkeel("bench", "ranks", "--ranks", 2, "--rounds", 3, "--json", "--machine", "here.toml",
+                             *program.small(train_batch=2, train_precision="float64"))
+        self.assertEqual(done.returncode, 0, done)
+        *exchanges, step = json.loads(done.stdout)
+        self.assertEqual([row["bytes"] for row in exchanges], [64 << 10, 1024 << 10])
+        for row in exchanges:
+            self.assertGreater(row["exact_seconds"], 0)
+            self.assertGreater(row["engine_all_reduce_seconds"], 0)
+        self.assertLessEqual(step["together_over_alone_low"], step["together_over_alone"])
+        machine = (self.folder / "here.toml").read_text()
+        self.assertIn('\nprecision = "float64"\nranks_per_host = 2\n', machine)
+        self.succeed("plan", "--ranks", 2, "--machine", "here.toml")
+
+    def test_ranks_refuses_before_it_measures(self):
+        small = program.small(train_batch=2)
+        self.refuse(64, "bench ranks: needs at least 2 ranks; add --ranks 2, or start it with torchrun --no-python, "
+                        "srun or mpirun", "bench", "ranks", *small)
+        self.refuse(74, "--machine none/here.toml: cannot be written: No such file or directory",
+                    "bench", "ranks", "--ranks", 2, "--machine", "none/here.toml", *small)
+
     def test_kernels(self):
         out = self.folder / "kernels.jsonl"
         code, rows = self.bench("kernels", "--only", "adamw", "--rounds", "3", "--out", str(out))

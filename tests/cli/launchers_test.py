@@ -135,7 +135,7 @@ class Ends(program.Case):
         os.kill(self.rank(process, 0), signal.SIGKILL)
         code, said = self.finish(process)
         self.assertEqual(code, 0, said)
-        self.assertIn("evenkeel: all ranks start again from the last checkpoint: restart 1 of 2\n", said)
+        self.assertIn("evenkeel: all ranks start again from the last checkpoint in 1 s: restart 1 of 2\n", said)
         self.assertEqual(state(self.folder / "run", 200), state(whole, 200))
         self.assertIsNone(re.search("restart 2", said))
 

@@ -195,13 +195,15 @@ class Settings(Ranks):
                     "train", "--ranks", 2, *settings({"distributed.exchange": "fast"}))
 
 
-class Lost(Ranks):
+class LongRuns(Ranks):
     LONG = {"train_steps": 10**6, "train_batch": 2, "checkpoint_every": 20, "log_every": 1,
             "distributed_heartbeat_timeout": 2}
 
     def steps(self):
         return max((line["step"] for line in program.lines_of(self.folder / "run/metrics.jsonl")), default=0)
 
+
+class Lost(LongRuns):
     def test_names_a_lost_rank(self):
         both = self.pair(**self.LONG)
         self.until(lambda: program.saved_steps(self.folder / "run") and self.steps() > 25, both[0])
@@ -222,6 +224,22 @@ class Lost(Ranks):
         code, said = self.ended(both)[1]
         self.assertEqual(code, 75, said)
         self.assertRegex(said, rf"^evenkeel: {re.escape(self.name(0, both[0]))} is lost: not heard of for ")
+
+
+class Strangers(LongRuns):
+    def test_do_not_end_a_training_whose_port_they_use(self):
+        port = free_port()
+        both = self.pair(port=port, **self.LONG)
+        self.until(lambda: self.steps() > 5, both[0])
+        self.refuse_alone(64, f"rank 1 is here twice: this process, and {self.name(1, both[1])}; each process needs a "
+                              "rank of its own, and each run a MASTER_PORT of its own", variables(1, 2, port))
+        self.refuse_alone(64, f"WORLD_SIZE is 3 here, but 2 for {self.name(0, both[0])}", variables(2, 3, port))
+        step = self.steps()
+        self.until(lambda: self.steps() > step + 20, both[0])
+        both[1].send_signal(signal.SIGKILL)
+        code, said = self.ended(both)[0]
+        self.assertEqual(code, 75, said)
+        self.assertIn(f"evenkeel: {self.name(1, both[1])} is lost: ", said)
 
 
 if __name__ == "__main__":

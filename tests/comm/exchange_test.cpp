@@ -6,6 +6,7 @@
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <vector>
 
 #include "comm/rank_threads.h"
@@ -42,13 +43,17 @@ at::Tensor tree_over_ranks(int ranks, std::int64_t count, at::ScalarType dtype) 
   return rows.front();
 }
 
-/// Calls `body` with an exchange of each rank, all of this process.
+/// Calls `body` with an exchange of each rank, all of this process. No rank disconnects before all
+/// have ended, as in a run: another one may still connect.
 void exchange_over(int ranks, const std::function<void(int, Exchange&)>& body) {
   const auto store = testing::memory_store();
+  std::vector<std::unique_ptr<Exchange>> exchanges(static_cast<std::size_t>(ranks));
   testing::for_each_rank(ranks, [&](int rank) {
     const at::NoGradGuard no_grad;
-    Exchange exchange(connect_gloo(store, rank, ranks, "127.0.0.1", "", std::chrono::seconds(60)));
-    body(rank, exchange);
+    auto& exchange = exchanges[static_cast<std::size_t>(rank)];
+    exchange = std::make_unique<Exchange>(
+        connect_gloo(store, rank, ranks, "127.0.0.1", "", std::chrono::seconds(60)));
+    body(rank, *exchange);
   });
 }
 

@@ -60,7 +60,17 @@ TEST_F(Table, LearnsFromOthersWhoIsLostOrEndsWithAnError) {
   table.hear(0, {.count = 9, .exit = 65}, kStart);
   EXPECT_EQ(table.found_lost(), 2);
   EXPECT_EQ(table.error_exit(), 65);
-  EXPECT_EQ(table.lowest_but(2), 1);  // rank 0 ends
+  EXPECT_EQ(table.lowest_but(2, kStart, 5), 1);  // rank 0 ends
+}
+
+TEST_F(Table, LetsTheLowestRankSpeakThatIsNotSilent) {
+  table = HeartbeatTable(4, 3);
+  all_beat(0, {0, 1, 2});
+  EXPECT_EQ(table.lowest_but(-1, kStart, 5), 0);
+  EXPECT_EQ(table.lowest_but(0, kStart, 5), 1);
+  all_beat(10, {2});  // ranks 0 and 1 are lost at once
+  EXPECT_EQ(table.lowest_but(0, kStart + seconds(10), 5), 2);
+  EXPECT_EQ(table.lowest_but(0, kStart + seconds(20), 5), 3);
 }
 
 TEST_F(Table, NamesTheRankWithTheFewestCalls) {

@@ -21,12 +21,16 @@ Member member_on(const std::string& host, Facts facts = {}) {
 struct Refusal {
   Exit exit = Exit::success;
   std::string message;
+  bool is_member = true;
 };
 
 /// Calls the roll as this rank, after `others` wrote themselves into the store.
 Refusal refusal_of(const Place& place, const Member& self, const Store& store) {
   try {
-    roll_call(store, place, self, seconds(0), [](int, const Member&) {});
+    claim_rank(store, place, self);
+    roll_call(store, place, seconds(0), [](int, const Member&) {});
+  } catch (const NotAMember& error) {
+    return {error.exit(), error.what(), /*is_member=*/false};
   } catch (const Error& error) {
     return {error.exit(), error.what()};
   }
@@ -35,12 +39,7 @@ Refusal refusal_of(const Place& place, const Member& self, const Store& store) {
 
 /// Publishes a member as its own process would, which then goes on waiting.
 void publish_as(int rank, const Member& member, const Store& store) {
-  Place place = {.rank = rank, .ranks = member.ranks};
-  try {
-    roll_call(store, place, member, seconds(0), [](int, const Member&) {});
-  } catch (const Error&) {  // others are missing
-    return;
-  }
+  claim_rank(store, {.rank = rank, .ranks = member.ranks}, member);
 }
 
 TEST(RollCall, GivesAllMembersByRank) {
@@ -51,8 +50,9 @@ TEST(RollCall, GivesAllMembersByRank) {
     const Member self = {
         .ranks = 3, .host = text("a", rank), .process = rank, .facts = {{"x", "1"}}};
     int arrivals = 0;
+    claim_rank(store, place, self);
     const auto members =
-        roll_call(store, place, self, seconds(60), [&arrivals](int, const Member&) { ++arrivals; });
+        roll_call(store, place, seconds(60), [&arrivals](int, const Member&) { ++arrivals; });
     const std::lock_guard lock(mutex);
     EXPECT_EQ(arrivals, 3);
     ASSERT_EQ(members.size(), 3U);
@@ -75,6 +75,18 @@ TEST(RollCall, NamesNumbersOfRanksThatDiffer) {
   const auto refusal = refusal_of({.rank = 0, .ranks = 2}, member_on("a1"), store);
   EXPECT_EQ(refusal.exit, Exit::usage);
   EXPECT_EQ(refusal.message, "WORLD_SIZE is 2 here, but 3 for rank 1 (a2, process 4711)");
+  EXPECT_TRUE(refusal.is_member) << "the group is not complete: all its processes must know";
+}
+
+TEST(RollCall, RefusesAProcessOfAnotherGroupWhenTheGroupIsComplete) {
+  const auto store = testing::memory_store();
+  publish_as(1, member_on("a2"), store);
+  EXPECT_EQ(refusal_of({.rank = 0, .ranks = 2}, member_on("a1"), store).exit, Exit::success);
+  const auto refusal =
+      refusal_of({.rank = 2, .ranks = 3}, {.ranks = 3, .host = "a3", .process = 12}, store);
+  EXPECT_EQ(refusal.exit, Exit::usage);
+  EXPECT_EQ(refusal.message, "WORLD_SIZE is 3 here, but 2 for rank 0 (a1, process 4711)");
+  EXPECT_FALSE(refusal.is_member);
 }
 
 TEST(RollCall, NamesARankThatIsThereTwice) {
@@ -84,7 +96,8 @@ TEST(RollCall, NamesARankThatIsThereTwice) {
   EXPECT_EQ(refusal.exit, Exit::usage);
   EXPECT_EQ(refusal.message,
             "rank 0 is here twice: this process, and rank 0 (a2, process 4711); each process needs "
-            "a rank of its own");
+            "a rank of its own, and each run a MASTER_PORT of its own");
+  EXPECT_FALSE(refusal.is_member);
 }
 
 TEST(RollCall, NamesTheFirstDifference) {

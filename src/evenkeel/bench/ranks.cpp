@@ -18,6 +18,7 @@
 #include "evenkeel/config/quote.h"
 #include "evenkeel/data/load_corpora.h"
 #include "evenkeel/nn/parameters.h"
+#include "evenkeel/ops/common/operands.h"
 #include "evenkeel/plan/plan.h"
 #include "evenkeel/train/rank_checks.h"
 #include "evenkeel/train/trainer.h"
@@ -169,13 +170,14 @@ std::string machine_file(const ExchangeTimes& exchange, const RankSteps& steps,
       2;
   // What a rank computes alone: the step of all ranks, without the exchange.
   const double per_rank = steps.flops / ranks / steps.together.median();
-  const bool is_bfloat16 = steps.machine.precision == nn::Precision::bfloat16;
+  const auto precision =
+      config::in_quotes(ops::dtype_name(nn::compute_dtype(steps.machine.precision)));
   return text("# Written by `evenkeel bench ranks`: ", ranks, " ranks, ", group.placement().network,
               ". For `evenkeel plan --machine`.\n",  //
               "title = ", config::in_quotes(steps.machine.description), "\n",
-              "precision = ", is_bfloat16 ? "\"bfloat16\"" : "\"float32\"", "\n",
-              "ranks_per_host = ", local_ranks, "\n", "peak_flops = ", shortest(steps.gemm_rate),
-              "\n", "mfu = ", shortest(std::min(1.0, per_rank / steps.gemm_rate)), "\n",
+              "precision = ", precision, "\n", "ranks_per_host = ", local_ranks, "\n",
+              "peak_flops = ", shortest(steps.gemm_rate), "\n",
+              "mfu = ", shortest(std::min(1.0, per_rank / steps.gemm_rate)), "\n",
               "memory_bytes = ", static_cast<std::int64_t>(total_bytes() / local_ranks), "\n",
               "memory_bandwidth = ", shortest(steps.memory_rate), "\n",
               "within_host_bandwidth = ", shortest(rate), "\n",

@@ -56,10 +56,13 @@ void add_bench_options(const Command& command, BenchOptions& options) {
 }
 
 void check_out(const BenchOptions& options) {
-  if (!options.out) return;
+  if (options.out) check_writable("--out", *options.out);
+}
+
+void check_writable(const char* option, const std::filesystem::path& file) {
   errno = 0;
-  if (std::ofstream(*options.out, std::ios::app)) return;
-  throw Error(Exit::io, text("--out ", options.out->string(),
+  if (std::ofstream(file, std::ios::app)) return;
+  throw Error(Exit::io, text(option, " ", file.string(),
                              ": cannot be written: ", std::generic_category().message(errno)));
 }
 

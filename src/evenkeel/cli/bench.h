@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -35,6 +36,9 @@ void add_bench_options(const Command& command, BenchOptions& options);
 /// Checks, before the benchmark runs, that --out can be written.
 /// \throws Error (io) if the file cannot be opened for appending
 void check_out(const BenchOptions& options);
+
+/// The same of the file of any option.
+void check_writable(const char* option, const std::filesystem::path& file);
 
 /// Measures the CPU time that other processes take while something is timed.
 class ContentionMonitor {

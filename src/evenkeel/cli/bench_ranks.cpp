@@ -12,6 +12,7 @@
 #include "evenkeel/bench/ranks.h"
 #include "evenkeel/cli/bench.h"
 #include "evenkeel/cli/ranks.h"
+#include "evenkeel/comm/agreement.h"
 
 namespace evenkeel::cli {
 
@@ -118,7 +119,11 @@ Exit bench_rank(const BenchRanksOptions& options, comm::Group& group) {
                 "bench ranks: needs at least 2 ranks; add --ranks 2, or start it with "
                 "torchrun --no-python, srun or mpirun");
   }
-  if (group.is_first()) check_out(options.bench);
+  comm::check_equal(group, {{"--rounds", text(options.bench.rounds)}});
+  if (group.is_first()) {
+    check_out(options.bench);
+    if (options.machine) check_writable("--machine", *options.machine);
+  }
   const auto exchanges = bench::time_exchanges(group, exchange_sizes(), options.bench.rounds);
   const auto steps = bench::time_rank_steps(group, options.common.sources(), options.bench.rounds);
   if (!group.is_first()) return Exit::success;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ATen/Parallel.h>
-#include <c10/util/Exception.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -8,9 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
-#include <filesystem>
-#include <system_error>
+#include <new>
 
 #include "evenkeel/base/mkl_cnr.h"
 #include "evenkeel/base/nearest.h"
@@ -18,6 +15,7 @@
 #include "evenkeel/base/terminate_handler.h"
 #include "evenkeel/base/threads.h"
 #include "evenkeel/base/version.h"
+#include "evenkeel/cli/failure.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/memory/caching_allocator.h"
 #include "evenkeel/ops/common/mkl_warm_up.h"
@@ -83,44 +81,19 @@ int run(int argc, char** argv) {
   return static_cast<int>(Exit::usage);
 }
 
-/// Reports that memory is short.
-/// \return 75 (busy): the same command may succeed on a machine with more free memory
-int out_of_memory() {
-  complain("out of memory; `evenkeel plan` shows what a configuration needs");
-  return static_cast<int>(Exit::busy);
-}
-
-/// Reports a bug of Evenkeel: the message, and a request to send it.
-/// \return 70 (internal)
-int internal_error(const char* what) {
-  complain(what);
-  complain("this is a bug of Evenkeel; please report it with the line above");
-  return static_cast<int>(Exit::internal);
-}
-
-/// Runs the program. An exception becomes one line on standard error and an exit code: Error has
-/// its own, a file system error 74, missing memory or a thread that cannot be created 75, all
-/// others 70.
+/// Runs the program. An exception becomes one line on standard error and an exit code
+/// (cli/failure.h).
 int run_with_errors_reported(int argc, char** argv) {
   try {
     return run(argc, argv);
-  } catch (const Error& error) {
-    complain(error.what());
-    return static_cast<int>(error.exit());
-  } catch (const std::filesystem::filesystem_error& error) {
-    complain(text(error.path1().string(), ": ", error.code().message()).c_str());
-    return static_cast<int>(Exit::io);
-  } catch (const std::bad_alloc&) {
-    return out_of_memory();
-  } catch (const c10::OutOfMemoryError&) {
-    return out_of_memory();
-  } catch (const std::system_error& error) {  // a thread or process could not be created
-    complain(error.what());
+  } catch (const std::bad_alloc&) {  // without a further allocation
+    complain(kOutOfMemory);
     return static_cast<int>(Exit::busy);
-  } catch (const c10::Error& error) {
-    return internal_error(error.what_without_backtrace());
-  } catch (const std::exception& error) {
-    return internal_error(error.what());
+  } catch (...) {
+    const auto failure = current_failure();
+    complain(failure.message.c_str());
+    if (failure.exit == Exit::internal) complain(kBugLine);
+    return static_cast<int>(failure.exit);
   }
 }
 

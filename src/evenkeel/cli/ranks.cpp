@@ -12,9 +12,11 @@
 #include <vector>
 
 #include "evenkeel/base/cpu_features.h"
+#include "evenkeel/base/digest.h"
 #include "evenkeel/base/file.h"
 #include "evenkeel/base/print.h"
 #include "evenkeel/base/version.h"
+#include "evenkeel/cli/failure.h"
 #include "evenkeel/comm/join.h"
 #include "evenkeel/comm/launch.h"
 #include "evenkeel/config/keys.h"
@@ -33,7 +35,7 @@ config::Distributed distributed_keys(const CommonOptions& common) {
   return config::resolve(resumes ? common.sources_with_run() : common.sources()).distributed;
 }
 
-/// What must be equal on all ranks. Threads and network interfaces are those of a machine.
+/// What must be equal on all ranks. Network interfaces are those of a machine.
 comm::Facts facts_of_rank(const CommonOptions& common) {
   comm::Facts facts = {{"evenkeel", text(kVersion, " (", commit(), ")")},
                        {"libtorch", TORCH_VERSION},
@@ -44,11 +46,13 @@ comm::Facts facts_of_rank(const CommonOptions& common) {
   for (const auto& section : config::sections()) {
     for (const auto& key : section.keys) {
       const auto name = config::full_name(section, key);
-      if (name == "train.threads" || name == "distributed.interface") continue;
+      if (name == "distributed.interface") continue;
       facts.emplace_back(name, key.write(config));
     }
   }
-  facts.emplace_back("scheme", config::scheme_text(config.scheme));
+  const auto scheme = config::scheme_text(config.scheme);
+  facts.emplace_back("scheme", text(config.scheme.name, " (digest of its table: ",
+                                    digest(scheme.data(), scheme.size()).substr(0, 8), ")"));
   return facts;
 }
 
@@ -73,6 +77,17 @@ void add_run_folder(std::vector<std::string>& command, const CommonOptions& comm
   command.emplace_back("--run");
   command.push_back(
       store::new_run_folder("runs", config.scheme.name + "-" + config.preset).string());
+}
+
+/// Reports an error of this rank to the other ranks, prints it if no other rank was faster, and
+/// ends the process: other threads may wait for a lost rank.
+[[noreturn]] void end_rank(comm::Group& group, Exit exit, const std::string& message) {
+  if (group.fail(exit, message)) {
+    print_message(text("evenkeel: ", message));
+    if (exit == Exit::internal) print_message(text("evenkeel: ", kBugLine));
+  }
+  std::fflush(stdout);
+  ::_exit(static_cast<int>(exit));
 }
 
 }  // namespace
@@ -139,9 +154,11 @@ Exit run_rank(comm::Group& group, const std::function<Exit()>& body) {
     return exit;
   } catch (const Error& error) {
     if (group.ranks() == 1) throw;
-    if (group.fail(error.exit(), error.what())) print_message(text("evenkeel: ", error.what()));
-    std::fflush(stdout);
-    ::_exit(static_cast<int>(error.exit()));  // other threads may wait for a lost rank
+    end_rank(group, error.exit(), error.what());
+  } catch (...) {
+    if (group.ranks() == 1) throw;
+    const auto failure = current_failure();
+    end_rank(group, failure.exit, failure.message);
   }
 }
 

@@ -17,12 +17,21 @@ namespace evenkeel::comm {
 
 namespace {
 
+/// Opens a folder: the client of NFS then asks the server what is in it, instead of remembering
+/// that a file was not there.
+void refresh_folder(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  const std::filesystem::directory_iterator opened(folder, ignored);
+}
+
 /// Reads a word that another machine wrote; a network file system may show it late.
 bool finds_word(const std::filesystem::path& file, const std::string& word) {
-  constexpr int kAttempts = 20;
+  constexpr int kAttempts = 50;
   constexpr std::chrono::milliseconds kPause{100};
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     std::string found;
+    refresh_folder(file.parent_path().parent_path());
+    refresh_folder(file.parent_path());
     try {
       found = read_file(file);
     } catch (const Error&) {

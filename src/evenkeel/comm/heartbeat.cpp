@@ -80,10 +80,11 @@ bool HeartbeatTable::all_others_end(Time now, double limit, int except) const {
   return true;
 }
 
-int HeartbeatTable::lowest_but(int except) const {
+int HeartbeatTable::lowest_but(int except, Time now, double limit) const {
   for (int rank = 0; rank < ranks(); ++rank) {
     if (rank == self_) return rank;
-    if (rank != except && last(rank) && last(rank)->exit < 0) return rank;
+    if (rank == except || !last(rank) || last(rank)->exit >= 0) continue;
+    if (silence(rank, now) <= limit) return rank;
   }
   return self_;
 }

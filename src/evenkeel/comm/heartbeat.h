@@ -64,8 +64,9 @@ class HeartbeatTable {
   /// True if all other ranks but `except` are ending or silent for `limit` seconds, or never came.
   bool all_others_end(Time now, double limit, int except) const;
 
-  /// The lowest rank that is neither `except` nor ending with an error.
-  int lowest_but(int except) const;
+  /// The lowest rank that is neither `except`, nor ending with an error, nor silent for `limit`
+  /// seconds. This rank is never silent.
+  int lowest_but(int except, Time now, double limit) const;
 
   int ranks() const { return static_cast<int>(rows_.size()); }
 

@@ -14,6 +14,7 @@
 #include "evenkeel/comm/engine_gloo.h"
 #include "evenkeel/comm/exchange.h"
 #include "evenkeel/comm/network.h"
+#include "evenkeel/comm/roll_call.h"
 #include "evenkeel/comm/store.h"
 #include "evenkeel/comm/watch.h"
 
@@ -62,7 +63,7 @@ class JoinedRanks : public Engine {
     }
     watch_->end_call();
   }
-  void form(const JoinOptions& options, const Facts& facts);
+  void form(const JoinOptions& options);
 
   Place place_;
   Placement placement_;
@@ -104,6 +105,8 @@ JoinedRanks::JoinedRanks(const Place& place, const JoinOptions& options, const F
     : place_(place),
       store_(
           open_store(place, place.rank == 0 && !place.has_agent_store, options.connect_timeout)) {
+  // Before the watch: a process that is not a member must not publish heartbeats of one.
+  claim_rank(store_, place_, this_member(place_, facts));
   Place client = place;
   client.listen_fd.reset();
   watch_ = std::make_unique<Watch>(
@@ -111,7 +114,9 @@ JoinedRanks::JoinedRanks(const Place& place, const JoinOptions& options, const F
       WatchLimits{.heartbeat = static_cast<double>(options.heartbeat_timeout.count()),
                   .collective = static_cast<double>(options.collective_timeout.count())});
   try {
-    form(options, facts);
+    form(options);
+  } catch (const NotAMember&) {
+    throw;  // the members go on
   } catch (const Error& error) {
     if (!fail(error.exit(), error.what())) ::_exit(static_cast<int>(error.exit()));
     throw;
@@ -120,11 +125,11 @@ JoinedRanks::JoinedRanks(const Place& place, const JoinOptions& options, const F
   }
 }
 
-void JoinedRanks::form(const JoinOptions& options, const Facts& facts) {
-  const auto members = roll_call(store_, place_, this_member(place_, facts),
-                                 options.connect_timeout, [this](int rank, const Member& member) {
-                                   watch_->set_name(rank, member_name(rank, member));
-                                 });
+void JoinedRanks::form(const JoinOptions& options) {
+  const auto members =
+      roll_call(store_, place_, options.connect_timeout, [this](int rank, const Member& member) {
+        watch_->set_member(rank, member_name(rank, member), member.host);
+      });
   // Not earlier: without the store of a rank 0 that ended, a late rank would wait for its timeout.
   check_interface(options.interface);
   placement_.launcher = launcher_name(place_.launcher);

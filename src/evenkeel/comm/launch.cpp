@@ -13,6 +13,7 @@
 #include <cstring>
 #include <optional>
 #include <set>
+#include <thread>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/print.h"
@@ -89,6 +90,27 @@ class Exec {
   std::vector<char*> argv_, envp_;
 };
 
+/// A pipe in which a rank reports that all ranks end because of a loss: Place::loss_fd.
+class LossPipe {
+ public:
+  LossPipe() {
+    if (::pipe2(ends_, O_NONBLOCK | O_CLOEXEC) == 0 && ::fcntl(ends_[1], F_SETFD, 0) == 0) return;
+    throw Error(Exit::busy, text("--ranks: no pipe can be made: ", std::strerror(errno)));
+  }
+  LossPipe(const LossPipe&) = delete;
+  LossPipe& operator=(const LossPipe&) = delete;
+  ~LossPipe() { close(ends_[0]), close(ends_[1]); }
+
+  int writing_end() const { return ends_[1]; }
+  bool has_byte() const {
+    char byte = 0;
+    return read(ends_[0], &byte, 1) == 1;
+  }
+
+ private:
+  int ends_[2] = {-1, -1};
+};
+
 /// The ranks of one start.
 class LocalRanks {
  public:
@@ -101,6 +123,8 @@ class LocalRanks {
   int wait();
   /// True if SIGINT or SIGTERM arrived.
   bool was_stopped() const { return was_stopped_; }
+  /// True if a signal ended a rank, or the ranks found one lost.
+  bool have_loss() const { return has_signal_ || loss_.has_byte(); }
 
  private:
   void start(int rank, const ListeningSocket& socket, int attempt);
@@ -113,11 +137,13 @@ class LocalRanks {
   }
 
   const LaunchOptions& options_;
+  LossPipe loss_;
   BlockedSignals signals_;
   std::vector<pid_t> processes_;  // by rank; 0: ended
   int code_ = 0;
   std::optional<LaunchClock::time_point> kill_at_;  // after the first failure
   bool was_stopped_ = false;
+  bool has_signal_ = false;  // ended a rank
 };
 
 LocalRanks::LocalRanks(const LaunchOptions& options, int attempt) : options_(options) {
@@ -139,7 +165,7 @@ void LocalRanks::start(int rank, const ListeningSocket& socket, int attempt) {
        text("LOCAL_WORLD_SIZE=", options_.ranks), "MASTER_ADDR=127.0.0.1",
        text("MASTER_PORT=", socket.port), text("TORCHELASTIC_RESTART_COUNT=", attempt),
        "TORCHELASTIC_USE_AGENT_STORE=False", "EVENKEEL_LAUNCHER=ranks",
-       text("EVENKEEL_STORE_FD=", socket.fd)});
+       text("EVENKEEL_STORE_FD=", socket.fd), text("EVENKEEL_LOSS_FD=", loss_.writing_end())});
   const pid_t parent = getpid(), child = fork();
   if (child == 0) exec.run(parent, rank == 0 ? -1 : socket.fd, rank == 0);
   if (child < 0) {
@@ -162,6 +188,7 @@ void LocalRanks::judge(int rank, int status) {
   processes_[static_cast<std::size_t>(rank)] = 0;
   const bool by_signal = WIFSIGNALED(status);
   const int code = by_signal ? static_cast<int>(Exit::busy) : WEXITSTATUS(status);
+  has_signal_ = has_signal_ || by_signal;
   if (code == 0) return;
   // After a signal the other ranks have to find out; after an exit with a code they know.
   constexpr double kGrace = 5;  // seconds
@@ -205,13 +232,19 @@ void LocalRanks::kill_all() {
 }  // namespace
 
 int launch(const LaunchOptions& options) {
+  constexpr std::chrono::seconds kLongestPause{60};
+  std::chrono::seconds pause{1};
   for (int attempt = 0;; ++attempt) {
-    LocalRanks ranks(options, attempt);
-    const int code = ranks.wait();
-    const bool is_loss = code == static_cast<int>(Exit::busy) && !ranks.was_stopped();
-    if (!is_loss || attempt == options.restarts) return code;
-    print_message(text("evenkeel: all ranks start again from the last checkpoint: restart ",
-                       attempt + 1, " of ", options.restarts));
+    {
+      LocalRanks ranks(options, attempt);
+      const int code = ranks.wait();
+      const bool is_loss = code == static_cast<int>(Exit::busy) && ranks.have_loss();
+      if (!is_loss || ranks.was_stopped() || attempt == options.restarts) return code;
+    }
+    print_message(text("evenkeel: all ranks start again from the last checkpoint in ",
+                       pause.count(), " s: restart ", attempt + 1, " of ", options.restarts));
+    std::this_thread::sleep_for(pause);  // a signal ends the program, as no rank runs
+    pause = std::min(2 * pause, kLongestPause);
   }
 }
 

@@ -9,7 +9,7 @@ namespace evenkeel::comm {
 /// The arguments of launch().
 struct LaunchOptions {
   int ranks = 1;
-  int restarts = 0;                  // times that all ranks are started again after a loss
+  int restarts = 0;                  // times that all ranks start again after the loss of one
   std::vector<std::string> command;  // program and arguments of every rank
   double heartbeat_timeout = 10;     // seconds; ranks that still run well after it are killed
 };
@@ -17,9 +17,11 @@ struct LaunchOptions {
 /// Starts `ranks` processes of this machine and waits for them. Each gets the variables of torchrun
 /// (place_of() of comm/place.h), rank 0 also the listening socket of the store, so that no other
 /// process can take its port. SIGINT, SIGTERM and SIGUSR1 go on to all ranks; when this process
-/// ends, they get SIGTERM. No rank is left when the function returns.
-/// \return the exit code of the first rank that failed; 75 (busy) if a signal ended it; 0 if none
-/// did
+/// ends, they get SIGTERM. No rank is left when the function returns. Ranks start again after a
+/// pause of 1, 2, 4, ..., at most 60 seconds, and only if one was lost: not if they end with an
+/// error such as missing memory.
+/// \return the exit code of the first rank that failed (75, busy, if a signal ended that rank); 0
+///         if all ended with 0
 /// \throws Error (busy, exit code 75) if a process cannot be started
 int launch(const LaunchOptions& options);
 

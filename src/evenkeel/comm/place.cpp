@@ -91,8 +91,9 @@ Place place_of_torchrun(Place place, const Environment& environment) {
   place.local_ranks = optional_number(environment, "LOCAL_WORLD_SIZE", 1, kMostRanks).value_or(0);
   place.has_agent_store = environment("TORCHELASTIC_USE_AGENT_STORE") == "True";
   place.attempt = environment("TORCHELASTIC_RESTART_COUNT").value_or("0");
+  constexpr int kMostDescriptors = 1 << 20;
+  place.loss_fd = optional_number(environment, "EVENKEEL_LOSS_FD", 0, kMostDescriptors);
   if (place.rank == 0) {
-    constexpr int kMostDescriptors = 1 << 20;
     place.listen_fd = optional_number(environment, "EVENKEEL_STORE_FD", 0, kMostDescriptors);
   }
   require_address(place, kHowToStart);

@@ -29,6 +29,7 @@ struct Place {
   std::uint16_t port = 29500;    // of rank 0
   bool has_agent_store = false;  // torchrun serves the store; otherwise rank 0 does
   std::optional<int> listen_fd;  // rank 0 of launch(): the listening socket of the store
+  std::optional<int> loss_fd;    // of launch(): a byte means that the ranks end because of a loss
   std::string attempt = "0";     // counts the restarts of a launcher
   std::string ranks_variable = "WORLD_SIZE";  // where the number of ranks is from, for messages
 };

@@ -53,21 +53,15 @@ Member member_of(const std::string& value) {
           .facts = facts_of(json.at("facts"))};
 }
 
-void check_sizes(const Place& place, int rank, const Member& member) {
-  if (member.ranks == place.ranks) return;
-  throw Error(Exit::usage, text(place.ranks_variable, " is ", place.ranks, " here, but ",
-                                member.ranks, " for ", member_name(rank, member)));
-}
+/// The key that rank 0 sets when the group is complete.
+constexpr auto kCompleteKey = "complete";
 
-/// Publishes this rank.
-/// \throws Error (usage) if another process already did so as the same rank
-void publish(const Store& store, const Place& place, const Member& self) {
-  const auto own = text_of(self);
-  const auto first = store.set_once(member_key(place.rank), own);
-  if (first == own) return;
-  throw Error(Exit::usage, text("rank ", place.rank, " is here twice: this process, and ",
-                                member_name(place.rank, member_of(first)),
-                                "; each process needs a rank of its own"));
+void check_sizes(const Store& store, const Place& place, int rank, const Member& member) {
+  if (member.ranks == place.ranks) return;
+  const auto message = text(place.ranks_variable, " is ", place.ranks, " here, but ", member.ranks,
+                            " for ", member_name(rank, member));
+  if (store.has(kCompleteKey)) throw NotAMember(Exit::usage, message);
+  throw Error(Exit::usage, message);
 }
 
 [[noreturn]] void refuse_missing(const std::vector<std::optional<Member>>& members,
@@ -109,11 +103,19 @@ std::string difference_of(const std::vector<Facts>& facts, const std::vector<std
   return "";
 }
 
-std::vector<Member> roll_call(const Store& store, const Place& place, const Member& self,
-                              std::chrono::seconds timeout,
+void claim_rank(const Store& store, const Place& place, const Member& self) {
+  const auto own = text_of(self);
+  const auto first = store.set_once(member_key(place.rank), own);
+  if (first == own) return;
+  throw NotAMember(Exit::usage, text("rank ", place.rank, " is here twice: this process, and ",
+                                     member_name(place.rank, member_of(first)),
+                                     "; each process needs a rank of its own, and each run a ",
+                                     "MASTER_PORT of its own"));
+}
+
+std::vector<Member> roll_call(const Store& store, const Place& place, std::chrono::seconds timeout,
                               const std::function<void(int, const Member&)>& on_arrival) {
   constexpr std::chrono::milliseconds kFirstPause{10}, kLongestPause{200};
-  publish(store, place, self);
   const auto end = RollCallClock::now() + timeout;
   std::vector<std::optional<Member>> found(static_cast<std::size_t>(place.ranks));
   std::size_t count = 0;
@@ -124,7 +126,7 @@ std::vector<Member> roll_call(const Store& store, const Place& place, const Memb
       member = member_of(store.get({member_key(rank)}).front());
       ++count;
       on_arrival(rank, *member);
-      check_sizes(place, rank, *member);
+      check_sizes(store, place, rank, *member);
     }
     if (count == found.size()) break;
     if (RollCallClock::now() >= end) refuse_missing(found, timeout);
@@ -140,6 +142,7 @@ std::vector<Member> roll_call(const Store& store, const Place& place, const Memb
   }
   const auto difference = difference_of(facts, names);
   if (!difference.empty()) throw Error(Exit::differs, difference);
+  if (place.rank == 0) store.set(kCompleteKey, "1");
   return members;
 }
 

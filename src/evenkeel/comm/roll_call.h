@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "evenkeel/base/error.h"
 #include "evenkeel/comm/place.h"
 #include "evenkeel/comm/store.h"
 
@@ -29,13 +30,22 @@ struct Member {
 /// "rank 2 (a2, process 4711)"
 std::string member_name(int rank, const Member& member);
 
-/// Publishes this rank, and reads all others as they come.
+/// A process that has no place in the group of the store: it ends alone, and the group goes on.
+class NotAMember : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Publishes this rank.
+/// \throws NotAMember (usage, 64) if another process already did so as the same rank
+void claim_rank(const Store& store, const Place& place, const Member& self);
+
+/// Reads all ranks as they come. This rank is claimed before.
 /// \param on_arrival  is called once for each rank, in the order of arrival
 /// \return the members by rank
 /// \throws Error (busy, exit code 75) if ranks are missing after `timeout`; (usage, 64) if numbers
-///         of ranks differ, or two processes are the same rank; (differs, 78) if facts differ
-std::vector<Member> roll_call(const Store& store, const Place& place, const Member& self,
-                              std::chrono::seconds timeout,
+///         of ranks differ: NotAMember if the group is complete; (differs, 78) if facts differ
+std::vector<Member> roll_call(const Store& store, const Place& place, std::chrono::seconds timeout,
                               const std::function<void(int, const Member&)>& on_arrival);
 
 /// "rank 3 (a2, process 4711) has train.batch = 16, but rank 0 has 8": the first difference.

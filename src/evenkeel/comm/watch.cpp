@@ -4,8 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <thread>
 #include <utility>
 
@@ -32,6 +35,17 @@ void sleep_while(milliseconds total, const While& condition) {
   constexpr milliseconds kPart{20};
   for (auto slept = milliseconds{0}; slept < total && condition(); slept += kPart)
     std::this_thread::sleep_for(kPart);
+}
+
+/// Calls `function`, and returns when it has, or after a second: a terminal that is stopped, or the
+/// file system of a machine that is gone, may never take a line.
+void call_for_a_second(const std::function<void()>& function) {
+  const auto is_done = std::make_shared<std::atomic<bool>>(false);
+  std::thread([function, is_done] {
+    function();
+    *is_done = true;
+  }).detach();
+  sleep_while(milliseconds(1000), [&] { return !*is_done; });
 }
 
 }  // namespace
@@ -101,8 +115,7 @@ void Watch::State::judge_loop() {
     {
       const std::lock_guard lock(mutex);
       if (now - before > kPause) {
-        table.forgive(now - before);
-        store_answered += now - before;
+        forgive(now - before);
       }
       if (!is_leaving) found = verdict(now);
     }
@@ -111,14 +124,22 @@ void Watch::State::judge_loop() {
   }
 }
 
+void Watch::State::report_loss() const {
+  if (!place.loss_fd) return;
+  [[maybe_unused]] const auto written = ::write(*place.loss_fd, "", 1);
+}
+
 void Watch::State::end(const Verdict& verdict) {
+  std::function<void()> write;
   {
     const std::lock_guard lock(mutex);
     own.lost = verdict.lost;
     if (verdict.lost < 0) own.exit = verdict.exit;
     is_urgent = true;
-    if (!verdict.message.empty()) print_verdict(verdict);
+    if (!verdict.message.empty()) write = writer(verdict, WatchClock::now());
   }
+  if (write) call_for_a_second(write);
+  if (!verdict.message.empty()) report_loss();
   wait_until([this] { return published.is_ending(); }, 1);
   // The store ends with rank 0, and all others still have to read the verdict.
   if (place.rank == 0 && !place.has_agent_store) {
@@ -150,9 +171,10 @@ Watch::~Watch() {
   }
 }
 
-void Watch::set_name(int rank, const std::string& name) {
+void Watch::set_member(int rank, const std::string& name, const std::string& host) {
   const std::lock_guard lock(state_->mutex);
   state_->names[static_cast<std::size_t>(rank)] = name;
+  state_->hosts[static_cast<std::size_t>(rank)] = host;
 }
 
 std::string Watch::name(int rank) const {

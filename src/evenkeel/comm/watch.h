@@ -33,8 +33,9 @@ class Watch {
   /// Ends both threads.
   ~Watch();
 
-  /// How messages name a rank. \param name  "rank 2 (a2, process 4711)"
-  void set_name(int rank, const std::string& name);
+  /// \param name  of the rank in messages: "rank 2 (a2, process 4711)"
+  /// \param host  name of its machine
+  void set_member(int rank, const std::string& name, const std::string& host);
   std::string name(int rank) const;
 
   void set_run_folder(const std::string& folder);

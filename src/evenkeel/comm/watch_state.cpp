@@ -33,7 +33,8 @@ Watch::State::State(Store connection, const Place& its_place, const WatchLimits&
       limits(its_limits),
       table(its_place.ranks, its_place.rank),
       store_answered(std::chrono::steady_clock::now()),
-      names(static_cast<std::size_t>(its_place.ranks)) {}
+      names(static_cast<std::size_t>(its_place.ranks)),
+      hosts(static_cast<std::size_t>(its_place.ranks)) {}
 
 std::string Watch::State::name_of(int rank) const {
   const auto& name = names[static_cast<std::size_t>(rank)];
@@ -102,13 +103,31 @@ std::optional<Verdict> Watch::State::verdict(HeartbeatTable::Time now) const {
                  .lost = *behind};
 }
 
-void Watch::State::print_verdict(const Verdict& verdict) const {
+bool Watch::State::is_speaker(int lost, HeartbeatTable::Time now) const {
+  if (!store_is_silent(now))
+    return place.rank == table.lowest_but(lost, store_answered, limits.heartbeat / 2);
+  // No rank hears of another one any more, and the machine of the store may be gone with all its
+  // ranks: the lowest rank of that machine prints, and the lowest rank of all other machines.
+  const auto& store_host = hosts.front();
+  const bool is_there = hosts[static_cast<std::size_t>(place.rank)] == store_host;
+  for (int rank = 0; rank < place.rank; ++rank) {
+    const bool has_store = hosts[static_cast<std::size_t>(rank)] == store_host;
+    if (rank != lost && has_store == is_there) return false;
+  }
+  return true;
+}
+
+std::function<void()> Watch::State::writer(const Verdict& verdict, HeartbeatTable::Time now) const {
   const auto line = text("evenkeel: ", verdict.message);
-  if (place.rank == table.lowest_but(verdict.lost)) return print_message(line);
-  if (run_folder.empty()) return;
-  std::ofstream log(std::filesystem::path(run_folder) / text("log-rank-", place.rank, ".txt"),
-                    std::ios::app);
-  log << line << '\n' << std::flush;
+  if (is_speaker(verdict.lost, now)) return [line] { print_message(line); };
+  if (run_folder.empty()) return {};
+  const auto log = std::filesystem::path(run_folder) / text("log-rank-", place.rank, ".txt");
+  return [line, log] { std::ofstream(log, std::ios::app) << line << '\n' << std::flush; };
+}
+
+void Watch::State::forgive(std::chrono::steady_clock::duration pause) {
+  table.forgive(pause);
+  for (auto* const time : {&store_answered, &call_began, &engine_failed_at}) *time += pause;
 }
 
 }  // namespace evenkeel::comm

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -33,15 +35,22 @@ struct Watch::State {
   std::string consequence(int rank) const;
   std::string name_of(int rank) const;
   bool store_is_silent(HeartbeatTable::Time now) const;
+  /// Whether this rank prints why the ranks end. All other ranks write it into their log.
+  bool is_speaker(int lost, HeartbeatTable::Time now) const;
+  /// Writes the message of a verdict. Needs no mutex when it is called.
+  std::function<void()> writer(const Verdict& verdict, HeartbeatTable::Time now) const;
+  /// This process did not run for so long.
+  void forgive(std::chrono::steady_clock::duration pause);
 
   /// One round of the beat thread: publishes, reads.
   void beat();
   /// Publishes the verdict, prints it, ends the process.
   [[noreturn]] void end(const Verdict& verdict);
+  /// Reports to launch() that the ranks end because of a loss.
+  void report_loss() const;
   /// Waits until `done`, for at most `seconds`. The mutex is free meanwhile.
   template <typename Done>
   void wait_until(const Done& done, double seconds);
-  void print_verdict(const Verdict& verdict) const;
 
   const Store store;
   const Place place;
@@ -54,6 +63,7 @@ struct Watch::State {
   HeartbeatTable::Time store_answered;  // the end of the last call of the store
   std::string store_error;              // empty: none
   std::vector<std::string> names;       // by rank; empty: not known
+  std::vector<std::string> hosts;       // by rank: name of its machine; empty: not known
   std::string run_folder;
   std::string engine_reason;  // empty: no error of the engine
   HeartbeatTable::Time engine_failed_at;

@@ -147,6 +147,24 @@ ShardPlan shard_plan(const RankPlan& all, const config::Config& config, const Ha
 
 }  // namespace
 
+nn::Footprint footprint_of_rank(const nn::Footprint& whole, const config::Config& config,
+                                nn::Precision precision, std::int64_t parameters,
+                                std::int64_t ranks) {
+  const auto shards = std::max(config.train.gradient_shards, ranks);
+  const auto sums = [](std::int64_t count) {  // of the tree over shards
+    return static_cast<double>(std::bit_width(static_cast<std::uint64_t>(count)));
+  };
+  auto out = whole;
+  out.gradients *= sums(shards / ranks) / sums(shards);
+  if (config.distributed.shard == "none") return out;
+  const auto bytes = value_bytes(precision);
+  const double masters = bytes.has_copies() ? bytes.wide * static_cast<double>(parameters) : 0;
+  const auto divisor = static_cast<double>(ranks);
+  out.weights -= masters * (1 - 1 / divisor);
+  out.moments /= divisor;
+  return out;
+}
+
 RankPlan rank_plan(const config::Config& config, const Hardware& hardware, std::int64_t vocabulary,
                    std::int64_t ranks, std::int64_t hosts) {
   const auto grid = rank_grid(hardware, ranks, hosts);

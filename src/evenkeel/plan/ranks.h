@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "evenkeel/config/config.h"
+#include "evenkeel/nn/footprint.h"
 #include "evenkeel/plan/hardware.h"
 #include "evenkeel/plan/plan.h"
 
@@ -65,6 +66,13 @@ struct RankPlan {
 
   const ShardPlan& at(Shard shard) const { return by_shard.at(static_cast<std::size_t>(shard)); }
 };
+
+/// The memory of one of `ranks` ranks, from that of a run of one process: ranks share the optimizer
+/// state as distributed.shard says. Every rank holds whole gradients during a step, also with
+/// "gradients".
+nn::Footprint footprint_of_rank(const nn::Footprint& whole, const config::Config& config,
+                                nn::Precision precision, std::int64_t parameters,
+                                std::int64_t ranks);
 
 /// The plan of R ranks on H hosts. A pure function.
 ///

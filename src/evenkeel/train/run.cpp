@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/train/run.h"
 
+#include <algorithm>
 #include <thread>
 #include <utility>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/plan/ranks.h"
 #include "evenkeel/plan/run_length.h"
 #include "evenkeel/report/report.h"
 #include "evenkeel/store/json_lines.h"
@@ -45,7 +47,9 @@ Run::Run(const Request& request, OpenRun open, Console& console, comm::Group& gr
   check_texts_on_ranks(setup_.text, group);
   const auto& shape = setup_.plan.scheme.shape;
   const auto precision = setup_.machine.precision;
-  check_memory(setup_.plan.memory, console);
+  check_memory(plan::footprint_of_rank(setup_.plan.memory, config, precision,
+                                       setup_.plan.counts.total, group.ranks()),
+               std::max(1, group.placement().local_ranks), console);
   warn_of_unreached_probes(config, console);
   trainer_ = std::make_unique<Trainer>(config, shape, precision, setup_.text,
                                        data_parallel_of(config, group));
