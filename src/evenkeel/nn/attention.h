@@ -40,8 +40,7 @@ at::Tensor causal_attention(const AttentionInputs& inputs, AttentionPath path);
 ///   q, k, v = split(W_qkv x);  q, k = rotate(norm(q)), rotate(norm(k));  v = norm(v)
 ///   y       = W_output norm(causal_attention(q, k, v))
 ///
-/// Norms without a slot in the scheme are the identity. With rope = "before" the rotation precedes
-/// the norm.
+/// An empty slot is the identity. With rope = "before" the rotation precedes the norm.
 struct Attention {
   std::int64_t heads = 0, kv_heads = 0, head_width = 0;
   Matrix qkv;     // [(h + 2 kv) * dk, D], rows q, k, v

@@ -25,7 +25,7 @@
 ///   y'   = y + write_y * out
 ///   x'   = residual_norm(skip_scale * (taps of the skip connection) + branch_scale * out)
 ///
-/// Norms without a slot in the scheme are the identity. nn/residual.h has the last line in full.
+/// An empty slot is the identity. nn/residual.h has the last line in full.
 /// In a parallel block both branches start from the same x:
 ///
 ///   x' = residual_norm(skip + branch_scale_a * attention + branch_scale_f * feed_forward)

@@ -46,7 +46,7 @@ struct KindRow {
   Kind kind;
   const char* name;     // as in TOML
   const char* title;    // in reports: "RMSNorm"
-  const char* formula;  // for people to read; without gain and bias
+  const char* formula;  // for people to read; without gain and bias unless they are special
   const char* example;  // a TOML value with the keys of the kind
   StatisticAxis axis;
   Operation operation;

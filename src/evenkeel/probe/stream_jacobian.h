@@ -16,7 +16,8 @@ namespace evenkeel::probe {
 ///
 /// with the residual stream x_l after block l, l = 0 .. N; 1 at l = N. Its square estimates
 /// |dx_N/dx_l|_F^2 / (number of values of x_l). Means are over all tokens of the batch, in float64.
-/// u depends on the row of the batch only.
+/// u of a sequence is seeded by its index in the batch alone, so u does not depend on
+/// `micro_batch_size`.
 ///
 /// \param micro_batch_size  sequences per forward pass
 /// \source arXiv:2503.04598, equations 8 and 9: the Jacobian of one block

@@ -39,8 +39,8 @@ nlohmann::ordered_json routing_record(const StepResult& result);
 /// \return true to apply the update, false to skip it
 using UpdateGuard = std::function<bool(const StepResult&)>;
 
-/// A model with its optimizer: one optimizer step per batch. In a training of several ranks every
-/// rank has a Learner, and all call the same functions in the same order.
+/// A model with its optimizer: one optimizer step per batch. In a run of several ranks every rank
+/// has a Learner, and all call the same functions in the same order.
 class Learner {
  public:
   /// \param model, parameters  must outlive the Learner
@@ -51,28 +51,29 @@ class Learner {
           const config::Experts& experts = {}, const DataParallel& parallel = {});
 
   /// Applies the hooks that act before the first step (Hooks::before_training).
-  /// \param ids  [B, T], int64: the first training batch
+  /// \param ids  [B_total, T], int64: the first training batch
   void before_training(const at::Tensor& ids) { hooks_.before_training(ids); }
 
   /// One optimizer step: forward, backward and update, with gradient accumulation over
   /// micro-batches:
   ///
   ///   loss = sum over scored tokens of -ln p / scored tokens of the batch
-  ///          + sum over micro-batches m of (rows_m / B) (w_balance L_balance,m + w_z L_z,m)
+  ///          + sum over micro-batches m of (sequences_m / B_total)
+  ///                                      (w_balance L_balance,m + w_z L_z,m)
   ///
-  /// The gradient of each shard, B / shards sequences, is computed separately. The gradients of
-  /// shards are added in the binary tree of kernels/reduction_order.h, their losses from the first
-  /// shard to the last.
+  /// The gradient of each shard, B_total / shards sequences, is computed separately. The gradients
+  /// of shards are added in the binary tree of kernels/reduction_order.h, their losses from the
+  /// first shard to the last.
   ///
   /// The micro-batch size changes the cross-entropy by rounding only. The load-balancing loss
   /// depends on the micro-batch size, because it is a product of means over the tokens of one
   /// micro-batch.
   ///
   /// With several ranks each one computes its own shards, and all return the same StepResult.
-  /// Master weights that another rank owns are undefined afterwards where the values are copies of
-  /// them.
+  /// With bfloat16 weights and `distributed.shard` other than "none", each rank keeps only its own
+  /// piece of the float32 master weights after this call; gather_masters() restores the rest.
   ///
-  /// \param batch             B sequences, the same on all ranks; shards must divide B
+  /// \param batch             B_total sequences, the same on all ranks; shards must divide B_total
   /// \param micro_batch_size  sequences per forward and backward pass
   /// \param rate              learning rate
   /// \param allow_update      called before the update, also if loss or gradient are not finite;
@@ -81,7 +82,8 @@ class Learner {
                         const UpdateGuard& allow_update = {});
 
   /// The gradient of the last batch before clipping: one flat buffer [parameters] per parameter
-  /// group. Of several ranks each one has its own range, until gather_gradients().
+  /// group. With several ranks each holds only its own piece until gather_gradients(), unless
+  /// `distributed.shard` is "none".
   const std::vector<at::Tensor>& gradients() const { return gradients_; }
 
   /// Gives every rank the whole gradient of the last batch. All ranks call it. Does nothing on one

@@ -66,10 +66,10 @@ class Run {
   void save_last();
 
   /// Ends the run: evaluates the current weights unless that was done; writes the sample,
-  /// status.json and the report. Waits for space as save_last() does.
+  /// status.json and the report. Waits for space as save_last() does. Ends the other ranks, too;
+  /// if the run diverged, the Error below, or that of step(), ends them.
   /// \param state  for status.json: "stopped", "finished" or "diverged"
   /// \throws Error (io, exit code 74)
-  /// The other ranks end, too, unless the run diverged: its Error ends them.
   /// \throws Error (diverged, exit code 76) if the logits of these weights are not finite
   void finish(const std::string& state);
 

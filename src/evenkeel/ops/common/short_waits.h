@@ -6,8 +6,8 @@
 
 namespace evenkeel::ops {
 
-/// OpenMP threads wait shortly at barriers while it lives: about a microsecond of spinning, then
-/// sleep.
+/// While an object exists, OpenMP threads spin at barriers for about a microsecond, then sleep (as
+/// GOMP_SPINCOUNT would set).
 ///
 /// GCC's OpenMP (libgomp) spins for up to 3 ms, which is best on a quiet machine. On a busy
 /// one a spinning thread holds a processor that a thread with work needs. libgomp shortens
@@ -25,8 +25,8 @@ class ShortWaits {
 };
 
 /// Whether waits are to be short, from the processors that other processes keep busy.
-/// \param now    how it is
-/// \param cores  CPU time of other processes over elapsed time
+/// \param now    whether waits are short at present (hysteresis)
+/// \param cores  processors that other processes keep busy: their CPU time over elapsed time
 bool wants_short_waits(bool now, double cores);
 
 /// Measures every quarter second how many processors other processes keep busy, and keeps a

@@ -10,20 +10,20 @@
 
 namespace evenkeel::ops {
 
-/// The input of a linear layer. With `recompute`, the backward pass recomputes the value, bit for
-/// bit, from a tensor that is saved anyway: a norm of the residual stream.
+/// The input of a linear layer. With `recompute`, `value` is the output of a norm; the backward
+/// pass recomputes `value` bit for bit from `saved`, the norm's input, which is saved anyway.
 struct Activation {
   using Recomputation = std::function<at::Tensor(const at::Tensor& saved)>;
 
   at::Tensor value;         // [..., columns]
   at::Tensor saved;         // the argument of `recompute`; undefined if the value itself is saved
   Recomputation recompute;  // called in the backward pass, without gradients
-  /// Output: the value for the residual connection. One product of the backward pass then computes
-  /// the sum of its gradient and that of the layer (`return_residual` of flash-attn's FusedDense).
-  /// May be null.
+  /// Output, may be null: `value` again, for the skip connection. Its gradient and the layer's
+  /// input gradient are then added inside one GEMM (beta = 1), as with `return_residual` of
+  /// flash-attn's FusedDense.
   at::Tensor* residual_out = nullptr;
 
-  Activation(at::Tensor itself) : value(std::move(itself)) {}  // NOLINT: a tensor is one
+  Activation(at::Tensor itself) : value(std::move(itself)) {}  // NOLINT: implicit on purpose
   Activation(at::Tensor now, at::Tensor from, Recomputation again)
       : value(std::move(now)), saved(std::move(from)), recompute(std::move(again)) {}
 };

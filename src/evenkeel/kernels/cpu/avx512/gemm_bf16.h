@@ -5,14 +5,14 @@
 
 #include "evenkeel/kernels/cpu/avx512/packed_bf16.h"
 
-/// GEMM of bfloat16 with float32 sums, for packed operands in cache. What multiplies is a template
-/// parameter `Gemm`: AmxGemm or Avx512Gemm. Its function multiply_tiles<kAdd, kHigh, kWide>() is a
-/// product of kHigh x kWide tiles, 1 or 2 each; multiply_piece<kHigh, kWide>() is a piece of one.
-/// An object of its type Scope lives meanwhile.
+/// GEMM of bfloat16 with float32 sums, for packed operands in cache. The template parameter `Gemm`
+/// (AmxGemm or Avx512Gemm) selects the instructions. multiply_tiles<kAdd, kHigh, kWide>() computes
+/// kHigh x kWide output tiles (1 or 2 each); multiply_piece<kHigh, kWide>() does so for one slice
+/// of K. The caller keeps a `Gemm::Scope` alive around the calls: for AMX it configures the tiles.
 namespace evenkeel::kernels::cpu {
 
-/// A piece, along the depth, of a product c (+)= a b. Between the first and the last piece no other
-/// product may be computed in pieces or tiles, and c has no defined value.
+/// One slice of K of c (+)= a b. From `is_first` to `is_last` AMX holds the sums in its tiles:
+/// compute no other product in between. c is undefined until the last slice.
 struct GemmPiece {
   bool is_first = true, is_last = true;
   bool adds = false;  // c += a b
