@@ -117,15 +117,19 @@ def names(line, lost):
                     line) is not None or (lost == 0 and NO_RANK_0.search(line) is not None)
 
 
-def naming_complaints(training, victim, others):
-    """One of the other ranks names the lost one; what the rest says names it, too."""
+def naming_complaints(training, phase, victim, others):
+    """One of the other ranks names the lost one. Of the rest each has a log that names it, too, once all know the
+    run folder and as long as all train."""
     said = "".join(training.said(rank) for rank in others)
     lines = [line for line in said.splitlines() if line.startswith("evenkeel: ")]
     if not lines or not names(lines[-1], victim):
         yield f"the other ranks say {lines[-1] if lines else 'nothing'!r}"
     for rank in others[1:]:
         log = training.run / f"log-rank-{rank}.txt"
-        if log.exists() and not names(log.read_text().splitlines()[-1], victim):
+        if not log.exists():
+            if phase not in ("roll call", "end"):
+                yield f"rank {rank} has no log"
+        elif not names(log.read_text().splitlines()[-1], victim):
             yield f"rank {rank} says {log.read_text()!r}"
 
 
@@ -170,7 +174,7 @@ def trial_of(context, victim, kind, phase):
             elif seconds > (CONNECT if phase == "roll call" else HEARTBEAT) + MORE:
                 yield f"took {seconds:.1f} s"
             if codes == [BUSY] * len(others):
-                yield from naming_complaints(training, victim, others)
+                yield from naming_complaints(training, phase, victim, others)
         finally:
             saved = reader.acknowledged(training.said(0))
             left = training.end()

@@ -7,6 +7,8 @@ import json
 import os
 import pathlib
 import signal
+import socket
+import subprocess
 
 import program
 from program import files_at, lines_of, metrics, saved_steps, settings
@@ -65,6 +67,33 @@ class Bits(Ranks):
     def test_under_a_hook_without_sharding(self):
         self.check_bits(DENSE | {"scheme": "qk_clip", "train.steps": 2, "train.gradient_shards": 2},
                         (2, "none"))
+
+
+class Machines(Ranks):
+    """Two machines of two ranks: processes that see another host name."""
+
+    def test_of_two_ranks_each_exchange_in_two_levels(self):
+        unshare = ["unshare", "--uts", "sh", "-c", 'hostname "$0" && exec "$@"']
+        if subprocess.run([*unshare, "a", "true"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
+            self.skipTest("a host name of its own needs root")
+        whole = self.train_on(1, "whole", DENSE)
+        with socket.socket() as one:
+            one.bind(("127.0.0.1", 0))
+            port = one.getsockname()[1]
+        processes = []
+        for rank in range(4):
+            launcher = {"RANK": rank, "WORLD_SIZE": 4, "LOCAL_WORLD_SIZE": 2, "MASTER_ADDR": "127.0.0.1",
+                        "MASTER_PORT": port}
+            processes.append(subprocess.Popen(
+                [*unshare, "ab"[rank // 2], program.PROGRAM, "train", "--run", "run",
+                 *settings(program.SMALL | {"train.steps": STEPS} | DENSE)],
+                cwd=self.folder, env=program.ENVIRONMENT | {name: str(value) for name, value in launcher.items()},
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
+            self.addCleanup(processes[-1].kill)
+        said = [process.communicate(timeout=program.LIMIT)[0] for process in processes]
+        self.assertEqual([process.returncode for process in processes], [0] * 4, said)
+        self.assertIn("4 ranks (torchrun) on 2 machines, 8 shards, gloo over lo in two levels, exact", said[0])
+        self.check_equal(self.folder / "run", whole, STEPS)
 
 
 class Chains(Ranks):

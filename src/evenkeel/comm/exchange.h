@@ -1,50 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <ATen/core/Tensor.h>
-#include <torch/csrc/distributed/c10d/Backend.hpp>
-
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
+
+#include "evenkeel/comm/exchange_level.h"
 
 namespace evenkeel::comm {
 
-/// reduce_scatter and all_gather of sends and receives alone. The engine adds nothing: each rank
-/// sums what it receives, in the order of the binary tree, so the bits depend neither on the
-/// network nor on the engine. Arguments as in Group. Errors are those of the engine.
+/// The number of ranks per machine, if the exchange can have two levels: each machine has as many
+/// ranks as any other, with consecutive numbers, and the number is a power of two. Otherwise 1.
+/// \param hosts  name of each rank's machine
+int ranks_per_host(const std::vector<std::string>& hosts);
+
+/// reduce_scatter and all_gather of all ranks. With several ranks on each of several machines in
+/// two levels: among the ranks of a machine, and among equal places of the machines, so that a
+/// machine sends no more bytes than in a ring. The ranks of a machine are a subtree of the binary
+/// tree of sums, so the bits are those of one level.
 class Exchange {
  public:
-  explicit Exchange(c10::intrusive_ptr<c10d::Backend> backend);
+  /// \param per_host  of ranks_per_host()
+  Exchange(const c10::intrusive_ptr<c10d::Backend>& backend, int per_host);
 
+  /// Arguments as in Group. Errors are those of the backend.
   void reduce_scatter(const at::Tensor& whole, const std::vector<std::int64_t>& bounds,
                       const at::Tensor& part);
   void all_gather(const at::Tensor& whole, const std::vector<std::int64_t>& bounds);
 
  private:
-  using Works = std::vector<c10::intrusive_ptr<c10d::Work>>;
+  using Pieces = std::vector<at::Tensor>;
+  /// The pieces of the ranks of a machine, or of this place on all machines, out of those of all.
+  Pieces pieces_of_host(const Pieces& all, int host) const;
+  Pieces pieces_of_place(const Pieces& all) const;
 
-  /// How an exchange is cut; 0 chunks without values.
-  struct Chunks {
-    std::int64_t count, columns;
-  };
-  Chunks chunks_of(const at::Tensor& whole, const std::vector<std::int64_t>& bounds) const;
-
-  void send(const at::Tensor& values, int to, Works& works);
-  void receive(const at::Tensor& values, int from, Works& works);
-  /// Posts what this rank exchanges with all others: sent(to) and received(from) are tensors.
-  template <typename Sent, typename Received>
-  void begin_chunk(const Sent& sent, const Received& received, Works& works);
-  /// Calls begin(chunk, works) and, when those works have ended, end(chunk); the next chunk travels
-  /// meanwhile.
-  template <typename Begin, typename End>
-  void pipeline(std::int64_t chunks, const Begin& begin, const End& end);
-  void wait_for(Works& works);
-
-  c10::intrusive_ptr<c10d::Backend> backend_;
-  int rank_, ranks_;
-  int tag_ = 0;             // of the next chunk; equal on all ranks
-  Works works_[2];          // in flight; members, since an error must not free their buffers
-  at::Tensor received_[2];  // [ranks, columns] each
+  int per_host_, hosts_;
+  int host_, place_;                     // of this rank: its machine, and its number there
+  ExchangeLevel first_;                  // one level: all ranks; two levels: those of this machine
+  std::optional<ExchangeLevel> second_;  // two levels: the ranks of this place on all machines
 };
 
 }  // namespace evenkeel::comm

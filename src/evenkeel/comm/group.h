@@ -20,10 +20,10 @@ struct Placement {
   std::string launcher;            // "torchrun", "srun", "mpirun", "--ranks"; empty: none
   int local_ranks = 1;             // ranks on this machine
   std::vector<std::string> hosts;  // names of the machines by rank; [ranks]
-  std::string network;             // "gloo over eth0"; empty: one rank
+  std::string network;  // "gloo over eth0", "gloo over eth0 in two levels"; empty: one rank
 };
 
-/// What a lost rank's message says of the training.
+/// How far this rank is; printed in the message when a rank is lost.
 struct Position {
   std::int64_t step = 0;         // the step that this rank works on, from 1; 0 before the first
   std::int64_t checkpoint = -1;  // the step of the last durable checkpoint; -1: none

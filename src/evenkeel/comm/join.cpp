@@ -138,13 +138,15 @@ void JoinedRanks::form(const JoinOptions& options) {
   for (const auto& each : members) placement_.hosts.push_back(each.host);
   const bool is_auto = options.interface == "auto";
   const auto address = listening_address(members, place_.rank);
-  placement_.network = text("gloo over ", is_auto ? interface_of(address) : options.interface);
+  const int per_host = ranks_per_host(placement_.hosts);
+  placement_.network = text("gloo over ", is_auto ? interface_of(address) : options.interface,
+                            per_host > 1 ? " in two levels" : "");
   // The watch is faster; the engine's timeout is for the case that all ranks wait in the engine.
   const auto timeout =
       std::max(options.connect_timeout, options.collective_timeout) + 2 * options.heartbeat_timeout;
   backend_ = connect_gloo(store_, place_.rank, place_.ranks, address,
                           is_auto ? "" : options.interface, timeout);
-  exchange_ = std::make_unique<Exchange>(backend_);
+  exchange_ = std::make_unique<Exchange>(backend_, per_host);
 }
 
 void JoinedRanks::engine_all_reduce(const at::Tensor& tensor) {
