@@ -139,6 +139,33 @@ class Ends(program.Case):
         self.assertEqual(state(self.folder / "run", 200), state(whole, 200))
         self.assertIsNone(re.search("restart 2", said))
 
+    def test_a_stopped_rank_is_a_loss_too(self):
+        whole = self.train("one", **SETTINGS | {"train_steps": 200})
+        process = self.begin("--restarts", 2, train_steps=200)
+        self.until(lambda: program.saved_steps(self.folder / "run"), process)
+        os.kill(self.rank(process, 1), signal.SIGSTOP)
+        code, said = self.finish(process)
+        self.assertEqual(code, 0, said)
+        self.assertIn("evenkeel: all ranks start again from the last checkpoint in 1 s: restart 1 of 2\n", said)
+        self.assertEqual(state(self.folder / "run", 200), state(whole, 200))
+
+    def test_a_signal_ends_the_pause_before_a_restart(self):
+        process = self.begin("--restarts", 2)
+        self.until(lambda: self.steps() > 3, process)
+        os.kill(self.rank(process, 0), signal.SIGKILL)
+        self.until(lambda: not children(process.pid), process)
+        process.send_signal(signal.SIGTERM)
+        code, said = self.finish(process)
+        self.assertEqual(code, 75, said)
+        self.assertTrue(said.endswith(": restart 1 of 2\n"), said)
+
+    def test_missing_memory_is_no_loss(self):
+        done = self.evenkeel("train", "--quiet", "--ranks", 2, "--restarts", 2, "--run", "run",
+                             *small(model_width=1 << 24, model_layers=4096))
+        said = done.stderr.decode()
+        self.assertEqual(done.returncode, 75, said)
+        self.assertRegex(said, r"^evenkeel: this would take about .*\n$")
+
 
 if __name__ == "__main__":
     program.main()

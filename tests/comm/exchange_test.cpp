@@ -130,6 +130,8 @@ TEST(TwoLevels, GiveTheBitsOfOneLevel) {
   expect_sum_on_all_ranks(8, {0, 0, 5, 5, 6, 9, 20, 20, 31}, at::kFloat, 4);
   expect_sum_on_all_ranks(8, {0, 10, 20, 30, 40, 50, 60, 70, 80}, at::kFloat, 2);
   expect_sum_on_all_ranks(4, {0, 0, 800'000, 1'200'000, 1'900'001}, at::kFloat, 2);  // chunks
+  // A machine sums 2,097,152 values of each piece at a time.
+  expect_sum_on_all_ranks(4, {0, 2'200'000, 2'200'000, 4'500'000, 4'500'001}, at::kFloat, 2);
 }
 
 TEST(TwoLevels, DoNotChangeThePiecesOfOtherRanks) {

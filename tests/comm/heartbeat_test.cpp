@@ -48,7 +48,7 @@ TEST_F(Table, DoesNotBlameRanksThatNeverCame) {
 
 TEST_F(Table, DoesNotBlameOthersForAPauseOfThisProcess) {
   all_beat(0, {0, 1, 2, 3});
-  table.forgive(seconds(60));
+  table.forgive(seconds(60), kStart + seconds(60));
   EXPECT_EQ(table.silent_rank(kStart + seconds(61), 5), std::nullopt);
 }
 
@@ -61,6 +61,22 @@ TEST_F(Table, LearnsFromOthersWhoIsLostOrEndsWithAnError) {
   EXPECT_EQ(table.found_lost(), 2);
   EXPECT_EQ(table.error_exit(), 65);
   EXPECT_EQ(table.lowest_but(2, kStart, 5), 1);  // rank 0 ends
+}
+
+TEST_F(Table, MissesARankThatCameAndSaysNothing) {
+  EXPECT_EQ(table.silent_rank(kStart + seconds(100), 5), std::nullopt);
+  table.expect(3, kStart);
+  EXPECT_EQ(table.silent_rank(kStart + seconds(4), 5), std::nullopt);
+  EXPECT_EQ(table.silent_rank(kStart + seconds(6), 5), 3);
+  table.hear(3, {.count = 1}, kStart + seconds(6));
+  table.expect(3, kStart);  // no second time
+  EXPECT_EQ(table.silent_rank(kStart + seconds(10), 5), std::nullopt);
+}
+
+TEST_F(Table, ForgivesNoTimeAfterThePause) {
+  all_beat(60, {0});
+  table.forgive(seconds(60), kStart + seconds(61));  // rank 0 was heard right after it
+  EXPECT_EQ(table.silent_rank(kStart + seconds(70), 5), 0);
 }
 
 TEST_F(Table, LetsTheLowestRankSpeakThatIsNotSilent) {

@@ -173,9 +173,9 @@ TEST(RankPlan, RefusesRanksThatDoNotFit) {
 TEST(FootprintOfRank, SharesTheOptimizerState) {
   constexpr std::int64_t kParameters = 1'000'000'000;
   auto config = config::resolve({});
-  config.train.gradient_shards = 8;
-  // bfloat16: copies of 2 bytes, master weights of 4, two moments, four float32 sums of gradients
-  const nn::Footprint whole{.weights = 6e9, .gradients = 16e9, .moments = 8e9, .activations = 1e9};
+  config.train.gradient_shards = 16;
+  // bfloat16: copies of 2 bytes, master weights of 4, two moments, five float32 sums of gradients
+  const nn::Footprint whole{.weights = 6e9, .gradients = 20e9, .moments = 8e9, .activations = 1e9};
   const auto of_rank = [&](const char* shard, std::int64_t ranks) {
     config.distributed.shard = shard;
     return plan::footprint_of_rank(whole, config, nn::Precision::bfloat16, kParameters, ranks);
@@ -184,13 +184,14 @@ TEST(FootprintOfRank, SharesTheOptimizerState) {
   const auto shared = of_rank("optimizer", 8);
   EXPECT_DOUBLE_EQ(shared.weights, 2.5e9);
   EXPECT_DOUBLE_EQ(shared.moments, 1e9);
-  EXPECT_DOUBLE_EQ(shared.gradients, 4e9);
+  EXPECT_DOUBLE_EQ(shared.gradients, 8e9);
   EXPECT_DOUBLE_EQ(shared.activations, 1e9);
-  EXPECT_DOUBLE_EQ(of_rank("gradients", 8).total(), shared.total());
+  EXPECT_DOUBLE_EQ(of_rank("gradients", 8).gradients, 4.5e9);
+  EXPECT_DOUBLE_EQ(of_rank("gradients", 16).total(), of_rank("optimizer", 16).total());
   const auto copies = of_rank("none", 8);
   EXPECT_DOUBLE_EQ(copies.weights, 6e9);
   EXPECT_DOUBLE_EQ(copies.moments, 8e9);
-  EXPECT_DOUBLE_EQ(copies.gradients, 4e9);
+  EXPECT_DOUBLE_EQ(copies.gradients, 8e9);
 }
 
 }  // namespace

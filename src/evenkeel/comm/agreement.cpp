@@ -21,7 +21,7 @@ namespace {
 /// that a file was not there.
 void refresh_folder(const std::filesystem::path& folder) {
   std::error_code ignored;
-  const std::filesystem::directory_iterator opened(folder, ignored);
+  const std::filesystem::directory_iterator opened(folder.empty() ? "." : folder, ignored);
 }
 
 /// Reads a word that another machine wrote; a network file system may show it late.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/comm/heartbeat.h"
 
+#include <algorithm>
 #include <sstream>
 
 #include "evenkeel/base/error.h"
@@ -23,23 +24,31 @@ Heartbeat parse_heartbeat(const std::string& value) {
 void HeartbeatTable::hear(int rank, const Heartbeat& heartbeat, Time now) {
   auto& row = rows_[static_cast<std::size_t>(rank)];
   if (row.last == heartbeat) return;
-  row = {heartbeat, now};
+  row.last = heartbeat;
+  row.at = now;
 }
 
-void HeartbeatTable::forgive(std::chrono::steady_clock::duration pause) {
-  for (auto& row : rows_) row.at += pause;
+void HeartbeatTable::expect(int rank, Time now) {
+  auto& row = rows_[static_cast<std::size_t>(rank)];
+  if (!row.last) row.at = now;
+  row.is_expected = true;
+}
+
+void HeartbeatTable::forgive(std::chrono::steady_clock::duration pause, Time now) {
+  for (auto& row : rows_) row.at = std::min(row.at + pause, now);
 }
 
 double HeartbeatTable::silence(int rank, Time now) const {
   const auto& row = rows_[static_cast<std::size_t>(rank)];
-  return row.last ? std::chrono::duration<double>(now - row.at).count() : 0;
+  const bool has_come = row.last || row.is_expected;
+  return has_come ? std::chrono::duration<double>(now - row.at).count() : 0;
 }
 
 std::optional<int> HeartbeatTable::silent_rank(Time now, double limit) const {
   std::optional<int> found;
   for (int rank = 0; rank < ranks(); ++rank) {
     const auto& heartbeat = last(rank);
-    if (rank == self_ || !heartbeat || heartbeat->is_ending()) continue;
+    if (rank == self_ || (heartbeat && heartbeat->is_ending())) continue;
     if (silence(rank, now) <= limit) continue;
     if (!found || silence(rank, now) > silence(*found, now)) found = rank;
   }

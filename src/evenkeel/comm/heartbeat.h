@@ -34,22 +34,25 @@ class HeartbeatTable {
 
   HeartbeatTable(int ranks, int self) : self_(self), rows_(static_cast<std::size_t>(ranks)) {}
 
-  /// A heartbeat that is equal to the last one of that rank is none.
+  /// Ignores a heartbeat equal to the last one of that rank: the rank has published nothing new.
   void hear(int rank, const Heartbeat& heartbeat, Time now);
 
   /// This process did not run for so long, so it could not hear anybody.
-  void forgive(std::chrono::steady_clock::duration pause);
+  void forgive(std::chrono::steady_clock::duration pause, Time now);
+
+  /// A rank has come, and its first heartbeat must follow.
+  void expect(int rank, Time now);
 
   /// The last heartbeat of a rank; nullopt: none so far.
   const std::optional<Heartbeat>& last(int rank) const {
     return rows_[static_cast<std::size_t>(rank)].last;
   }
 
-  /// Seconds since the last heartbeat of a rank; 0 without any.
+  /// Seconds since the last heartbeat of a rank, or since it came; 0 before.
   double silence(int rank, Time now) const;
 
   /// The rank other than this one that is silent for the longest time, above `limit` seconds. A
-  /// rank without any heartbeat, or that ends, is not silent.
+  /// rank that has not come, or that ends, is not silent.
   std::optional<int> silent_rank(Time now, double limit) const;
 
   /// The rank that some other rank found lost.
@@ -73,7 +76,8 @@ class HeartbeatTable {
  private:
   struct Row {
     std::optional<Heartbeat> last;
-    Time at;
+    Time at;                   // of `last`, or when the rank came
+    bool is_expected = false;  // the rank has come
   };
   int self_;
   std::vector<Row> rows_;

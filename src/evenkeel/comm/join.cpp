@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/comm/join.h"
 
+#include <c10/util/Exception.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <memory>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -58,6 +60,10 @@ class JoinedRanks : public Engine {
     watch_->begin_call(where);
     try {
       body();
+    } catch (const std::bad_alloc&) {
+      throw;  // an error of this rank, which ends all; no rank is lost
+    } catch (const c10::OutOfMemoryError&) {
+      throw;
     } catch (const std::exception& error) {
       watch_->end_after_engine_error(engine_error(error));
     }
@@ -105,8 +111,6 @@ JoinedRanks::JoinedRanks(const Place& place, const JoinOptions& options, const F
     : place_(place),
       store_(
           open_store(place, place.rank == 0 && !place.has_agent_store, options.connect_timeout)) {
-  // Before the watch: a process that is not a member must not publish heartbeats of one.
-  claim_rank(store_, place_, this_member(place_, facts));
   Place client = place;
   client.listen_fd.reset();
   watch_ = std::make_unique<Watch>(
@@ -114,9 +118,11 @@ JoinedRanks::JoinedRanks(const Place& place, const JoinOptions& options, const F
       WatchLimits{.heartbeat = static_cast<double>(options.heartbeat_timeout.count()),
                   .collective = static_cast<double>(options.collective_timeout.count())});
   try {
+    claim_rank(store_, place_, this_member(place_, facts));
+    watch_->begin_heartbeats();  // not earlier: a stranger must not publish those of a member
     form(options);
   } catch (const NotAMember&) {
-    throw;  // the members go on
+    throw;  // the members continue
   } catch (const Error& error) {
     if (!fail(error.exit(), error.what())) ::_exit(static_cast<int>(error.exit()));
     throw;

@@ -13,7 +13,6 @@
 #include <cstring>
 #include <optional>
 #include <set>
-#include <thread>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/print.h"
@@ -90,7 +89,8 @@ class Exec {
   std::vector<char*> argv_, envp_;
 };
 
-/// A pipe in which a rank reports that all ranks end because of a loss: Place::loss_fd.
+/// A pipe in which a rank reports that all ranks end because one was lost, or because the exchange
+/// failed: Place::loss_fd.
 class LossPipe {
  public:
   LossPipe() {
@@ -229,21 +229,33 @@ void LocalRanks::kill_all() {
   }
 }
 
+/// Waits for so long. \return false at once if SIGINT or SIGTERM arrives
+bool passes_without_stop(const BlockedSignals& signals, std::chrono::seconds pause) {
+  const auto end = LaunchClock::now() + pause;
+  while (LaunchClock::now() < end) {
+    const auto signal = signals.next();
+    if (signal == SIGINT || signal == SIGTERM) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 int launch(const LaunchOptions& options) {
   constexpr std::chrono::seconds kLongestPause{60};
+  const BlockedSignals signals;  // between the starts, too
   std::chrono::seconds pause{1};
   for (int attempt = 0;; ++attempt) {
+    int code = 0;
     {
       LocalRanks ranks(options, attempt);
-      const int code = ranks.wait();
+      code = ranks.wait();
       const bool is_loss = code == static_cast<int>(Exit::busy) && ranks.have_loss();
       if (!is_loss || ranks.was_stopped() || attempt == options.restarts) return code;
     }
     print_message(text("evenkeel: all ranks start again from the last checkpoint in ",
                        pause.count(), " s: restart ", attempt + 1, " of ", options.restarts));
-    std::this_thread::sleep_for(pause);  // a signal ends the program, as no rank runs
+    if (!passes_without_stop(signals, pause)) return code;
     pause = std::min(2 * pause, kLongestPause);
   }
 }

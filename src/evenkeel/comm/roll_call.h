@@ -44,7 +44,8 @@ void claim_rank(const Store& store, const Place& place, const Member& self);
 /// \param on_arrival  is called once for each rank, in the order of arrival
 /// \return the members by rank
 /// \throws Error (busy, exit code 75) if ranks are missing after `timeout`; (usage, 64) if numbers
-///         of ranks differ: NotAMember if the group is complete; (differs, 78) if facts differ
+///         of ranks differ: NotAMember if the group is complete, or smaller than this rank;
+///         (differs, 78) if facts differ
 std::vector<Member> roll_call(const Store& store, const Place& place, std::chrono::seconds timeout,
                               const std::function<void(int, const Member&)>& on_arrival);
 

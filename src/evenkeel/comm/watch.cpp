@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -41,10 +42,14 @@ void sleep_while(milliseconds total, const While& condition) {
 /// file system of a machine that is gone, may never take a line.
 void call_for_a_second(const std::function<void()>& function) {
   const auto is_done = std::make_shared<std::atomic<bool>>(false);
-  std::thread([function, is_done] {
-    function();
-    *is_done = true;
-  }).detach();
+  try {
+    std::thread([function, is_done] {
+      function();
+      *is_done = true;
+    }).detach();
+  } catch (const std::system_error&) {  // no thread can be created
+    return function();
+  }
   sleep_while(milliseconds(1000), [&] { return !*is_done; });
 }
 
@@ -73,14 +78,15 @@ void Watch::State::beat() {
     for (int rank = 0; rank < place.ranks; ++rank)
       (table.last(rank) ? ranks : unknown).push_back(rank);
   }
-  store.set(heartbeat_key(place.rank), heartbeat_text(now_published));
+  const bool is_published = publishes;
+  if (is_published) store.set(heartbeat_key(place.rank), heartbeat_text(now_published));
   std::copy_if(unknown.begin(), unknown.end(), std::back_inserter(ranks),
                [&](int rank) { return store.has(heartbeat_key(rank)); });
   keys.reserve(ranks.size());
   for (const int rank : ranks) keys.push_back(heartbeat_key(rank));
   const auto values = store.get(keys);
   const std::lock_guard lock(mutex);
-  published = now_published;
+  if (is_published) published = now_published;
   store_answered = WatchClock::now();
   for (std::size_t i = 0; i < ranks.size(); ++i)
     table.hear(ranks[i], parse_heartbeat(values[i]), store_answered);
@@ -93,10 +99,10 @@ void Watch::State::beat_loop() {
       std::min<std::int64_t>(1000, static_cast<std::int64_t>(1000 * kPerLimit * limits.heartbeat)));
   try {
     while (!is_over) {
-      const bool was_urgent = is_urgent;
+      const bool was_urgent = is_urgent, did_publish = publishes;
       beat();
       sleep_while(was_urgent ? kUrgentPeriod : usual,
-                  [&] { return !is_over && was_urgent == is_urgent; });
+                  [&] { return !is_over && was_urgent == is_urgent && did_publish == publishes; });
     }
   } catch (const std::exception& error) {
     const std::lock_guard lock(mutex);
@@ -115,7 +121,7 @@ void Watch::State::judge_loop() {
     {
       const std::lock_guard lock(mutex);
       if (now - before > kPause) {
-        forgive(now - before);
+        forgive(now - before, now);
       }
       if (!is_leaving) found = verdict(now);
     }
@@ -138,8 +144,8 @@ void Watch::State::end(const Verdict& verdict) {
     is_urgent = true;
     if (!verdict.message.empty()) write = writer(verdict, WatchClock::now());
   }
-  if (write) call_for_a_second(write);
   if (!verdict.message.empty()) report_loss();
+  if (write) call_for_a_second(write);
   wait_until([this] { return published.is_ending(); }, 1);
   // The store ends with rank 0, and all others still have to read the verdict.
   if (place.rank == 0 && !place.has_agent_store) {
@@ -175,6 +181,11 @@ void Watch::set_member(int rank, const std::string& name, const std::string& hos
   const std::lock_guard lock(state_->mutex);
   state_->names[static_cast<std::size_t>(rank)] = name;
   state_->hosts[static_cast<std::size_t>(rank)] = host;
+  state_->table.expect(rank, WatchClock::now());
+}
+
+void Watch::begin_heartbeats() {
+  state_->publishes = true;
 }
 
 std::string Watch::name(int rank) const {

@@ -33,6 +33,10 @@ class Watch {
   /// Ends both threads.
   ~Watch();
 
+  /// From now on this rank publishes heartbeats. Before, the watch only reads.
+  void begin_heartbeats();
+
+  /// A rank has come: from now on it is lost if it is silent.
   /// \param name  of the rank in messages: "rank 2 (a2, process 4711)"
   /// \param host  name of its machine
   void set_member(int rank, const std::string& name, const std::string& host);

@@ -105,7 +105,7 @@ std::optional<Verdict> Watch::State::verdict(HeartbeatTable::Time now) const {
 
 bool Watch::State::is_speaker(int lost, HeartbeatTable::Time now) const {
   if (!store_is_silent(now))
-    return place.rank == table.lowest_but(lost, store_answered, limits.heartbeat / 2);
+    return place.rank == table.lowest_but(lost, store_answered, 0.75 * limits.heartbeat);
   // No rank hears of another one any more, and the machine of the store may be gone with all its
   // ranks: the lowest rank of that machine prints, and the lowest rank of all other machines.
   const auto& store_host = hosts.front();
@@ -125,9 +125,10 @@ std::function<void()> Watch::State::writer(const Verdict& verdict, HeartbeatTabl
   return [line, log] { std::ofstream(log, std::ios::app) << line << '\n' << std::flush; };
 }
 
-void Watch::State::forgive(std::chrono::steady_clock::duration pause) {
-  table.forgive(pause);
-  for (auto* const time : {&store_answered, &call_began, &engine_failed_at}) *time += pause;
+void Watch::State::forgive(std::chrono::steady_clock::duration pause, HeartbeatTable::Time now) {
+  table.forgive(pause, now);
+  for (auto* const time : {&store_answered, &call_began, &engine_failed_at})
+    *time = std::min(*time + pause, now);
 }
 
 }  // namespace evenkeel::comm

@@ -40,13 +40,13 @@ struct Watch::State {
   /// Writes the message of a verdict. Needs no mutex when it is called.
   std::function<void()> writer(const Verdict& verdict, HeartbeatTable::Time now) const;
   /// This process did not run for so long.
-  void forgive(std::chrono::steady_clock::duration pause);
+  void forgive(std::chrono::steady_clock::duration pause, HeartbeatTable::Time now);
 
   /// One round of the beat thread: publishes, reads.
   void beat();
   /// Publishes the verdict, prints it, ends the process.
   [[noreturn]] void end(const Verdict& verdict);
-  /// Reports to launch() that the ranks end because of a loss.
+  /// Reports to launch() that the ranks end because one was lost, or because the exchange failed.
   void report_loss() const;
   /// Waits until `done`, for at most `seconds`. The mutex is free meanwhile.
   template <typename Done>
@@ -70,6 +70,7 @@ struct Watch::State {
   bool in_call = false;
   std::string call_where;
   HeartbeatTable::Time call_began;
+  std::atomic<bool> publishes = false;  // the heartbeats of this rank
   std::atomic<bool> is_urgent = false;  // heartbeats ten times a second
   std::atomic<bool> is_over = false;    // both threads end
   bool is_leaving = false;              // no verdict any more

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
+#include <fstream>
 #include <random>
 #include <string>
 #include <system_error>
@@ -24,19 +25,32 @@ namespace fs = std::filesystem;
 
 constexpr const char* kPart = ".part-";
 
-/// "HOST-NAMESPACE-": the processes whose numbers this process can look up.
-std::string reachable_processes() {
-  auto host = host_name();
-  std::replace(host.begin(), host.end(), '/', '_');
+/// The number of the process namespace, and the start of this machine: names and namespaces of
+/// machines may be equal. "0" and a number at random if they cannot be read.
+std::string namespace_and_start() {
   std::error_code none;
   auto number = fs::read_symlink("/proc/self/ns/pid", none).string();  // "pid:[4026531836]"
   std::erase_if(number, [](char each) { return each < '0' || each > '9'; });
-  return text(host, "-", number, "-");
+  std::string start;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), start);
+  std::erase(start, '-');
+  if (!number.empty() && !start.empty()) return text(number, "-", start);
+  std::random_device random;
+  return text("0-", std::hex, random(), random());
+}
+
+/// "HOST-NAMESPACE-START-": the processes whose numbers this process can look up.
+std::string reachable_processes() {
+  static const std::string id = namespace_and_start();
+  auto host = host_name();
+  std::replace(host.begin(), host.end(), '/', '_');
+  return text(host, "-", id, "-");
 }
 
 /// True if the writer of a part folder has ended. A folder of the number of this process is that of
 /// an earlier one, for example in a container that was started again.
-/// \param writer  "HOST-NAMESPACE-PROCESS-RANDOM", or only "PROCESS" in folders of version 0.1
+/// \param writer  "HOST-NAMESPACE-START-PROCESS-RANDOM", or only "PROCESS" in folders of version
+/// 0.1
 bool has_ended(const std::string& writer) {
   const auto reachable = reachable_processes();
   if (!writer.starts_with(reachable)) return false;

@@ -7,10 +7,11 @@ namespace evenkeel::data {
 
 /// A folder that is being written, next to its final name:
 ///
-///     TARGET.part-HOST-NAMESPACE-PROCESS-RANDOM
+///     TARGET.part-HOST-NAMESPACE-START-PROCESS-RANDOM
 ///
-/// HOST is the machine, NAMESPACE the number of the process namespace (containers of one machine
-/// have equal process numbers in different namespaces). Processes of several machines may write
+/// HOST is the name of the machine, NAMESPACE the number of the process namespace (containers of
+/// one machine have equal process numbers in different namespaces), START the boot id of the kernel
+/// (machines may have equal names). Processes of several machines may write
 /// the same target at once: each has a folder of its own.
 class PartFolder {
  public:
@@ -29,9 +30,9 @@ class PartFolder {
   std::filesystem::path path_;
 };
 
-/// Removes the folders that killed processes left of a target: those of HOST and NAMESPACE whose
-/// process has ended, and all in which nothing has changed for a day. Call it before this process
-/// makes a PartFolder of the target.
+/// Removes the folders that killed processes left of a target: those of this HOST, NAMESPACE and
+/// START whose process has ended, and all in which nothing has changed for a day. Call it before
+/// this process makes a PartFolder of the target.
 void remove_leftovers(const std::filesystem::path& target);
 
 }  // namespace evenkeel::data

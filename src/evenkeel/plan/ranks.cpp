@@ -155,11 +155,14 @@ nn::Footprint footprint_of_rank(const nn::Footprint& whole, const config::Config
     return static_cast<double>(std::bit_width(static_cast<std::uint64_t>(count)));
   };
   auto out = whole;
-  out.gradients *= sums(shards / ranks) / sums(shards);
+  const double buffer = whole.gradients / sums(shards), own = sums(shards / ranks);
+  const auto divisor = static_cast<double>(ranks);
+  // The gradient of a shard, and the partial sums: with "gradients" only of this rank's piece.
+  out.gradients =
+      buffer * (config.distributed.shard == "gradients" ? 1 + (own - 1) / divisor : own);
   if (config.distributed.shard == "none") return out;
   const auto bytes = value_bytes(precision);
   const double masters = bytes.has_copies() ? bytes.wide * static_cast<double>(parameters) : 0;
-  const auto divisor = static_cast<double>(ranks);
   out.weights -= masters * (1 - 1 / divisor);
   out.moments /= divisor;
   return out;

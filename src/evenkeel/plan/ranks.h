@@ -68,8 +68,8 @@ struct RankPlan {
 };
 
 /// The memory of one of `ranks` ranks, from that of a run of one process: ranks share the optimizer
-/// state as distributed.shard says. Every rank holds whole gradients during a step, also with
-/// "gradients".
+/// state as distributed.shard says. Every rank holds the whole gradient of the shard that it
+/// computes, also with "gradients".
 nn::Footprint footprint_of_rank(const nn::Footprint& whole, const config::Config& config,
                                 nn::Precision precision, std::int64_t parameters,
                                 std::int64_t ranks);
