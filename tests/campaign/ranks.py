@@ -7,10 +7,10 @@ for it until the connect timeout. Every checkpoint of final name is whole.
 """
 import re
 import shutil
-import socket
 import time
 
 import harness
+import program
 import reader
 
 RANKS = 4
@@ -29,12 +29,6 @@ SETTINGS = {"train_steps": STEPS, "train_batch": 8, "train_gradient_shards": 4, 
 JOBS = 3  # a case has four processes, which wait for the heartbeat timeout most of the time
 
 
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
-
-
 class Training:
     """Four ranks of one run, as torchrun starts them."""
 
@@ -42,7 +36,7 @@ class Training:
         self.context, self.run, self.folder = context, folder / "run", folder
         self.errors = [open(folder / f"stderr-{rank}", "w+b") for rank in range(RANKS)]
         self.processes = []
-        port = free_port()
+        port = program.free_port()
         for rank in range(RANKS):
             env = {"RANK": rank, "WORLD_SIZE": RANKS, "LOCAL_WORLD_SIZE": RANKS, "MASTER_ADDR": "127.0.0.1",
                    "MASTER_PORT": port}

@@ -128,26 +128,23 @@ class Ends(program.Case):
             time.sleep(0.05)
         self.gone(pids)
 
-    def test_restarts_go_on_from_the_last_checkpoint(self):
+    def check_restart(self, rank, how):
+        """A rank is lost: all start again once, and end with the bits of one rank."""
         whole = self.train("one", **SETTINGS | {"train_steps": 200})
         process = self.begin("--restarts", 2, train_steps=200)
         self.until(lambda: program.saved_steps(self.folder / "run"), process)
-        os.kill(self.rank(process, 0), signal.SIGKILL)
+        os.kill(self.rank(process, rank), how)
         code, said = self.finish(process)
         self.assertEqual(code, 0, said)
         self.assertIn("evenkeel: all ranks start again from the last checkpoint in 1 s: restart 1 of 2\n", said)
         self.assertEqual(state(self.folder / "run", 200), state(whole, 200))
         self.assertIsNone(re.search("restart 2", said))
 
+    def test_restarts_go_on_from_the_last_checkpoint(self):
+        self.check_restart(0, signal.SIGKILL)
+
     def test_a_stopped_rank_is_a_loss_too(self):
-        whole = self.train("one", **SETTINGS | {"train_steps": 200})
-        process = self.begin("--restarts", 2, train_steps=200)
-        self.until(lambda: program.saved_steps(self.folder / "run"), process)
-        os.kill(self.rank(process, 1), signal.SIGSTOP)
-        code, said = self.finish(process)
-        self.assertEqual(code, 0, said)
-        self.assertIn("evenkeel: all ranks start again from the last checkpoint in 1 s: restart 1 of 2\n", said)
-        self.assertEqual(state(self.folder / "run", 200), state(whole, 200))
+        self.check_restart(1, signal.SIGSTOP)
 
     def test_a_signal_ends_the_pause_before_a_restart(self):
         process = self.begin("--restarts", 2)

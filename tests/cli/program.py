@@ -9,6 +9,7 @@ import pathlib
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -60,6 +61,12 @@ def settings(values):
 def small(**changed):
     """The arguments for a small run; `train_steps=3` stands for train.steps=3."""
     return settings(SMALL | {key.replace("_", ".", 1): value for key, value in changed.items()})
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
 
 
 def lines_of(file):

@@ -14,16 +14,10 @@ import time
 import unittest
 
 import program
-from program import settings, small
+from program import free_port, settings, small
 
 HOST = socket.gethostname()
 SHARDS = {"train_batch": 8, "train_steps": 2}
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 def variables(rank, ranks, port, **more):

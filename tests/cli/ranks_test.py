@@ -7,7 +7,6 @@ import json
 import os
 import pathlib
 import signal
-import socket
 import subprocess
 
 import program
@@ -77,9 +76,7 @@ class Machines(Ranks):
         if subprocess.run([*unshare, "a", "true"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
             self.skipTest("a host name of its own needs root")
         whole = self.train_on(1, "whole", DENSE)
-        with socket.socket() as one:
-            one.bind(("127.0.0.1", 0))
-            port = one.getsockname()[1]
+        port = program.free_port()
         processes = []
         for rank in range(4):
             launcher = {"RANK": rank, "WORLD_SIZE": 4, "LOCAL_WORLD_SIZE": 2, "MASTER_ADDR": "127.0.0.1",

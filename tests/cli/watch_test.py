@@ -15,7 +15,7 @@ import time
 import unittest
 
 import program
-from program import ENVIRONMENT, LIMIT
+from program import ENVIRONMENT, LIMIT, free_port
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
@@ -214,12 +214,6 @@ class Browser(program.Case):
                 pass
             time.sleep(0.2)
         self.fail("the browser shows no page")
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def tabs(port):

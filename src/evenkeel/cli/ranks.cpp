@@ -152,9 +152,6 @@ Exit run_rank(comm::Group& group, const std::function<Exit()>& body) {
     const auto exit = body();
     group.leave();
     return exit;
-  } catch (const Error& error) {
-    if (group.ranks() == 1) throw;
-    end_rank(group, error.exit(), error.what());
   } catch (...) {
     if (group.ranks() == 1) throw;
     const auto failure = current_failure();

@@ -8,12 +8,12 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
-#include <fstream>
 #include <random>
 #include <string>
 #include <system_error>
 #include <vector>
 
+#include "evenkeel/base/boot_id.h"
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/host_name.h"
 
@@ -31,8 +31,7 @@ std::string namespace_and_start() {
   std::error_code none;
   auto number = fs::read_symlink("/proc/self/ns/pid", none).string();  // "pid:[4026531836]"
   std::erase_if(number, [](char each) { return each < '0' || each > '9'; });
-  std::string start;
-  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), start);
+  auto start = boot_id();
   std::erase(start, '-');
   if (!number.empty() && !start.empty()) return text(number, "-", start);
   std::random_device random;

@@ -2,9 +2,9 @@
 #include "evenkeel/store/checkpoint_save.h"
 
 #include <cerrno>
-#include <fstream>
 #include <string>
 
+#include "evenkeel/base/boot_id.h"
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/store/json_text.h"
@@ -23,9 +23,7 @@ constexpr const char* kTrash = ".trash-";
 /// A name that no other process uses, also after a reboot: ".tmp-step-00001000-1b4e28ba-4321".
 std::string process_unique_name(const char* kind, std::int64_t step) {
   constexpr std::size_t kEnoughDigits = 8;
-  std::string boot;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
-  return text(kind, step_name(step), "-", boot.substr(0, kEnoughDigits), "-", ::getpid());
+  return text(kind, step_name(step), "-", boot_id().substr(0, kEnoughDigits), "-", ::getpid());
 }
 
 /// Removes what interrupted saves left. This process has the lock, so no other process uses these
