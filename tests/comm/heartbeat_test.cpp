@@ -107,5 +107,13 @@ TEST_F(Table, KnowsWhenAllOthersEnd) {
   EXPECT_TRUE(table.all_others_end(kStart + seconds(4), 3, -1));  // rank 2 is silent
 }
 
+TEST(HeartbeatTable, ARankThatCameIsWaitedForBeforeItsFirstHeartbeat) {
+  HeartbeatTable table(2, 0);
+  EXPECT_TRUE(table.all_others_end(kStart, 3, -1));
+  table.expect(1, kStart);
+  EXPECT_FALSE(table.all_others_end(kStart, 3, -1));
+  EXPECT_TRUE(table.all_others_end(kStart + seconds(4), 3, -1));
+}
+
 }  // namespace
 }  // namespace evenkeel::comm

@@ -83,8 +83,10 @@ std::optional<int> HeartbeatTable::rank_behind(std::int64_t calls) const {
 
 bool HeartbeatTable::all_others_end(Time now, double limit, int except) const {
   for (int rank = 0; rank < ranks(); ++rank) {
-    if (rank == self_ || rank == except || !last(rank)) continue;
-    if (!last(rank)->is_ending() && silence(rank, now) <= limit) return false;
+    const auto& row = rows_[static_cast<std::size_t>(rank)];
+    if (rank == self_ || rank == except || (row.last && row.last->is_ending())) continue;
+    const bool has_come = row.last || row.is_expected;
+    if (has_come && silence(rank, now) <= limit) return false;
   }
   return true;
 }
