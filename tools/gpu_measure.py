@@ -125,7 +125,7 @@ def tests(run):
 
 
 def training(run):
-    """60 steps twice, 30 and 30 more, and the CPU's curve in float32."""
+    """60 steps twice, 30 and 30 more, the CPU's curve in float32, and two ranks."""
     def train(name, folder, *more, seconds=60):
         return run.part(f"training.{name}", ["evenkeel", "train", "--run", str(folder), "--quiet", *more], seconds,
                         lambda _: losses(folder))
@@ -143,6 +143,7 @@ def training(run):
         run.record["parts"]["training.compared"] = {"result": {
             "same_bits_twice": first == again, "same_bits_resumed": first == resumed,
             "largest_difference_of_cpu": max(abs(a - b) for a, b in zip(gpu, cpu))}}
+    ranks(run, runs, steps(20))
     # What reads a run, on the GPU.
     for verb, *more in (["generate", "--tokens", "20", "--prompt", "The "], ["eval"],
                         ["probe", "--what", "all"]):
@@ -152,18 +153,57 @@ def training(run):
     shutil.rmtree(runs, ignore_errors=True)
 
 
+def ranks(run, runs, steps):
+    """Two ranks that share the GPU, and one, with as many gradient shards: losses, norms and files of weights."""
+    def train(name, *more):
+        folder = runs / name
+        return run.part(f"training.{name}", ["evenkeel", "train", "--run", str(folder), "--quiet", *steps, *more], 90,
+                        lambda _: numbers(folder))
+    for shard, count in (("optimizer", 2), ("gradients", 4)):
+        keys = ["--set", f"train.gradient_shards={count}", "--set", f"distributed.shard={shard}"]
+        one = train(f"one_rank_{shard}", *GPU, *keys)
+        two = train(f"two_ranks_{shard}", "--device", "cuda:0", "--ranks", "2", "--set", "distributed.backend=gloo", *keys)
+        if one and two:
+            run.record["parts"][f"training.ranks_{shard}"] = {"result": {"same_bits": one == two}}
+    # A card per rank, as `--device cuda` has it, where this machine has one card: one clear line, exit code 64.
+    done = run.part("training.too_many_ranks", ["evenkeel", "train", "--ranks", "64", "--device", "cuda", *steps], 30)
+    refused = run.record["parts"].get("training.too_many_ranks", {})
+    if refused.get("exit") == 64 and done is None:
+        refused["exit"], refused["result"] = 0, "refused with 64"
+
+
+def numbers(run):
+    """What must be equal to the bit: losses and gradient norms by step, and the digests of the last checkpoint."""
+    lines = map(json.loads, (run / "metrics.jsonl").read_text().splitlines())
+    steps = [[record.get(key) for key in ("step", "loss", "grad_norm", "val_loss")] for record in lines]
+    manifest = json.loads(max(run.glob("checkpoints/step-*/MANIFEST.json")).read_text())
+    weights = {name: entry for name, entry in manifest["files"].items() if name.endswith(".safetensors")}
+    return {"steps": steps, "weights": weights}
+
+
 def bench(run):
     for only in KERNELS:  # each alone, so that a slow one ends alone
         run.part(f"bench.kernels_{only}",
                  ["evenkeel", "bench", "kernels", *GPU, "--json", "--rounds", "5", "--only", only], 30, json.loads)
 
     def step(name, preset, batch, micro_batch, schemes, *more):
-        run.part(f"bench.step_{name}",
-                 ["evenkeel", "bench", "step", "--preset", preset, *GPU, "--json", "--rounds", "5",
-                  "--set", f"train.batch={batch}", "--set", f"train.micro_batch={micro_batch}", *more,
-                  "--schemes", *schemes], 120, json.loads)
+        keys = ["--preset", preset, *GPU, "--set", f"train.batch={batch}", "--set", f"train.micro_batch={micro_batch}",
+                *more]
+        records = run.part(f"bench.step_{name}",
+                           ["evenkeel", "bench", "step", *keys, "--json", "--rounds", "5", "--schemes", *schemes], 120,
+                           json.loads)
+        if not records or len(schemes) > 1:  # the peak is that of all schemes together
+            return
+        plan = run.part(f"memory.plan_{name}", ["evenkeel", "plan", *keys, "--scheme", schemes[0], "--json"], 30,
+                        lambda output: json.loads(output)["memory_bytes"])
+        if plan:
+            run.record["parts"][f"memory.compared_{name}"] = {"result": {
+                "peak_over_plan": records[0]["peak_bytes"] / plan["total"]}}
     unordered = ["--set", "train.deterministic=false"]
+    for name, graphs in (("tiny", "true"), ("tiny_without_graphs", "false")):
+        step(name, "tiny", 16, 8, SCHEMES[2:], "--set", f"train.cuda_graphs={graphs}")
     step("151m", "151m", 64, 16, SCHEMES)
+    step("151m_alone", "151m", 64, 16, SCHEMES[2:])
     step("151m_unordered", "151m", 64, 16, SCHEMES[2:], *unordered)
     step("550m", "550m", 32, 8, SCHEMES[::2])
     step("550m_unordered", "550m", 32, 8, SCHEMES[2:], *unordered)

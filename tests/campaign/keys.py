@@ -13,9 +13,9 @@ import program
 
 STEPS = 6
 SETTINGS = {"train_steps": STEPS, "checkpoint_every": 2, "log_every": 1}
-FREE = ("evaluate", "checkpoint", "probe", "log", "train.threads", "model.recompute", "distributed.shard",
-        "distributed.connect_timeout", "distributed.heartbeat_timeout", "distributed.collective_timeout",
-        "distributed.interface", "distributed.backend")
+FREE = ("evaluate", "checkpoint", "probe", "log", "train.threads", "train.cuda_graphs", "model.recompute",
+        "distributed.shard", "distributed.connect_timeout", "distributed.heartbeat_timeout",
+        "distributed.collective_timeout", "distributed.interface", "distributed.backend")
 WORDS = {"train.gradient_shards": "2", "scheme": '"pre_norm"', "model.init": '"megatron"', "train.precision": '"bfloat16"',
          "schedule.kind": '"constant"', "optimizer.kind": '"sgd"', "health.on_spike": '"stop"',
          "health.on_nonfinite": '"stop"', "kernels.attention": '"explicit"', "data.format": '"jsonl"',

@@ -188,6 +188,15 @@ class Settings(Ranks):
                         "longer than the exact one; leave it out",
                     "train", "--ranks", 2, *settings({"distributed.exchange": "fast"}))
 
+    def test_backend_of_gpus(self):
+        message = ("distributed.backend must be \"gloo\" on CPUs, but is \"nccl\", which needs GPUs; leave it out")
+        keys = ["--device", "cpu", *settings({"distributed.backend": "nccl"})]
+        self.refuse(64, message, "train", "--run", "alone", *keys)
+        self.refuse(64, message, "train", "--run", "both", "--ranks", 2, *keys)
+
+    def test_number_on_the_machine(self):
+        self.refuse_alone(64, 'LOCAL_RANK must be a whole number from 0 to 65536, but is "x"', {"LOCAL_RANK": "x"})
+
 
 class LongRuns(Ranks):
     LONG = {"train_steps": 10**6, "train_batch": 2, "checkpoint_every": 20, "log_every": 1,

@@ -9,39 +9,16 @@
 #include <memory>
 #include <vector>
 
+#include "comm/exchange_values.h"
 #include "comm/rank_threads.h"
 #include "evenkeel/comm/engine_gloo.h"
 
 namespace evenkeel::comm {
 namespace {
 
+using testing::tree_over_ranks;
+using testing::values_of;
 using Bounds = std::vector<std::int64_t>;
-
-/// Values of a rank whose sum depends on the order of additions.
-at::Tensor values_of(int rank, std::int64_t count, at::ScalarType dtype) {
-  auto values = at::zeros({count}, at::kDouble);
-  auto* const out = values.mutable_data_ptr<double>();
-  std::uint64_t state = 0x9e3779b97f4a7c15U * static_cast<std::uint64_t>(rank + 1);
-  for (std::int64_t i = 0; i < count; ++i) {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    out[i] =
-        static_cast<double>(static_cast<std::int64_t>(state)) * (state % 8 == 0 ? 1e-15 : 1e-18);
-  }
-  return values.to(dtype);
-}
-
-/// The sum of all ranks in the tree of reduction_order.h.
-at::Tensor tree_over_ranks(int ranks, std::int64_t count, at::ScalarType dtype) {
-  std::vector<at::Tensor> rows;
-  for (int rank = 0; rank < ranks; ++rank) rows.push_back(values_of(rank, count, dtype));
-  for (std::size_t stride = 1; stride < rows.size(); stride *= 2) {
-    for (std::size_t i = 0; i + stride < rows.size(); i += 2 * stride)
-      rows[i] = rows[i] + rows[i + stride];
-  }
-  return rows.front();
-}
 
 /// Calls `body` with an exchange of each rank, all of this process. No rank disconnects before all
 /// have ended, as in a run: another one may still connect.

@@ -20,6 +20,14 @@ Place place_in(const Variables& variables) {
   });
 }
 
+int local_rank_in(const Variables& variables) {
+  return local_rank_of([&variables](const std::string& name) -> std::optional<std::string> {
+    const auto found = variables.find(name);
+    if (found == variables.end()) return std::nullopt;
+    return found->second;
+  });
+}
+
 /// The message for these variables, whose exit code must be 64.
 std::string error_in(const Variables& variables) {
   try {
@@ -113,6 +121,20 @@ TEST(Place, NamesWhatIsMissing) {
                       {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}}),
             "MASTER_ADDR must be the machine of rank 0, but is not set; add -x MASTER_ADDR=HOST "
             "(Open MPI) or -genv MASTER_ADDR HOST (MPICH)");
+}
+
+TEST(LocalRank, IsThatOfTheLauncher) {
+  EXPECT_EQ(local_rank_in({}), 0);
+  EXPECT_EQ(local_rank_in({{"LOCAL_RANK", "3"}, {"SLURM_LOCALID", "1"}}), 3);
+  EXPECT_EQ(local_rank_in({{"OMPI_COMM_WORLD_LOCAL_RANK", "2"}, {"SLURM_LOCALID", "0"}}), 2);
+  EXPECT_EQ(local_rank_in({{"MPI_LOCALRANKID", "4"}}), 4);
+  EXPECT_EQ(local_rank_in({{"SLURM_LOCALID", "5"}}), 5);
+  try {
+    local_rank_in({{"LOCAL_RANK", "x"}});
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "LOCAL_RANK must be a whole number from 0 to 65536, but is \"x\"");
+  }
 }
 
 TEST(FirstHost, ExpandsListsOfSlurm) {

@@ -188,6 +188,10 @@ TEST(FootprintOfRank, SharesTheOptimizerState) {
   EXPECT_DOUBLE_EQ(shared.activations, 1e9);
   EXPECT_DOUBLE_EQ(of_rank("gradients", 8).gradients, 4.5e9);
   EXPECT_DOUBLE_EQ(of_rank("gradients", 16).total(), of_rank("optimizer", 16).total());
+  const auto on_gpu = plan::footprint_of_rank(whole, config, nn::Precision::bfloat16, kParameters,
+                                              16, /*keeps_masters=*/true);
+  EXPECT_DOUBLE_EQ(on_gpu.weights, 6e9);
+  EXPECT_DOUBLE_EQ(on_gpu.moments, 0.5e9);
   const auto copies = of_rank("none", 8);
   EXPECT_DOUBLE_EQ(copies.weights, 6e9);
   EXPECT_DOUBLE_EQ(copies.moments, 8e9);

@@ -19,7 +19,10 @@
 #include "evenkeel/cli/failure.h"
 #include "evenkeel/comm/join.h"
 #include "evenkeel/comm/launch.h"
+#include "evenkeel/comm/nccl_library.h"
 #include "evenkeel/config/keys.h"
+#include "evenkeel/ops/common/compute_device.h"
+#include "evenkeel/ops/common/gpu.h"
 #include "evenkeel/store/run_folder.h"
 
 namespace evenkeel::cli {
@@ -29,10 +32,34 @@ namespace {
 constexpr int kMostLocalRanks = 4096;
 constexpr int kMostRestarts = 1'000'000;
 
+/// Whether --device has the number of a GPU.
+bool names_gpu(const CommonOptions& common) {
+  return common.device.starts_with("cuda:");
+}
+
 /// The keys of the command line; those of a run that is resumed are read by rank 0.
 config::Distributed distributed_keys(const CommonOptions& common) {
   const bool resumes = common.run && std::filesystem::exists(*common.run / "run.toml");
   return config::resolve(resumes ? common.sources_with_run() : common.sources()).distributed;
+}
+
+/// What this rank trains on: use_device() chose it.
+comm::RankDevice device_of_rank(const CommonOptions& common) {
+  const auto device = ops::compute_device();
+  if (device.is_cpu()) return {};
+  return {.device = device,
+          .gpu = ops::gpu_info(device.index()).uuid,
+          .gpus = ops::gpu_count(),
+          .is_named = names_gpu(common)};
+}
+
+/// Ranks on different GPUs, or versions of NCCL, may differ in bits or not understand each other.
+void add_device_facts(comm::Facts& facts) {
+  const auto device = ops::compute_device();
+  if (device.is_cpu()) return facts.emplace_back("--device", "cpu"), void();
+  const auto gpu = ops::gpu_info(device.index());
+  facts.emplace_back("--device", text(gpu.name, " (", gpu.architecture, ")"));
+  facts.emplace_back("nccl", comm::nccl_version());
 }
 
 /// What must be equal on all ranks. Network interfaces are those of a machine.
@@ -42,6 +69,7 @@ comm::Facts facts_of_rank(const CommonOptions& common) {
                        {"isa", CpuFeatures::detect().isa()},
                        {"libtorch_isa", at::get_cpu_capability()},
                        {"--run", common.run ? common.run->string() : "(none)"}};
+  add_device_facts(facts);
   const auto config = config::resolve(common.sources());
   for (const auto& section : config::sections()) {
     for (const auto& key : section.keys) {
@@ -108,6 +136,13 @@ void add_restarts(const Command& command, RankOptions& options) {
       .between(0, kMostRestarts);
 }
 
+void check_devices(const CommonOptions& common, const RankOptions& options) {
+  if (options.ranks <= 1) return;
+  const auto device = ops::parse_device(common.device);
+  if (device.is_cpu() || names_gpu(common) || options.ranks <= ops::gpu_count()) return;
+  throw Error(Exit::usage, comm::too_few_gpus_text(options.ranks, ops::gpu_count()));
+}
+
 std::optional<Exit> launch_ranks(const CommonOptions& common, const RankOptions& options) {
   const auto place = comm::place_of(comm::process_environment());
   if (place.launcher == comm::Launcher::own) return std::nullopt;
@@ -143,7 +178,9 @@ comm::Group join_ranks(const CommonOptions& common) {
                     {.connect_timeout = seconds(keys.connect_timeout),
                      .heartbeat_timeout = seconds(keys.heartbeat_timeout),
                      .collective_timeout = seconds(keys.collective_timeout),
-                     .interface = keys.interface},
+                     .interface = keys.interface,
+                     .backend = keys.backend,
+                     .device = device_of_rank(common)},
                     facts_of_rank(common));
 }
 

@@ -20,6 +20,10 @@ void add_ranks(const Command& command, RankOptions& options);
 /// Adds --restarts.
 void add_restarts(const Command& command, RankOptions& options);
 
+/// Checks that --device and --ranks fit together, before any rank starts.
+/// \throws Error of ops::parse_device(); (usage) if ranks would share a GPU that is not named
+void check_devices(const CommonOptions& common, const RankOptions& options);
+
 /// Starts the ranks of --ranks, and waits for them. Checks the configuration before, so that an
 /// error is printed once.
 /// \return the exit code; nullopt: this process is a rank, or trains alone

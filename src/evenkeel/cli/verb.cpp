@@ -7,6 +7,7 @@
 #include "evenkeel/base/json_dump.h"
 #include "evenkeel/base/print.h"
 #include "evenkeel/base/printable.h"
+#include "evenkeel/comm/place.h"
 #include "evenkeel/ops/common/compute_device.h"
 
 namespace evenkeel::cli {
@@ -60,7 +61,8 @@ void add_quiet(const Command& command, CommonOptions& common) {
 }
 
 void use_device(const CommonOptions& common) {
-  ops::set_compute_device(ops::parse_device(common.device));
+  const int local_rank = comm::local_rank_of(comm::process_environment());
+  ops::set_compute_device(ops::parse_device(common.device, local_rank));
 }
 
 std::string terminal_safe(const std::string& text) {

@@ -75,9 +75,10 @@ Exit train_rank(const CommonOptions& common, const std::vector<std::string>& ove
 /// Starts the ranks of --ranks, or trains.
 Exit run_train(const CommonOptions& common, const std::vector<std::string>& overrides,
                const RankOptions& ranks) {
-  use_device(common);
   for (const auto& name : overrides) check_override(name);
+  check_devices(common, ranks);
   if (const auto exit = launch_ranks(common, ranks)) return *exit;
+  use_device(common);  // not earlier: the launcher needs no GPU
   auto group = join_ranks(common);
   return run_rank(group, [&] { return train_rank(common, overrides, group); });
 }

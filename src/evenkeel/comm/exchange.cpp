@@ -47,14 +47,18 @@ int ranks_per_host(const std::vector<std::string>& hosts) {
   return are_different ? static_cast<int>(count) : 1;
 }
 
-Exchange::Exchange(const c10::intrusive_ptr<c10d::Backend>& backend, int per_host)
-    : per_host_(per_host),
+Exchange::Exchange(const c10::intrusive_ptr<c10d::Backend>& backend, int per_host,
+                   const LevelOptions& options)
+    : options_(options),
+      per_host_(per_host),
       hosts_(backend->getSize() / per_host),
       host_(backend->getRank() / per_host),
       place_(backend->getRank() % per_host),
-      first_(backend, per_host == 1 ? ranks_from(0, backend->getSize(), 1)
-                                    : ranks_from(host_ * per_host, per_host, 1)) {
-  if (per_host > 1) second_.emplace(backend, ranks_from(place_, hosts_, per_host));
+      first_(backend,
+             per_host == 1 ? ranks_from(0, backend->getSize(), 1)
+                           : ranks_from(host_ * per_host, per_host, 1),
+             options) {
+  if (per_host > 1) second_.emplace(backend, ranks_from(place_, hosts_, per_host), options);
 }
 
 Exchange::Pieces Exchange::pieces_of_host(const Pieces& all, int host) const {
@@ -75,10 +79,10 @@ void Exchange::reduce_scatter(const at::Tensor& whole, const std::vector<std::in
                               const at::Tensor& part) {
   const auto pieces = pieces_between(whole, bounds);
   if (!second_) return first_.reduce_scatter(pieces, part);
-  constexpr std::int64_t kBytes = std::int64_t{16} << 20;  // of the sums of this machine
+  const auto bytes = 4 * options_.chunk_bytes;  // of the sums of this machine
   std::int64_t longest = 0;
   for (const auto& each : pieces) longest = std::max(longest, each.numel());
-  const auto most = std::max<std::int64_t>(1, kBytes / whole.element_size() / hosts_);
+  const auto most = std::max<std::int64_t>(1, bytes / whole.element_size() / hosts_);
   const auto columns = std::max<std::int64_t>(1, std::min(most, longest));
   const auto sums = at::empty({hosts_, columns}, whole.options());
   for (std::int64_t begin = 0; begin < longest; begin += columns) {

@@ -22,7 +22,11 @@ int ranks_per_host(const std::vector<std::string>& hosts);
 class Exchange {
  public:
   /// \param per_host  of ranks_per_host()
-  Exchange(const c10::intrusive_ptr<c10d::Backend>& backend, int per_host);
+  Exchange(const c10::intrusive_ptr<c10d::Backend>& backend, int per_host,
+           const LevelOptions& options = {});
+
+  /// This rank.
+  int rank() const { return host_ * per_host_ + place_; }
 
   /// Arguments as in Group. Errors are those of the backend.
   void reduce_scatter(const at::Tensor& whole, const std::vector<std::int64_t>& bounds,
@@ -35,6 +39,7 @@ class Exchange {
   Pieces pieces_of_host(const Pieces& all, int host) const;
   Pieces pieces_of_place(const Pieces& all) const;
 
+  LevelOptions options_;
   int per_host_, hosts_;
   int host_, place_;                     // of this rank: its machine, and its number there
   ExchangeLevel first_;                  // one level: all ranks; two levels: those of this machine

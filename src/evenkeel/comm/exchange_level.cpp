@@ -15,10 +15,6 @@ namespace evenkeel::comm {
 
 namespace {
 
-/// Bytes that a rank receives at once, from all others together. Smaller ones cost more messages;
-/// larger ones cost a sum more memory, and start it later.
-constexpr std::int64_t kChunkBytes = std::int64_t{4} << 20;
-
 std::size_t index(int rank) {
   return static_cast<std::size_t>(rank);
 }
@@ -39,6 +35,18 @@ void sum_chunk(const at::Tensor& received, int rank, const at::Tensor& own, cons
   });
 }
 
+/// sum_chunk() by tensor operations: the rows of `received` are overwritten.
+void sum_rows(const at::Tensor& received, int rank, const at::Tensor& own, const at::Tensor& sum) {
+  const auto count = own.numel();
+  auto rows = received.narrow(1, 0, count).unbind(0);
+  rows[index(rank)].copy_(own);  // not summed in place: only `sum` may change
+  for (std::size_t stride = 1; stride < rows.size(); stride *= 2) {
+    for (std::size_t i = 0; i + stride < rows.size(); i += 2 * stride)
+      rows[i].add_(rows[i + stride]);
+  }
+  sum.copy_(rows.front());
+}
+
 int position_of(const std::vector<int>& members, int rank) {
   const auto found = std::find(members.begin(), members.end(), rank);
   EK_ASSERT(found != members.end());
@@ -52,9 +60,11 @@ at::Tensor slice_of(const at::Tensor& piece, std::int64_t begin, std::int64_t co
   return piece.narrow(0, first, std::min(count, piece.numel() - first));
 }
 
-ExchangeLevel::ExchangeLevel(c10::intrusive_ptr<c10d::Backend> backend, std::vector<int> members)
+ExchangeLevel::ExchangeLevel(c10::intrusive_ptr<c10d::Backend> backend, std::vector<int> members,
+                             const LevelOptions& options)
     : backend_(std::move(backend)),
       members_(std::move(members)),
+      options_(options),
       rank_(position_of(members_, backend_->getRank())),
       ranks_(static_cast<int>(members_.size())) {}
 
@@ -79,18 +89,21 @@ ExchangeLevel::Chunks ExchangeLevel::chunks_of(const std::vector<at::Tensor>& pi
   std::int64_t longest = 0;
   for (const auto& each : pieces) longest = std::max(longest, each.numel());
   const auto in_chunk = std::max<std::int64_t>(
-      1, kChunkBytes / pieces.front().element_size() / std::max(1, ranks_ - 1));
+      1, options_.chunk_bytes / pieces.front().element_size() / std::max(1, ranks_ - 1));
   const auto columns = std::max<std::int64_t>(1, std::min(longest, in_chunk));
   return {(longest + columns - 1) / columns, columns};
 }
 
 template <typename Sent, typename Received>
 void ExchangeLevel::begin_chunk(const Sent& sent, const Received& received, Works& works) {
+  const bool is_group = backend_->supportsCoalescing();
+  if (is_group) backend_->startCoalescing();
   for (int distance = 1; distance < ranks_; ++distance) {
     const int to = (rank_ + distance) % ranks_, from = (rank_ - distance + ranks_) % ranks_;
     receive(received(from), from, works);
     send(sent(to), to, works);
   }
+  if (is_group) works = {backend_->endCoalescing()};  // the end of all of them
   constexpr int kTags = 1 << 20;
   tag_ = (tag_ + 1) % kTags;
 }
@@ -103,6 +116,13 @@ void ExchangeLevel::pipeline(std::int64_t chunks, const Begin& begin, const End&
     wait_for(works_[chunk % 2]);
     end(chunk);
   }
+}
+
+void ExchangeLevel::add_up(std::size_t which, const at::Tensor& own, const at::Tensor& sum) {
+  const auto& received = received_[which];
+  if (options_.sum == RowSum::tensor_operations) return sum_rows(received, rank_, own, sum);
+  AT_DISPATCH_FLOATING_TYPES(sum.scalar_type(), "reduce_scatter",
+                             [&] { sum_chunk<scalar_t>(received, rank_, own, sum); });
 }
 
 void ExchangeLevel::reduce_scatter(const std::vector<at::Tensor>& pieces, const at::Tensor& part) {
@@ -120,8 +140,7 @@ void ExchangeLevel::reduce_scatter(const std::vector<at::Tensor>& pieces, const 
     const auto own = values(rank_, chunk);
     if (own.numel() == 0) return;
     const auto sum = slice_of(part, chunk * columns, columns);
-    AT_DISPATCH_FLOATING_TYPES(part.scalar_type(), "reduce_scatter",
-                               [&] { sum_chunk<scalar_t>(received_[chunk % 2], rank_, own, sum); });
+    add_up(static_cast<std::size_t>(chunk % 2), own, sum);
   };
   pipeline(chunks, begin, end);
 }

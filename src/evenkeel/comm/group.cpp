@@ -2,6 +2,7 @@
 #include "evenkeel/comm/group.h"
 
 #include <ATen/ops/zeros.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <algorithm>
 #include <chrono>
@@ -30,6 +31,13 @@ class CallTimer {
   double& seconds_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
+
+/// Waits until a GPU has done what is queued on its current stream: no time of an exchange.
+void wait_for_device(const at::Tensor& tensor) {
+  if (tensor.is_cpu()) return;
+  const c10::impl::VirtualGuardImpl device(tensor.device().type());
+  device.synchronizeStream(device.getStream(tensor.device()));
+}
 
 void check_bounds(const std::vector<std::int64_t>& bounds, int ranks, std::int64_t count) {
   EK_ASSERT(static_cast<int>(bounds.size()) == ranks + 1);
@@ -65,6 +73,7 @@ void Group::reduce_scatter(const at::Tensor& whole, const std::vector<std::int64
   check_bounds(bounds, ranks_, whole.numel());
   EK_ASSERT(whole.is_contiguous() && part.is_contiguous());
   EK_ASSERT(whole.scalar_type() == part.scalar_type());
+  if (engine_) wait_for_device(whole);
   const CallTimer timer(seconds_);
   if (engine_) {
     engine_->reduce_scatter(whole, bounds, part);
@@ -76,6 +85,7 @@ void Group::reduce_scatter(const at::Tensor& whole, const std::vector<std::int64
 void Group::all_gather(const at::Tensor& whole, const std::vector<std::int64_t>& bounds) {
   check_bounds(bounds, ranks_, whole.numel());
   EK_ASSERT(whole.is_contiguous());
+  if (engine_) wait_for_device(whole);
   const CallTimer timer(seconds_);
   if (engine_) engine_->all_gather(whole, bounds);
 }

@@ -19,8 +19,10 @@ class Engine;
 struct Placement {
   std::string launcher;            // "torchrun", "srun", "mpirun", "--ranks"; empty: none
   int local_ranks = 1;             // ranks on this machine
+  int ranks_on_device = 1;         // of them on the device of this rank: a GPU; the CPU: all
   std::vector<std::string> hosts;  // names of the machines by rank; [ranks]
-  std::string network;  // "gloo over eth0", "gloo over eth0 in two levels"; empty: one rank
+  std::string network;  // "gloo over eth0", "gloo over eth0 in two levels", "nccl, gloo over
+                        // eth0"; empty: one rank
 };
 
 /// How far this rank is; printed in the message when a rank is lost.
@@ -53,7 +55,8 @@ class Group {
   std::string name(int rank) const;
 
   /// part = the sum over ranks r of whole_r, values [bounds[rank], bounds[rank + 1]).
-  /// \param whole   [n], float32 or float64, contiguous, in CPU memory; its own piece is changed
+  /// \param whole   [n], float32 or float64, contiguous, in CPU memory or on the GPU of
+  ///                this rank; its own piece is changed
   ///                where `part` is that piece, all other values are not
   /// \param bounds  [ranks + 1], ascending from 0 to n: rank r's piece is [bounds[r], bounds[r +
   /// 1]),
@@ -63,7 +66,7 @@ class Group {
                       const at::Tensor& part);
 
   /// whole = the pieces of all ranks. This rank's piece is already in place.
-  /// \param whole   [n], any dtype, contiguous
+  /// \param whole   [n], any dtype, contiguous, in CPU memory or on the GPU of this rank
   /// \param bounds  [ranks + 1], as in reduce_scatter()
   void all_gather(const at::Tensor& whole, const std::vector<std::int64_t>& bounds);
 
@@ -74,7 +77,7 @@ class Group {
 
   /// What all ranks say, by rank: losses, squares, counts.
   /// \param mine  [n] float64; n is the same on all ranks
-  /// \return      [ranks, n] float64
+  /// \return      [ranks, n] float64, on the device of `mine`
   at::Tensor all_gather_scalars(const at::Tensor& mine);
 
   /// The texts of all ranks, by rank; they may differ in length. [ranks]
@@ -104,7 +107,8 @@ class Group {
   /// The last call of a training that ended in good order: waits for all ranks.
   void leave();
 
-  /// Seconds that this rank spent in calls of this group since it was made.
+  /// Seconds that this rank spent in calls of this group since it was made. They begin when its GPU
+  /// has computed what the call exchanges.
   double seconds() const { return seconds_; }
 
  private:

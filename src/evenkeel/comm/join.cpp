@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <new>
 #include <utility>
@@ -14,9 +15,11 @@
 #include "evenkeel/base/host_name.h"
 #include "evenkeel/comm/engine.h"
 #include "evenkeel/comm/engine_gloo.h"
+#include "evenkeel/comm/engine_nccl.h"
 #include "evenkeel/comm/exchange.h"
 #include "evenkeel/comm/network.h"
 #include "evenkeel/comm/roll_call.h"
+#include "evenkeel/comm/staged_exchange.h"
 #include "evenkeel/comm/store.h"
 #include "evenkeel/comm/watch.h"
 
@@ -36,10 +39,12 @@ class JoinedRanks : public Engine {
 
   void reduce_scatter(const at::Tensor& whole, const std::vector<std::int64_t>& bounds,
                       const at::Tensor& part) override {
-    call("", [&] { exchange_->reduce_scatter(whole, bounds, part); });
+    call("", [&] {
+      with_exchange_of(whole, [&](auto& by) { by.reduce_scatter(whole, bounds, part); });
+    });
   }
   void all_gather(const at::Tensor& whole, const std::vector<std::int64_t>& bounds) override {
-    call("", [&] { exchange_->all_gather(whole, bounds); });
+    call("", [&] { with_exchange_of(whole, [&](auto& by) { by.all_gather(whole, bounds); }); });
   }
   void engine_all_reduce(const at::Tensor& tensor) override;
   void engine_reduce_scatter(const at::Tensor& whole, const at::Tensor& part) override;
@@ -69,23 +74,35 @@ class JoinedRanks : public Engine {
     }
     watch_->end_call();
   }
+  /// Calls `body` with the exchange for the device of a tensor.
+  template <typename Body>
+  void with_exchange_of(const at::Tensor& tensor, const Body& body) {
+    if (tensor.is_cpu()) return body(*exchange_);
+    EK_ASSERT(direct_ || staged_);
+    direct_ ? body(*direct_) : body(*staged_);
+  }
   void form(const JoinOptions& options);
+  void connect_device(const JoinOptions& options, DeviceEngine engine, int per_host,
+                      std::chrono::seconds timeout);
 
   Place place_;
   Placement placement_;
   Store store_;
   std::unique_ptr<Watch> watch_;
   c10::intrusive_ptr<c10d::Backend> backend_;
-  std::unique_ptr<Exchange> exchange_;
+  std::unique_ptr<Exchange> exchange_;      // of CPU memory
+  std::unique_ptr<Exchange> direct_;        // of GPU memory, by NCCL
+  std::unique_ptr<StagedExchange> staged_;  // of GPU memory, by exchange_
 };
 
-Member this_member(const Place& place, const Facts& facts) {
+Member this_member(const Place& place, const JoinOptions& options, const Facts& facts) {
   const auto route = route_to(place.address, place.port);
   return {.ranks = place.ranks,
           .host = host_name(),
           .process = ::getpid(),
           .address = route.local,
           .master = route.remote,
+          .gpu = options.device.gpu,
           .facts = facts};
 }
 
@@ -118,7 +135,7 @@ JoinedRanks::JoinedRanks(const Place& place, const JoinOptions& options, const F
       WatchLimits{.heartbeat = static_cast<double>(options.heartbeat_timeout.count()),
                   .collective = static_cast<double>(options.collective_timeout.count())});
   try {
-    claim_rank(store_, place_, this_member(place_, facts));
+    claim_rank(store_, place_, this_member(place_, options, facts));
     watch_->begin_heartbeats();  // not earlier: a stranger must not publish those of a member
     form(options);
   } catch (const NotAMember&) {
@@ -138,14 +155,20 @@ void JoinedRanks::form(const JoinOptions& options) {
       });
   // Not earlier: without the store of a rank 0 that ended, a late rank would wait for its timeout.
   check_interface(options.interface);
+  const auto engine =
+      device_engine(members, place_.rank, options.device, options.backend, !nccl_version().empty());
   placement_.launcher = launcher_name(place_.launcher);
   placement_.local_ranks =
       place_.local_ranks > 0 ? place_.local_ranks : ranks_on_host(members, place_.rank);
   for (const auto& each : members) placement_.hosts.push_back(each.host);
+  const bool is_gpu = !options.device.device.is_cpu();
+  placement_.ranks_on_device =
+      is_gpu ? ranks_on_device(members, place_.rank) : placement_.local_ranks;
   const bool is_auto = options.interface == "auto";
   const auto address = listening_address(members, place_.rank);
   const int per_host = ranks_per_host(placement_.hosts);
-  placement_.network = text("gloo over ", is_auto ? interface_of(address) : options.interface,
+  placement_.network = text(engine == DeviceEngine::nccl ? "nccl, " : "", "gloo over ",
+                            is_auto ? interface_of(address) : options.interface,
                             per_host > 1 ? " in two levels" : "");
   // The watch is faster; the engine's timeout is for the case that all ranks wait in the engine.
   const auto timeout =
@@ -153,6 +176,24 @@ void JoinedRanks::form(const JoinOptions& options) {
   backend_ = connect_gloo(store_, place_.rank, place_.ranks, address,
                           is_auto ? "" : options.interface, timeout);
   exchange_ = std::make_unique<Exchange>(backend_, per_host);
+  connect_device(options, engine, per_host, timeout);
+}
+
+/// Sets the exchange of GPU memory.
+void JoinedRanks::connect_device(const JoinOptions& options, DeviceEngine engine, int per_host,
+                                 std::chrono::seconds timeout) {
+  if (engine == DeviceEngine::host_memory) staged_ = std::make_unique<StagedExchange>(*exchange_);
+  if (engine != DeviceEngine::nccl) return;
+  constexpr std::int64_t kChunkBytes = std::int64_t{64} << 20;  // 8 MiB a rank on 8 GPUs
+  const bool is_auto = options.interface == "auto";
+  if (!is_auto) ::setenv("NCCL_SOCKET_IFNAME", ("=" + options.interface).c_str(), 0);
+  const auto nccl = connect_nccl(*nccl_library(), store_,
+                                 {.rank = place_.rank,
+                                  .ranks = place_.ranks,
+                                  .device = options.device.device,
+                                  .timeout = timeout});
+  direct_ = std::make_unique<Exchange>(
+      nccl, per_host, LevelOptions{.chunk_bytes = kChunkBytes, .sum = RowSum::tensor_operations});
 }
 
 void JoinedRanks::engine_all_reduce(const at::Tensor& tensor) {
@@ -171,10 +212,11 @@ void JoinedRanks::engine_reduce_scatter(const at::Tensor& whole, const at::Tenso
 
 void JoinedRanks::broadcast(const at::Tensor& tensor, int from) {
   call("", [&] {
-    std::vector<at::Tensor> one{tensor};
+    std::vector<at::Tensor> one{tensor.cpu()};  // itself in CPU memory
     c10d::BroadcastOptions options;
     options.rootRank = from;
     backend_->broadcast(one, options)->wait();
+    if (!tensor.is_cpu()) tensor.copy_(one.front());
   });
 }
 

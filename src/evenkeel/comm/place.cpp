@@ -173,6 +173,14 @@ Place place_of(const Environment& environment) {
   return place;
 }
 
+int local_rank_of(const Environment& environment) {
+  for (const char* const name :
+       {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"}) {
+    if (const auto number = optional_number(environment, name, 0, kMostRanks)) return *number;
+  }
+  return 0;
+}
+
 std::string first_host(const std::string& list) {
   const auto stop = list.find_first_of("[,");
   auto host = list.substr(0, stop);

@@ -54,6 +54,11 @@ Environment process_environment();
 /// \throws Error (usage, exit code 64) if variables are missing, no numbers, or contradict
 Place place_of(const Environment& environment);
 
+/// The number of this process on its machine: LOCAL_RANK, OMPI_COMM_WORLD_LOCAL_RANK,
+/// MPI_LOCALRANKID or SLURM_LOCALID, the first that is set; 0 without a launcher.
+/// \throws Error (usage, exit code 64) if the variable has other text than a number
+int local_rank_of(const Environment& environment);
+
 /// The first host of a list as Slurm writes it: "a[03-05,9],b7" -> "a03".
 std::string first_host(const std::string& list);
 

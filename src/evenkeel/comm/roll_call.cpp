@@ -36,9 +36,10 @@ Facts facts_of(const nlohmann::json& json) {
 }
 
 std::string text_of(const Member& member) {
-  const nlohmann::json json = {{"ranks", member.ranks},     {"host", member.host},
-                               {"process", member.process}, {"address", member.address},
-                               {"master", member.master},   {"facts", json_of(member.facts)}};
+  const nlohmann::json json = {{"ranks", member.ranks},         {"host", member.host},
+                               {"process", member.process},     {"address", member.address},
+                               {"master", member.master},       {"gpu", member.gpu},
+                               {"facts", json_of(member.facts)}};
   return json_dump(json);
 }
 
@@ -50,6 +51,7 @@ Member member_of(const std::string& value) {
           .process = json.at("process"),
           .address = json.at("address"),
           .master = json.at("master"),
+          .gpu = json.at("gpu"),
           .facts = facts_of(json.at("facts"))};
 }
 

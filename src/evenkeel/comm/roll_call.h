@@ -24,6 +24,7 @@ struct Member {
   std::int64_t process = 0;
   std::string address;  // IP address on the path to rank 0
   std::string master;   // what MASTER_ADDR means on its machine
+  std::string gpu;      // the UUID of its GPU; empty: it trains on the CPU
   Facts facts;
 };
 

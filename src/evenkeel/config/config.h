@@ -67,6 +67,7 @@ struct Train {
   std::string precision = "auto";  // "auto", "float32", "bfloat16", "float64"
   std::int64_t threads = 0;        // 0: "auto"
   bool deterministic = true;       // a GPU computes the same bits in every run
+  bool cuda_graphs = false;        // a GPU launches the kernels of a micro-batch at once
   std::string from;                // run folder with the initial weights; empty: random weights
 };
 
@@ -156,7 +157,7 @@ struct Distributed {
   std::int64_t heartbeat_timeout = 10;    // seconds without a heartbeat, then a rank is lost
   std::int64_t collective_timeout = 600;  // seconds that a rank waits in one collective call
   std::string interface = "auto";  // of the network; "auto": the one that leads to MASTER_ADDR
-  std::string backend = "auto";    // "auto", "gloo"
+  std::string backend = "auto";    // "auto", "gloo", "nccl"
 };
 
 /// All keys. Equal configurations on equal data and hardware give bitwise equal results.

@@ -116,7 +116,7 @@ void check_batch(const Train& train) {
                                 train.micro_batch, " does not divide ", train.batch));
 }
 
-/// Refuses values of [distributed] that need GPUs.
+/// Refuses a sum in the order of the backend. Devices are not known here.
 void check_distributed(const Distributed& distributed) {
   if (distributed.exchange == "fast") {
     throw Error(
@@ -124,10 +124,6 @@ void check_distributed(const Distributed& distributed) {
         "distributed.exchange must be \"exact\" on CPUs, but is \"fast\": reduce_scatter of "
         "Gloo takes longer than the exact one; leave it out");
   }
-  if (distributed.backend != "nccl") return;
-  throw Error(Exit::usage,
-              "distributed.backend must be \"gloo\" on CPUs, but is \"nccl\", which needs GPUs; "
-              "leave it out");
 }
 
 /// Refuses keys of [schedule] that its kind does not read. Default values are accepted, because

@@ -90,6 +90,7 @@ Section train() {
   keys.word("precision", &Train::precision, {"auto", "float32", "bfloat16", "float64"});
   keys.integer_or("auto", "threads", &Train::threads, kThreads);
   keys.flag("deterministic", &Train::deterministic);
+  keys.flag("cuda_graphs", &Train::cuda_graphs);
   keys.string("from", &Train::from);
   return keys.section();
 }

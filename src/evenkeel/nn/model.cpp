@@ -33,7 +33,17 @@ Model::~Model() = default;
 void Model::at_step(const norm::Steps& steps) {
   const bool same_numbers = !layers_->names_step && steps.planned == steps_.planned;
   steps_ = steps;
-  if (!same_numbers) set_step(*layers_, scheme_.shape, steps);
+  if (same_numbers) return;
+  set_step(*layers_, scheme_.shape, steps);
+  ++evaluations_;
+}
+
+bool Model::names_step() const {
+  return layers_->names_step;
+}
+
+at::Tensor Model::rotary_angles(std::int64_t length) const {
+  return rotary_.rows(0, length).cos_sin;
 }
 
 const std::vector<Block>& Model::blocks() const {

@@ -69,6 +69,15 @@ class Model {
 
   const norm::Scheme& scheme() const { return scheme_; }
 
+  /// True if an expression of the scheme names t, the step: at_step() then changes constants.
+  bool names_step() const;
+  /// The number of calls of at_step() that have evaluated the expressions again. A CUDA graph
+  /// contains their values.
+  std::int64_t evaluations() const { return evaluations_; }
+  /// The rotary angles that a pass over `length` tokens reads, [length, 2, dk / 2]. This tensor
+  /// keeps its memory when a longer pass replaces the table.
+  at::Tensor rotary_angles(std::int64_t length) const;
+
   /// True if element-wise functions and sums of LibTorch compute the model (kernels.fused = false).
   /// A caller then runs the backward pass under ops::SerialLibraries, as this class runs the
   /// forward pass.
@@ -91,6 +100,7 @@ class Model {
   const Parameters* parameters_;
   std::unique_ptr<Layers> layers_;
   norm::Steps steps_;  // step of the values in *layers_
+  std::int64_t evaluations_ = 0;
   mutable RotaryTable rotary_;
 };
 

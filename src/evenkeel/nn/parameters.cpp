@@ -126,6 +126,10 @@ void Parameters::accumulate_gradients() {
   }
 }
 
+void Parameters::mark_gradients_written() {
+  for (const auto& parameter : all_) parameter.gradient_buffer.target();
+}
+
 std::vector<at::Tensor> Parameters::gradients() {
   accumulate_gradients();
   for (const auto& parameter : all_) parameter.gradient_buffer.value();

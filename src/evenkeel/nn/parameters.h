@@ -89,6 +89,9 @@ class Parameters {
   /// Adds .grad of every value to its gradient buffer and resets .grad. Call it after each backward
   /// pass. The sum over micro-batches (gradient accumulation) is float32 even if .grad is bfloat16.
   void accumulate_gradients();
+  /// Marks all gradient buffers as written. Call it after a CUDA graph has written them: a graph
+  /// repeats the kernels of a backward pass without its function calls.
+  void mark_gradients_written();
   /// The sums since zero_gradients(): ParameterGroup::gradient of each group, in order.
   std::vector<at::Tensor> gradients();
 

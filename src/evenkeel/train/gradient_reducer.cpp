@@ -86,8 +86,14 @@ void GradientReducer::add(const std::vector<at::Tensor>& gradients, bool is_last
 }
 
 double GradientReducer::norm(const std::vector<at::Tensor>& gradients) {
-  if (group_->ranks() == 1 || sharding_ == Sharding::none) return optim::gradient_norm(gradients);
-  return optim::gradient_norm(gather_squares(parts_of(gradients)));
+  if (group_->ranks() > 1 && sharding_ != Sharding::none)
+    return optim::gradient_norm(gather_squares(parts_of(gradients)));
+  // On a CPU the norm is the tree over blocks; on a GPU the sum of one buffer has another order.
+  const bool by_blocks = layout_.shards() > 1 && gradients.front().is_cuda();
+  if (!by_blocks) return optim::gradient_norm(gradients);
+  std::vector<std::vector<double>> squares(gradients.size());
+  std::transform(gradients.begin(), gradients.end(), squares.begin(), ops::block_squares);
+  return optim::gradient_norm(squares);
 }
 
 /// The squares of all blocks of each group. For each group every rank sends as many numbers as the

@@ -56,8 +56,9 @@ class GradientReducer {
   /// \param gradients  one flat buffer [n] per parameter group; overwritten
   void add(const std::vector<at::Tensor>& gradients, bool is_last);
 
-  /// The L2 norm of the sum: the bits of optim::gradient_norm() of the whole gradient. All ranks
-  /// call it after add().
+  /// The L2 norm of the sum, whose bits depend on the number of shards and not on the number of
+  /// ranks: those of optim::gradient_norm() of the whole gradient, on a GPU with one shard only.
+  /// All ranks call it after add().
   double norm(const std::vector<at::Tensor>& gradients);
 
   /// Copies this rank's range of each group to all ranks. All ranks call it.

@@ -28,13 +28,13 @@ struct Learner::ShardSums {
   }
 };
 
-namespace {
-
-/// The losses of the micro-batches of a shard: scalars on their device.
-struct LossParts {
+/// Scalars on their device.
+struct Learner::LossParts {
   std::vector<at::Tensor> loss, balance, z;
   std::vector<double> shares;  // of the batch, of balance and z
 };
+
+namespace {
 
 /// The values of scalars, copied at once.
 std::vector<double> values_of(const std::vector<at::Tensor>& scalars) {
@@ -74,7 +74,7 @@ nlohmann::ordered_json routing_record(const StepResult& result) {
 
 Learner::Learner(const config::Optimizer& options, const nn::Model& model,
                  nn::Parameters& parameters, const config::Experts& experts,
-                 const DataParallel& parallel)
+                 const DataParallel& parallel, bool cuda_graphs)
     : options_(options),
       experts_(experts),
       model_(&model),
@@ -82,6 +82,7 @@ Learner::Learner(const config::Optimizer& options, const nn::Model& model,
       reducer_(parameters, parallel),
       optimizer_(options, parameters, reducer_.owned()),
       hooks_(model, parameters),
+      graphs_(model, parameters, cuda_graphs),
       gradients_(parameters.gradients()) {
   // Hooks copy all masters to the values.
   EK_ASSERT(model.scheme().hooks.empty() || reducer_.group().ranks() == 1 ||
@@ -163,12 +164,36 @@ StepResult Learner::backward(const data::Batch& batch, std::int64_t micro_batch_
   return result_of(sums, batch);
 }
 
+/// Runs forward and backward pass of one micro-batch, as a CUDA graph where that is possible.
+/// \param share  of the sequences of the batch
+void Learner::backward_micro_batch(const MicroBatch& part, double share,
+                                   const nn::Observer& observer, LossParts& parts) {
+  if (graphs_.takes(hooks_.observer())) {
+    parts.loss.push_back(graphs_.run(part));
+    return;
+  }
+  nn::RouterLosses router;
+  const auto sum =
+      model_->loss_sum(part.ids, part.targets,
+                       {.mode = nn::Mode::training, .observer = &observer, .router = &router});
+  parts.loss.push_back(sum.detach());
+  auto loss = sum / part.scored;
+  if (router.balance.defined()) {
+    parts.balance.push_back(router.balance.detach());
+    parts.z.push_back(router.z.detach());
+    parts.shares.push_back(share);
+    loss =
+        loss + router.balance * (share * experts_.balance) + router.z * (share * experts_.router_z);
+  }
+  loss.backward();
+  parameters_->accumulate_gradients();
+}
+
 /// Runs forward and backward pass of the micro-batches of one shard.
 Learner::ShardSums Learner::backward_shard(const data::Batch& batch, std::int64_t shard,
                                            std::int64_t micro_batch_size) {
   const auto rows = batch.rows / reducer_.layout().shards();
   const auto end = (shard + 1) * rows;
-  const auto scored = static_cast<double>(batch.scored);
   probe::RoutingRecorder recorder;
   auto observer = hooks_.observer();
   observer.routing = [&](std::int64_t l, const nn::Routing& routing) {
@@ -179,21 +204,12 @@ Learner::ShardSums Learner::backward_shard(const data::Batch& batch, std::int64_
   for (std::int64_t first = shard * rows; first < end; first += micro_batch_size) {
     const auto part = data::batch_slice(batch, first, std::min(micro_batch_size, end - first));
     const auto [ids, targets] = nn::batch_tensors(part.inputs, part.targets, part.rows);
-    nn::RouterLosses router;
-    const auto sum = model_->loss_sum(
-        ids, targets, {.mode = nn::Mode::training, .observer = &observer, .router = &router});
-    parts.loss.push_back(sum.detach());
-    auto loss = sum / scored;
-    if (router.balance.defined()) {
-      const double share = static_cast<double>(part.rows) / static_cast<double>(batch.rows);
-      parts.balance.push_back(router.balance.detach());
-      parts.z.push_back(router.z.detach());
-      parts.shares.push_back(share);
-      loss = loss + router.balance * (share * experts_.balance) +
-             router.z * (share * experts_.router_z);
-    }
-    loss.backward();
-    parameters_->accumulate_gradients();
+    const double share = static_cast<double>(part.rows) / static_cast<double>(batch.rows);
+    backward_micro_batch({.ids = ids,
+                          .targets = targets,
+                          .scored = static_cast<double>(batch.scored),
+                          .is_first = first == shard * rows},
+                         share, observer, parts);
   }
   // Read when all work is queued: a GPU would wait for the next part otherwise.
   for (const double loss : values_of(parts.loss)) sums.loss += loss;

@@ -16,6 +16,7 @@
 #include "evenkeel/probe/routing_recorder.h"
 #include "evenkeel/train/gradient_reducer.h"
 #include "evenkeel/train/hooks.h"
+#include "evenkeel/train/micro_batch_graphs.h"
 
 namespace evenkeel::train {
 
@@ -47,8 +48,10 @@ class Learner {
   /// \param experts  mixture of experts: weights of the auxiliary losses, update rate of the router
   ///         bias
   /// \param parallel  gradient shards of a batch, and the ranks that share them
+  /// \param cuda_graphs  train.cuda_graphs: on a GPU the passes of most models become CUDA graphs
   Learner(const config::Optimizer& options, const nn::Model& model, nn::Parameters& parameters,
-          const config::Experts& experts = {}, const DataParallel& parallel = {});
+          const config::Experts& experts = {}, const DataParallel& parallel = {},
+          bool cuda_graphs = false);
 
   /// Applies the hooks that act before the first step (Hooks::before_training).
   /// \param ids  [B_total, T], int64: the first training batch
@@ -100,12 +103,16 @@ class Learner {
   optim::AdamW& optimizer() { return optimizer_; }
   GradientReducer& reducer() { return reducer_; }
   const GradientReducer& reducer() const { return reducer_; }
+  MicroBatchGraphs& graphs() { return graphs_; }
 
  private:
   struct ShardSums;  // what one shard adds to a StepResult
+  struct LossParts;  // the losses of the micro-batches of a shard
   StepResult backward(const data::Batch& batch, std::int64_t micro_batch_size);
   ShardSums backward_shard(const data::Batch& batch, std::int64_t shard,
                            std::int64_t micro_batch_size);
+  void backward_micro_batch(const MicroBatch& part, double share, const nn::Observer& observer,
+                            LossParts& parts);
   StepResult result_of(const std::vector<ShardSums>& own, const data::Batch& batch);
   void update(double scale, double rate);
   void release_masters();
@@ -118,6 +125,7 @@ class Learner {
   GradientReducer reducer_;
   optim::AdamW optimizer_;
   Hooks hooks_;
+  MicroBatchGraphs graphs_;
   std::vector<at::Tensor> gradients_;  // one flat buffer per parameter group
   std::int64_t updates_ = 0;
   bool has_whole_masters_ = true;  // false: only the own range, where masters have copies

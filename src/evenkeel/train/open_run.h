@@ -51,7 +51,7 @@ struct OpenRun {
 /// | key                                                      | may change on resume  |
 /// | -------------------------------------------------------- | --------------------- |
 /// | evaluate, checkpoint, probe, log                         | yes                   |
-/// | train.threads, model.recompute                           | yes                   |
+/// | train.threads, train.cuda_graphs, model.recompute        | yes                   |
 /// | distributed, but distributed.exchange                    | yes                   |
 /// | train.steps, train.tokens                                | yes, to a longer run  |
 /// | every other key                                          | with --override       |

@@ -45,9 +45,10 @@ void resolve_shards(config::Config& config, std::int64_t ranks) {
 }
 
 void check_ranks(const config::Config& config, std::int64_t ranks) {
-  if (ranks > 1 && ops::compute_device().is_cuda()) {
+  if (config.distributed.backend == "nccl" && ops::compute_device().is_cpu()) {
     throw Error(Exit::usage,
-                text(ranks, " ranks train on the CPU only: --device cpu, or one rank"));
+                "distributed.backend must be \"gloo\" on CPUs, but is \"nccl\", which needs GPUs; "
+                "leave it out");
   }
   nn::check_shards(shards_of(config), ranks, config.train.batch);
   const bool in_rounds = sharding_of(config) == Sharding::gradients;
@@ -83,13 +84,16 @@ void check_texts_on_ranks(const data::Corpora& text, comm::Group& group) {
 }
 
 std::string ranks_text(const config::Config& config, const comm::Group& group, int threads) {
-  const auto& [launcher, local_ranks, hosts, network] = group.placement();
+  const auto& placement = group.placement();
+  const auto& launcher = placement.launcher;
+  const auto& hosts = placement.hosts;
   const auto machines = std::set<std::string>(hosts.begin(), hosts.end()).size();
   const auto shards = shards_of(config);
   return text(group.ranks(), " ranks", launcher.empty() ? "" : text(" (", launcher, ")"), " on ",
               machines, machines == 1 ? " machine, " : " machines, ", shards,
-              shards == 1 ? " shard, " : " shards, ", network, ", ", config.distributed.exchange,
-              "; ", threads, threads == 1 ? " thread each" : " threads each");
+              shards == 1 ? " shard, " : " shards, ", placement.network, ", ",
+              config.distributed.exchange, "; ", threads,
+              threads == 1 ? " thread each" : " threads each");
 }
 
 nlohmann::ordered_json provenance_of_ranks(const config::Config& config, const comm::Group& group) {

@@ -20,7 +20,7 @@ DataParallel data_parallel_of(const config::Config& config, comm::Group& group);
 /// \throws Error (usage, exit code 64) if they do not divide the batch
 void resolve_shards(config::Config& config, std::int64_t ranks);
 
-/// Checks that ranks can share the gradient shards of a batch.
+/// Checks that ranks can share the gradient shards of a batch, and exchange them on their device.
 /// \throws Error (usage, exit code 64)
 void check_ranks(const config::Config& config, std::int64_t ranks);
 

@@ -48,8 +48,9 @@ Run::Run(const Request& request, OpenRun open, Console& console, comm::Group& gr
   const auto& shape = setup_.plan.scheme.shape;
   const auto precision = setup_.machine.precision;
   check_memory(plan::footprint_of_rank(setup_.plan.memory, config, precision,
-                                       setup_.plan.counts.total, group.ranks()),
-               std::max(1, group.placement().local_ranks), console);
+                                       setup_.plan.counts.total, group.ranks(),
+                                       /*keeps_masters=*/setup_.machine.device.is_cuda()),
+               std::max(1, group.placement().ranks_on_device), console);
   warn_of_unreached_probes(config, console);
   trainer_ = std::make_unique<Trainer>(config, shape, precision, setup_.text,
                                        data_parallel_of(config, group));
@@ -149,6 +150,10 @@ void Run::step() {
   group_.report({.step = progress().step + 1, .checkpoint = saved_at_});
   const auto step = trainer_->step();
   const auto times = ranks.finish();
+  if (!step.graph_failure.empty()) {
+    console_.warn(text("step ", progress().step,
+                       ": no CUDA graphs from now on, with equal results: ", step.graph_failure));
+  }
   recorder_.record(step, progress(), timer.cost(), evaluator_->last(), times);
   if (const auto straggler = stragglers_.add(times.computed)) {
     const auto& host = group_.placement().hosts.at(static_cast<std::size_t>(straggler->rank));

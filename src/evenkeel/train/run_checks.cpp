@@ -20,10 +20,10 @@ namespace {
 
 }  // namespace
 
-void check_memory(const nn::Footprint& predicted, int local_ranks, Console& console) {
+void check_memory(const nn::Footprint& predicted, int processes, Console& console) {
   constexpr double kBeyond =
       1.25;  // factor on the installed memory, above the error of the prediction
-  const auto needed = predicted.total() * local_ranks;
+  const auto needed = predicted.total() * processes;
   const auto [free, installed] = plan::device_memory();
   if (installed > 0 && needed > kBeyond * installed) refuse_memory(needed, installed);
   if (free == 0 || needed <= free) return;

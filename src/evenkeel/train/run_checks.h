@@ -13,13 +13,13 @@
 /// Checks of a configuration before the first step.
 namespace evenkeel::train {
 
-/// Compares the predicted memory of a step (nn::footprint) with the memory of the machine. Too
+/// Compares the predicted memory of a step (nn::footprint) with that of the machine or GPU. Too
 /// little available memory is only a warning, because it changes.
 /// \param predicted    of one process
-/// \param local_ranks  processes of this machine that take as much
+/// \param processes    of this machine, or on this GPU, that take as much
 /// \throws Error (busy, exit code 75) if the prediction is above 1.25 times the installed memory;
 ///         the kernel would end this process or another one
-void check_memory(const nn::Footprint& predicted, int local_ranks, Console& console);
+void check_memory(const nn::Footprint& predicted, int processes, Console& console);
 
 /// Compares the memory of a model that is evaluated with the memory of the machine: weights, their
 /// gradient buffer, rotary angles and the key-value cache of one sequence. A configuration can ask

@@ -37,8 +37,8 @@ Trainer::Trainer(const config::Config& config, const norm::Shape& shape, nn::Pre
   model_ = std::make_unique<nn::Model>(
       scheme, model_options(config, shape, text.train.front().corpus.end_of_text), parameters_,
       norm::Steps{.done = 0, .planned = plan::planned_steps(config)});
-  learner_ =
-      std::make_unique<Learner>(config.optimizer, *model_, parameters_, config.experts, parallel);
+  learner_ = std::make_unique<Learner>(config.optimizer, *model_, parameters_, config.experts,
+                                       parallel, config.train.cuda_graphs);
   const auto first = windows_.batch(0, config.train.batch);
   learner_->before_training(nn::batch_tensors(first.inputs, first.targets, first.rows).first);
   monitor_ = std::make_unique<HealthMonitor>(config.health, *model_, parameters_,
@@ -91,6 +91,7 @@ StepRecord Trainer::step() {
                                     result);
       });
   record.events = monitor_->take();
+  record.graph_failure = learner_->graphs().take_failure();
   if (update.is_needed()) {
     learner_->gather_masters();
     for (auto& profile : update.profiles()) record.profiles.push_back(std::move(profile));

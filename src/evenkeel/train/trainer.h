@@ -37,6 +37,7 @@ struct StepRecord {
   double rate = 0;                            // learning rate
   std::vector<probe::LayerProfile> profiles;  // empty unless a probe was due
   std::vector<HealthEvent> events;            // of this step
+  std::string graph_failure;                  // CUDA graphs: why they ended in this step, or empty
   /// Of a mixture: tokens read so far, by name of the source.
   std::vector<std::pair<std::string, std::int64_t>> source_tokens;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
+#include <torch/library.h>
 
 #include <cmath>
 #include <limits>
@@ -166,27 +167,37 @@ TEST(GroupedLinear, IsAProductAGroup) {
   }
 }
 
-// Tiles of 128 x 128 sums, and more rows than the stages of a copy hold.
+/// Selects the kernel of the gradients of groups' weights: products of warps or of warpgroups.
+void use_warpgroup_gradient(bool is_used) {
+  const auto schema = c10::Dispatcher::singleton().findSchema({"evenkeel::warpgroup_gradient", ""});
+  if (schema) schema->typed<bool(bool)>().call(is_used);
+}
+
+// Tiles of 128 x 128 and of 128 x 256 sums, and more rows than the stages of a copy hold.
 TEST(GroupedLinear, AddsToTheGradientsOfItsMatricesInFloat32) {
   at::manual_seed(5);
-  const std::vector<std::int64_t> offsets = {0, 0, 200, 201, 233, 233};
-  const auto x = at::randn({233, 136}).to(at::kBFloat16);
-  const auto dy = at::randn({233, 264}).to(at::kBFloat16);
-  for (const bool is_first : {true, false}) {
-    const auto before = at::randn({5, 264, 136});
-    const auto sum = before.clone();
-    ops::add_grouped_weight_gradient(sum, dy, x, at::tensor(offsets), is_first);
-    for (std::int64_t e = 0; e < 5; ++e) {
-      const auto begin = offsets[static_cast<std::size_t>(e)];
-      const auto count = offsets[static_cast<std::size_t>(e) + 1] - begin;
-      const auto product = dy.narrow(0, begin, count)
-                               .to(at::kDouble)
-                               .t()
-                               .matmul(x.narrow(0, begin, count).to(at::kDouble));
-      const auto wanted = is_first ? product : before[e].to(at::kDouble) + product;
-      EXPECT_TRUE(near(sum[e], wanted, 8)) << e;
+  const std::vector<std::int64_t> offsets = {0, 0, 300, 301, 333, 333};
+  const auto dy = at::randn({333, 264}).to(at::kBFloat16);
+  for (const std::int64_t columns : {136, 264}) {
+    use_warpgroup_gradient(columns == 264);
+    const auto x = at::randn({333, columns}).to(at::kBFloat16);
+    for (const bool is_first : {true, false}) {
+      const auto before = at::randn({5, 264, columns});
+      const auto sum = before.clone();
+      ops::add_grouped_weight_gradient(sum, dy, x, at::tensor(offsets), is_first);
+      for (std::int64_t e = 0; e < 5; ++e) {
+        const auto begin = offsets[static_cast<std::size_t>(e)];
+        const auto count = offsets[static_cast<std::size_t>(e) + 1] - begin;
+        const auto product = dy.narrow(0, begin, count)
+                                 .to(at::kDouble)
+                                 .t()
+                                 .matmul(x.narrow(0, begin, count).to(at::kDouble));
+        const auto wanted = is_first ? product : before[e].to(at::kDouble) + product;
+        EXPECT_TRUE(near(sum[e], wanted, 8)) << columns << " columns, group " << e;
+      }
     }
   }
+  use_warpgroup_gradient(false);
 }
 
 }  // namespace

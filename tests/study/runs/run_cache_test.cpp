@@ -50,14 +50,21 @@ TEST(RunCacheKeys, AreStable) {
 // A cache key leaves out a later key at its default, so a changed default would find runs of the
 // old one: a change of one of these defaults has to raise kNumericsVersion.
 TEST(RunCacheKeys, LeaveOutTheseDefaults) {
-  const std::map<std::string, std::string> defaults = {
-      {"data.special_in_text", "true"},     {"data.end_of_text", "\"auto\""},
-      {"data.begin", "\"auto\""},           {"data.token_type", "\"auto\""},
-      {"data.order", "\"shuffled\""},       {"train.gradient_shards", "\"auto\""},
-      {"train.deterministic", "true"},      {"evaluate.task_every", "0"},
-      {"evaluate.task_documents", "0"},     {"evaluate.max_context", "\"auto\""},
-      {"evaluate.rule", "\"olmo\""},        {"evaluate.score_precision", "\"float32\""},
-      {"evaluate.task_folder", "\"auto\""}, {"checkpoint.background", "false"}};
+  const std::map<std::string, std::string> defaults = {{"data.special_in_text", "true"},
+                                                       {"data.end_of_text", "\"auto\""},
+                                                       {"data.begin", "\"auto\""},
+                                                       {"data.token_type", "\"auto\""},
+                                                       {"data.order", "\"shuffled\""},
+                                                       {"train.gradient_shards", "\"auto\""},
+                                                       {"train.deterministic", "true"},
+                                                       {"train.cuda_graphs", "false"},
+                                                       {"evaluate.task_every", "0"},
+                                                       {"evaluate.task_documents", "0"},
+                                                       {"evaluate.max_context", "\"auto\""},
+                                                       {"evaluate.rule", "\"olmo\""},
+                                                       {"evaluate.score_precision", "\"float32\""},
+                                                       {"evaluate.task_folder", "\"auto\""},
+                                                       {"checkpoint.background", "false"}};
   std::size_t found = 0;
   for (const auto& section : config::sections()) {
     for (const auto& key : section.keys) {

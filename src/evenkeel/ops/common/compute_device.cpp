@@ -2,7 +2,6 @@
 #include "evenkeel/ops/common/compute_device.h"
 
 #include <charconv>
-#include <cstdlib>
 #include <string_view>
 
 #include "evenkeel/base/error.h"
@@ -19,15 +18,11 @@ at::Device& device_of_process() {
 
 constexpr std::string_view kCuda = "cuda";
 
-/// The number after "cuda:", or of LOCAL_RANK for "cuda"; -1 for other text.
-int gpu_index(std::string_view name) {
+/// The number after "cuda:", or that of the process for "cuda"; -1 for other text.
+int gpu_index(std::string_view name, int local_rank) {
+  if (name == kCuda) return gpu_count() == 0 ? 0 : local_rank % gpu_count();
   std::string_view digits;
-  if (name == kCuda) {
-    const char* const local_rank = std::getenv("LOCAL_RANK");
-    digits = local_rank == nullptr ? "0" : local_rank;
-  } else if (name.starts_with("cuda:")) {
-    digits = name.substr(kCuda.size() + 1);
-  }
+  if (name.starts_with("cuda:")) digits = name.substr(kCuda.size() + 1);
   int index = -1;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
   const bool is_number = error == std::errc() && end == digits.data() + digits.size();
@@ -45,10 +40,10 @@ void set_compute_device(at::Device device, bool is_deterministic) {
   device_of_process() = device;
 }
 
-at::Device parse_device(const std::string& name) {
+at::Device parse_device(const std::string& name, int local_rank) {
   if (name == "cpu") return at::kCPU;
   if (name == "auto" && gpu_count() == 0) return at::kCPU;
-  const auto index = gpu_index(name == "auto" ? std::string(kCuda) : name);
+  const auto index = gpu_index(name == "auto" ? std::string(kCuda) : name, local_rank);
   if (index < 0) {
     throw Error(Exit::usage,
                 text("--device ", name, ": must be auto, cpu, cuda or cuda:N, with a number N"));

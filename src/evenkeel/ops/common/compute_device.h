@@ -17,10 +17,11 @@ at::Device compute_device();
 void set_compute_device(at::Device device, bool is_deterministic = true);
 
 /// The device that a name of --device means.
-/// \param name  "auto" (a GPU if this build and machine have one, else the CPU), "cpu", "cuda" (GPU
-///              0, or LOCAL_RANK of a launcher) or "cuda:N"
+/// \param name  "cpu", "cuda:N", "cuda" (GPU local_rank modulo the number of GPUs) or "auto" (as
+///              "cuda" if this build and machine have a GPU, else the CPU)
+/// \param local_rank  the number of this process on its machine, from 0
 /// \throws Error (usage, 64) for another name or a GPU number that the machine does not have;
 ///         (usage) for "cuda" in a CPU build; (busy, 75) for "cuda" if no GPU was found
-at::Device parse_device(const std::string& name);
+at::Device parse_device(const std::string& name, int local_rank = 0);
 
 }  // namespace evenkeel::ops

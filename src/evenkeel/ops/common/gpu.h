@@ -11,6 +11,7 @@ namespace evenkeel::ops {
 struct GpuInfo {
   std::string name;              // "NVIDIA H100 80GB HBM3"
   std::string architecture;      // "sm_90"
+  std::string uuid;              // 32 hexadecimal digits: no other GPU or part of one has it
   std::string driver, runtime;   // versions of CUDA: "13.0"
   std::int64_t total_bytes = 0;  // memory
   std::int64_t free_bytes = 0;   // memory that no process uses

@@ -19,6 +19,17 @@ std::string cuda_version(int number) {
   return text(number / kMajor, ".", number % kMajor / kMinor);
 }
 
+std::string hexadecimal(const cudaUUID_t& uuid) {
+  constexpr auto kDigits = "0123456789abcdef";
+  std::string digits;
+  for (const char each : uuid.bytes) {
+    const auto byte = static_cast<unsigned char>(each);
+    digits += kDigits[byte / 16];
+    digits += kDigits[byte % 16];
+  }
+  return digits;
+}
+
 }  // namespace
 
 bool is_cuda_build() {
@@ -43,6 +54,7 @@ GpuInfo gpu_info(int index) {
   GpuInfo info;
   info.name = properties.name;
   info.architecture = text("sm_", properties.major, properties.minor);
+  info.uuid = hexadecimal(properties.uuid);
   int driver = 0, runtime = 0;
   C10_CUDA_CHECK(cudaDriverGetVersion(&driver));
   C10_CUDA_CHECK(cudaRuntimeGetVersion(&runtime));

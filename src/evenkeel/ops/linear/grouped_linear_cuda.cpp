@@ -5,6 +5,7 @@
 #include <torch/library.h>
 
 #include <algorithm>
+#include <atomic>
 #include <tuple>
 #include <vector>
 
@@ -30,6 +31,15 @@ bool takes_grouped_mm(const Tensor& x, const Tensor& weight) {
          weight.size(0) <= kMostGroups && weight.size(1) > 0 && weight.size(2) > 0 &&
          weight.size(1) % kMultiple == 0 && weight.size(2) % kMultiple == 0 && is_aligned(x) &&
          is_aligned(weight);
+}
+
+/// Whether gradients of experts' weights use add_warpgroup_gradient(). Off: no GPU has run it yet.
+std::atomic<bool> uses_warpgroup_gradient = false;
+
+/// For tests and benchmarks: sets the above for all later calls of the process. Returns what it
+/// was.
+bool warpgroup_gradient(bool is_used) {
+  return uses_warpgroup_gradient.exchange(is_used);
 }
 
 /// The last row of each group and one, as at::_grouped_mm takes them. [E], int32
@@ -123,6 +133,9 @@ void add_grouped_weight_gradient_cuda(const Tensor& sum, const Tensor& dy_any, c
         .rows = sum.size(1),
         .columns = sum.size(2),
         .is_first = is_first};
+    if (uses_warpgroup_gradient && kernels::cuda::takes_warpgroup_gradient(args)) {
+      return cuda::check(kernels::cuda::add_warpgroup_gradient(args, cuda::stream()));
+    }
     if (kernels::cuda::takes_grouped_weight_gradient(args)) {
       return cuda::check(kernels::cuda::add_grouped_weight_gradient(args, cuda::stream()));
     }
@@ -131,6 +144,10 @@ void add_grouped_weight_gradient_cuda(const Tensor& sum, const Tensor& dy_any, c
 }
 
 }  // namespace
+
+TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
+  m.def("warpgroup_gradient(bool is_used) -> bool", warpgroup_gradient);
+}
 
 TORCH_LIBRARY_IMPL(evenkeel, CUDA, m) {
   m.impl("grouped_linear_forward", grouped_linear_forward_cuda);

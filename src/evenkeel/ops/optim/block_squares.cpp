@@ -2,6 +2,10 @@
 #include "evenkeel/ops/optim/block_squares.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
 
 #include "evenkeel/kernels/cpu/portable/block_reduction.h"
 #include "evenkeel/kernels/reduction_order.h"
@@ -10,22 +14,53 @@
 
 namespace evenkeel::ops {
 
+namespace {
+
+/// The sums of the squares of rows of kBlockValues values. Additions of whole columns: reductions
+/// of LibTorch have an order that depends on the number of rows.
+/// \param rows  [blocks, kBlockValues]
+/// \return [blocks], float64
+at::Tensor squares_of_rows(const at::Tensor& rows) {
+  auto sums = rows.to(at::kDouble);
+  sums = sums * sums;
+  for (auto half = kernels::kBlockValues / 2; half > 0; half /= 2) {
+    sums.narrow(1, 0, half).add_(sums.narrow(1, half, half));
+  }
+  return sums.select(1, 0).contiguous();
+}
+
+}  // namespace
+
+std::vector<double> block_squares_of_device(const at::Tensor& x) {
+  const at::NoGradGuard no_grad;
+  constexpr std::int64_t kRows = 256;  // at once: 128 MiB of float64, twice
+  const auto whole = x.numel() / kernels::kBlockValues;
+  const auto tail = x.numel() % kernels::kBlockValues;
+  if (x.numel() == 0) return {};
+  std::vector<at::Tensor> sums;
+  const auto rows = x.narrow(0, 0, whole * kernels::kBlockValues).view({-1, kernels::kBlockValues});
+  for (std::int64_t first = 0; first < whole; first += kRows) {
+    sums.push_back(squares_of_rows(rows.narrow(0, first, std::min(kRows, whole - first))));
+  }
+  if (tail > 0) {
+    const auto last = at::zeros({1, kernels::kBlockValues}, x.options());
+    last.view({-1}).narrow(0, 0, tail).copy_(x.narrow(0, x.numel() - tail, tail));
+    sums.push_back(squares_of_rows(last));
+  }
+  const auto values = at::cat(sums).cpu();
+  const auto* const begin = values.const_data_ptr<double>();
+  return {begin, begin + values.numel()};
+}
+
 std::vector<double> block_squares(const at::Tensor& x) {
+  if (!x.is_cpu()) return block_squares_of_device(x);
   const auto count = x.numel();
-  const auto blocks = kernels::blocks_of(count, kernels::kBlockValues);
   std::vector<double> sums(square_blocks(count));
   const auto one = [&](std::int64_t block, std::int64_t begin, std::int64_t end) {
     const at::NoGradGuard no_grad;  // of this thread
     sums[static_cast<std::size_t>(block)] = sum_of_squares(x.narrow(0, begin, end - begin));
   };
-  if (x.is_cpu()) {
-    cpu::for_each_block(count, kernels::kBlockValues, one);
-  } else {
-    for (std::int64_t block = 0; block < blocks; ++block) {
-      const auto begin = block * kernels::kBlockValues;
-      one(block, begin, std::min(count, begin + kernels::kBlockValues));
-    }
-  }
+  cpu::for_each_block(count, kernels::kBlockValues, one);
   return sums;
 }
 

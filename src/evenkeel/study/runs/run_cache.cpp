@@ -41,6 +41,7 @@ config::Config canonical_config(config::Config config, bool is_timed) {
   config.train.precision = "auto";  // the key contains the resolved precision separately
   if (!is_timed) {
     config.train.threads = 0;
+    config.train.cuda_graphs = false;
     config.model.recompute = "none";
     config.checkpoint = {};
   }
