@@ -73,6 +73,12 @@ class Launcher(Ranks):
         self.refuse_alone(64, "SLURM_PROCID is 2, but SLURM_NTASKS is 2: ranks go from 0 to 1",
                           {"SLURM_PROCID": "2", "SLURM_NTASKS": "2"})
 
+    def test_warns_in_a_script_of_sbatch_without_srun(self):
+        process = self.begin({"SLURM_PROCID": "0", "SLURM_NTASKS": "4", "SLURM_JOB_ID": "7"}, train_steps=1)
+        self.assertEqual(self.ended([process]), [(0, (
+            "warning: this job of Slurm has 4 tasks, but srun did not start this process, which trains as one rank; "
+            "for 4 ranks: srun evenkeel ...\n"))])
+
     def test_names_half_of_a_launcher(self):
         how = "start it with torchrun --no-python, srun or --ranks"
         self.refuse_alone(64, f"WORLD_SIZE is set, but RANK is not; {how}", {"WORLD_SIZE": "2"})
@@ -184,7 +190,7 @@ class Settings(Ranks):
                               "of a batch", self.pair("--scheme", "batch_norm"))
 
     def test_launcher_prints_an_error_of_the_configuration_once(self):
-        self.refuse(64, "distributed.exchange must be \"exact\" on CPUs, but is \"fast\": reduce_scatter of Gloo takes "
+        self.refuse(64, "distributed.exchange must be \"exact\", but is \"fast\": reduce_scatter of Gloo takes "
                         "longer than the exact one; leave it out",
                     "train", "--ranks", 2, *settings({"distributed.exchange": "fast"}))
 
@@ -194,8 +200,9 @@ class Settings(Ranks):
         self.refuse(64, message, "train", "--run", "alone", *keys)
         self.refuse(64, message, "train", "--run", "both", "--ranks", 2, *keys)
 
-    def test_number_on_the_machine(self):
-        self.refuse_alone(64, 'LOCAL_RANK must be a whole number from 0 to 65536, but is "x"', {"LOCAL_RANK": "x"})
+    def test_number_on_the_machine_counts_on_gpus_only(self):
+        process = self.begin({"LOCAL_RANK": "-1"}, "--device", "cpu", train_steps=1)
+        self.assertEqual(self.ended([process]), [(0, "")])
 
 
 class LongRuns(Ranks):

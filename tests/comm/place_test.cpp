@@ -64,11 +64,9 @@ TEST(Place, IsThatOfTorchrun) {
 }
 
 TEST(Place, IsThatOfSrun) {
-  const Variables variables = {{"SLURM_PROCID", "5"},
-                               {"SLURM_NTASKS", "8"},
-                               {"SLURM_NTASKS_PER_NODE", "4"},
-                               {"SLURM_JOB_NODELIST", "gpu[07-08]"},
-                               {"SLURM_JOB_ID", "123"}};
+  const Variables variables = {{"SLURM_PROCID", "5"},          {"SLURM_NTASKS", "8"},
+                               {"SLURM_NTASKS_PER_NODE", "4"}, {"SLURM_JOB_NODELIST", "gpu[07-08]"},
+                               {"SLURM_JOB_ID", "123"},        {"SLURM_STEP_ID", "0"}};
   const auto place = place_in(variables);
   EXPECT_EQ(place.launcher, Launcher::srun);
   EXPECT_EQ(place.rank, 5);
@@ -82,6 +80,18 @@ TEST(Place, IsThatOfSrun) {
   with_pmi["PMI_RANK"] = "5";
   with_pmi["PMI_SIZE"] = "8";
   EXPECT_EQ(place_in(with_pmi).launcher, Launcher::srun);
+}
+
+// A script of sbatch has no step, the shell of salloc a reserved one.
+TEST(Place, IsOneRankInAJobWithoutSrun) {
+  Variables variables = {{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "8"}, {"SLURM_JOB_ID", "123"}};
+  for (const char* const step : {"", "4294967290", "4294967291", "x"}) {
+    if (*step != 0) variables["SLURM_STEP_ID"] = step;
+    const auto place = place_in(variables);
+    EXPECT_EQ(place.launcher, Launcher::none) << step;
+    EXPECT_EQ(place.ranks, 1) << step;
+    EXPECT_EQ(place.tasks_of_job, 8) << step;
+  }
 }
 
 TEST(Place, IsThatOfMpirun) {

@@ -59,6 +59,10 @@ TEST(DeviceEngine, RefusesWhatDoesNotWork) {
   EXPECT_EQ(refusal_of(kSharedGpu, on_gpu(), "auto"),
             "64 3 ranks on this machine, but 2 GPUs: start at most 2, or let ranks share a GPU "
             "with --device cuda:0");
+  EXPECT_EQ(
+      refusal_of(members_on({{"a", "1"}, {"a", "1"}}), on_gpu(), "auto"),
+      "64 2 ranks on this machine chose the same GPU: the launcher must set LOCAL_RANK, from 0 "
+      "to 1; or let them share a GPU with --device cuda:0");
   EXPECT_EQ(refusal_of(kSharedGpu, on_gpu(true), "nccl"),
             "64 distributed.backend = \"nccl\" needs a GPU for each rank, but rank 0 (a, process "
             "7) shares its GPU; choose \"gloo\", or leave it out");

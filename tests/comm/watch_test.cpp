@@ -193,17 +193,22 @@ TEST(Watch, NamesRankZeroWhenItIsStoppedAndAnotherRankBeatsRarely) {
 }
 
 TEST(Watch, NamesARankThatSendsHeartbeatsButDoesNotCome) {
-  const auto ended = three_ranks(
-      [](Group& group) {
-        group.report({.step = 152});
-        if (group.rank() == 2) std::this_thread::sleep_for(std::chrono::seconds(20));
-        group.all_gather_scalars(at::full({1}, 1.0, at::kDouble));
-      },
-      {}, [](int) { return quick(std::chrono::seconds(3)); });
-  for (const auto& each : ended) EXPECT_EQ(each.code, 75) << each.says;
-  const auto& says = ended[0].says;
-  EXPECT_TRUE(says.starts_with(text("evenkeel: rank 2 (", host_name(), ", process "))) << says;
-  EXPECT_TRUE(says.ends_with(") sends heartbeats, but has not come to step 152 for 3 s\n")) << says;
+  for (const char* const activity : {"step ", "the evaluation after step "}) {
+    const auto ended = three_ranks(
+        [activity](Group& group) {
+          group.report({.step = 152});
+          group.set_activity(activity);
+          if (group.rank() == 2) std::this_thread::sleep_for(std::chrono::seconds(20));
+          group.all_gather_scalars(at::full({1}, 1.0, at::kDouble));
+        },
+        {}, [](int) { return quick(std::chrono::seconds(3)); });
+    for (const auto& each : ended) EXPECT_EQ(each.code, 75) << each.says;
+    const auto& says = ended[0].says;
+    EXPECT_TRUE(says.starts_with(text("evenkeel: rank 2 (", host_name(), ", process "))) << says;
+    EXPECT_TRUE(
+        says.ends_with(text(") sends heartbeats, but has not come to ", activity, "152 for 3 s\n")))
+        << says;
+  }
 }
 
 TEST(Watch, EndsAllRanksWithTheErrorOfOne) {

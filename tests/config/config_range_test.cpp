@@ -85,7 +85,7 @@ TEST_F(Range, ChecksTheRangeOfEveryKey) {
 
 TEST_F(Range, OfAnExchangeExcludesSumsOfTheBackend) {
   EXPECT_EQ(set_error({"distributed.exchange=fast"}),
-            "distributed.exchange must be \"exact\" on CPUs, but is \"fast\": reduce_scatter of "
+            "distributed.exchange must be \"exact\", but is \"fast\": reduce_scatter of "
             "Gloo takes longer than the exact one; leave it out");
 }
 

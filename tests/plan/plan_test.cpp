@@ -110,5 +110,13 @@ TEST(MicroBatchSize, IsTheConfiguredOneInTrainingOnly) {
   EXPECT_EQ(plan::evaluation_batch_size(config, 257), 2048);
 }
 
+TEST(Plan, CountsTheCopyOfABackgroundCheckpoint) {
+  const auto without = plan_of().memory, with = plan_of({"checkpoint.background=true"}).memory;
+  EXPECT_DOUBLE_EQ(without.checkpoint, 0);
+  EXPECT_DOUBLE_EQ(with.checkpoint,
+                   12 * (kEmbedding + kMatrices + kGains));  // float32, three times
+  EXPECT_DOUBLE_EQ(with.total(), without.total() + with.checkpoint);
+}
+
 }  // namespace
 }  // namespace evenkeel

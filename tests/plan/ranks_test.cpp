@@ -175,7 +175,8 @@ TEST(FootprintOfRank, SharesTheOptimizerState) {
   auto config = config::resolve({});
   config.train.gradient_shards = 16;
   // bfloat16: copies of 2 bytes, master weights of 4, two moments, five float32 sums of gradients
-  const nn::Footprint whole{.weights = 6e9, .gradients = 20e9, .moments = 8e9, .activations = 1e9};
+  const nn::Footprint whole{
+      .weights = 6e9, .gradients = 20e9, .moments = 8e9, .activations = 1e9, .checkpoint = 12e9};
   const auto of_rank = [&](const char* shard, std::int64_t ranks) {
     config.distributed.shard = shard;
     return plan::footprint_of_rank(whole, config, nn::Precision::bfloat16, kParameters, ranks);
@@ -186,6 +187,7 @@ TEST(FootprintOfRank, SharesTheOptimizerState) {
   EXPECT_DOUBLE_EQ(shared.moments, 1e9);
   EXPECT_DOUBLE_EQ(shared.gradients, 8e9);
   EXPECT_DOUBLE_EQ(shared.activations, 1e9);
+  EXPECT_DOUBLE_EQ(shared.checkpoint, 1.5e9);
   EXPECT_DOUBLE_EQ(of_rank("gradients", 8).gradients, 4.5e9);
   EXPECT_DOUBLE_EQ(of_rank("gradients", 16).total(), of_rank("optimizer", 16).total());
   const auto on_gpu = plan::footprint_of_rank(whole, config, nn::Precision::bfloat16, kParameters,
@@ -196,6 +198,7 @@ TEST(FootprintOfRank, SharesTheOptimizerState) {
   EXPECT_DOUBLE_EQ(copies.weights, 6e9);
   EXPECT_DOUBLE_EQ(copies.moments, 8e9);
   EXPECT_DOUBLE_EQ(copies.gradients, 8e9);
+  EXPECT_DOUBLE_EQ(copies.checkpoint, 12e9);
 }
 
 }  // namespace

@@ -171,6 +171,12 @@ std::optional<Exit> launch_ranks(const CommonOptions& common, const RankOptions&
 
 comm::Group join_ranks(const CommonOptions& common) {
   const auto place = comm::place_of(comm::process_environment());
+  if (place.tasks_of_job > 1) {
+    print_message(
+        text("warning: this job of Slurm has ", place.tasks_of_job,
+             " tasks, but srun did not start this process, which trains as one rank; for ",
+             place.tasks_of_job, " ranks: srun evenkeel ..."));
+  }
   if (place.ranks == 1) return {};
   using std::chrono::seconds;
   const auto keys = distributed_keys(common);

@@ -9,6 +9,7 @@
 #include "evenkeel/base/printable.h"
 #include "evenkeel/comm/place.h"
 #include "evenkeel/ops/common/compute_device.h"
+#include "evenkeel/ops/common/gpu.h"
 
 namespace evenkeel::cli {
 
@@ -61,7 +62,9 @@ void add_quiet(const Command& command, CommonOptions& common) {
 }
 
 void use_device(const CommonOptions& common) {
-  const int local_rank = comm::local_rank_of(comm::process_environment());
+  // Where nothing depends on it, other programs' LOCAL_RANK may have any text.
+  const bool counts = (common.device == "cuda" || common.device == "auto") && ops::gpu_count() > 0;
+  const int local_rank = counts ? comm::local_rank_of(comm::process_environment()) : 0;
   ops::set_compute_device(ops::parse_device(common.device, local_rank));
 }
 

@@ -120,6 +120,8 @@ void plan_print(const PlanReport& report) {
   line("  activations", bytes_text(memory.activations));
   line("  temporary", bytes_text(memory.temporary),
        "logits of a chunk, gradients of the head and of one block");
+  if (memory.checkpoint > 0)
+    line("  checkpoint", bytes_text(memory.checkpoint), "the copy of checkpoint.background");
   line("  program", bytes_text(memory.program));
   line("  total", bytes_text(memory.total()));
   if (report.available > 0) line("  available", bytes_text(report.available));
@@ -149,7 +151,8 @@ nlohmann::ordered_json plan_as_json(const PlanReport& report) {
         {"gradients", whole_number(memory.gradients)},
         {"moments", whole_number(memory.moments)},
         {"activations", whole_number(memory.activations)},
-        {"passing", whole_number(memory.temporary)},
+        {"temporary", whole_number(memory.temporary)},
+        {"checkpoint", whole_number(memory.checkpoint)},
         {"program", whole_number(memory.program)},
         {"total", whole_number(memory.total())}}},
       {"available_bytes", whole_number(report.available)},

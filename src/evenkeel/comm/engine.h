@@ -28,6 +28,7 @@ class Engine {
   // Of an engine without a watch they do nothing.
   virtual std::string name(int rank) const { return "rank " + std::to_string(rank); }
   virtual void report(const Position& /*position*/) {}
+  virtual void set_activity(const char* /*activity*/) {}
   virtual void set_run_folder(const std::string& /*folder*/) {}
   virtual bool fail(Exit /*exit*/, const std::string& /*message*/) { return true; }
   virtual void leave() {}

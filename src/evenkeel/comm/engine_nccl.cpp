@@ -45,7 +45,7 @@ class NcclConnection {
         [&options] {
           return text("NCCL has not connected ", options.ranks, " ranks for ",
                       options.timeout.count(), " s; NCCL_DEBUG=INFO says more, and ",
-                      "distributed.backend = \"gloo\" does without it");
+                      "distributed.backend = \"gloo\" avoids NCCL");
         },
         options.timeout);
     const int result = library.init_rank(&communicator, options.ranks, id, options.rank);

@@ -151,6 +151,10 @@ void Group::report(const Position& position) {
   if (engine_) engine_->report(position);
 }
 
+void Group::set_activity(const char* activity) {
+  if (engine_) engine_->set_activity(activity);
+}
+
 void Group::set_run_folder(const std::string& folder) {
   if (engine_) engine_->set_run_folder(folder);
 }

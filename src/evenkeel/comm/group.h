@@ -31,7 +31,7 @@ struct Position {
   std::int64_t checkpoint = -1;  // the step of the last durable checkpoint; -1: none
 };
 
-/// All processes of one training. Every rank makes the same collective calls in the same order.
+/// All processes of one run. Every rank makes the same collective calls in the same order.
 /// A sum over ranks is the binary tree of kernels/reduction_order.h over their values, so that its
 /// bits do not depend on the network. A group of one rank has no engine, and its calls copy at
 /// most.
@@ -95,6 +95,10 @@ class Group {
   /// Publishes the position of this rank with its heartbeat; costs nothing.
   void report(const Position& position);
 
+  /// What the ranks do from now on, for the message when one does not come: "the evaluation after
+  /// step "; the number of the last reported step follows. At first "step ".
+  void set_activity(const char* activity);
+
   /// Says where the run is: messages of a lost rank name the command that resumes it, and ranks
   /// other than 0 write theirs to log-rank-RANK.txt there.
   void set_run_folder(const std::string& folder);
@@ -104,7 +108,7 @@ class Group {
   /// \return true if this rank has to print the error: it is the first, or alone
   bool fail(Exit exit, const std::string& message);
 
-  /// The last call of a training that ended in good order: waits for all ranks.
+  /// The last call of a run that ended in good order: waits for all ranks.
   void leave();
 
   /// Seconds that this rank spent in calls of this group since it was made. They begin when its GPU

@@ -53,6 +53,7 @@ class JoinedRanks : public Engine {
     call(where, [&] { backend_->barrier()->wait(); });
   }
   void report(const Position& position) override { watch_->report(position); }
+  void set_activity(const char* activity) override { watch_->set_activity(activity); }
   void set_run_folder(const std::string& folder) override { watch_->set_run_folder(folder); }
   std::string name(int rank) const override { return watch_->name(rank); }
   bool fail(Exit exit, const std::string& message) override;

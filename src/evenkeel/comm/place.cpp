@@ -110,6 +110,17 @@ Place place_of_mpirun(Place place, const Environment& environment) {
   return place;
 }
 
+/// Whether srun started this process, and not a script of sbatch or the shell of salloc: those have
+/// the variables of a task, too, but no step or one of Slurm's reserved numbers.
+bool is_task_of_srun(const Environment& environment) {
+  constexpr std::uint32_t kFirstReserved = 0xFFFFFF00;
+  const auto step = environment("SLURM_STEP_ID").value_or("");
+  std::uint32_t number = 0;
+  const char* const end = step.data() + step.size();
+  const auto [stop, error] = std::from_chars(step.data(), end, number);
+  return error == std::errc() && stop == end && number < kFirstReserved;
+}
+
 Place place_of_srun(Place place, const Environment& environment) {
   place.launcher = Launcher::srun;
   const auto per_node = environment("SLURM_NTASKS_PER_NODE");
@@ -165,6 +176,7 @@ Place place_of(const Environment& environment) {
     return place_of_mpirun(place, environment);
   }
   if (read_ranks(place, environment, "SLURM_PROCID", "SLURM_NTASKS")) {
+    if (!is_task_of_srun(environment)) return Place{.tasks_of_job = place.ranks};
     place.port = port_of_job(environment("SLURM_JOB_ID").value_or("") + "." +
                              environment("SLURM_STEP_ID").value_or(""));
     read_address(place, environment);

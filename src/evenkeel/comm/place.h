@@ -32,6 +32,7 @@ struct Place {
   std::optional<int> loss_fd;    // of launch(): a byte means that the ranks end because of a loss
   std::string attempt = "0";     // counts the restarts of a launcher
   std::string ranks_variable = "WORLD_SIZE";  // where the number of ranks is from, for messages
+  int tasks_of_job = 1;  // of a job of Slurm whose srun did not start this process
 };
 
 /// The value of an environment variable; nullopt: not set.
@@ -46,7 +47,8 @@ Environment process_environment();
 /// | ------------- | -------------------------------------------------------------------------- |
 /// | torchrun, own | RANK, WORLD_SIZE, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT               |
 /// | mpirun        | OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_SIZE; PMI_RANK, PMI_SIZE               |
-/// | srun          | SLURM_PROCID, SLURM_NTASKS, SLURM_NTASKS_PER_NODE, SLURM_JOB_NODELIST      |
+/// | srun          | SLURM_PROCID, SLURM_NTASKS, SLURM_STEP_ID, SLURM_NTASKS_PER_NODE,          |
+/// |               | SLURM_JOB_NODELIST                                                         |
 ///
 /// MASTER_ADDR and MASTER_PORT also count under mpirun and srun. Without them the address is the
 /// first host of SLURM_JOB_NODELIST, or this machine if all ranks of mpirun are on it; the port

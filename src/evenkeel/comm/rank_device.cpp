@@ -38,7 +38,13 @@ DeviceEngine device_engine(const std::vector<Member>& members, int rank, const R
     const auto& host = members[static_cast<std::size_t>(rank)].host;
     const auto here = std::count_if(members.begin(), members.end(),
                                     [&](const Member& each) { return each.host == host; });
-    throw Error(Exit::usage, too_few_gpus_text(static_cast<int>(here), device.gpus));
+    if (here > device.gpus)
+      throw Error(Exit::usage, too_few_gpus_text(static_cast<int>(here), device.gpus));
+    throw Error(Exit::usage,
+                text(here,
+                     " ranks on this machine chose the same GPU: the launcher must set LOCAL_RANK, "
+                     "from 0 to ",
+                     here - 1, "; or let them share a GPU with --device cuda:0"));
   }
   const int shares = first_that_shares(members);
   if (backend == "gloo") return DeviceEngine::host_memory;

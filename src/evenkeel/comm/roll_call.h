@@ -19,7 +19,7 @@ using Facts = std::vector<std::pair<std::string, std::string>>;
 
 /// What a rank says of itself before the group is formed.
 struct Member {
-  int ranks = 1;     // of the training, as its launcher says
+  int ranks = 1;     // of the run, as its launcher says
   std::string host;  // name of its machine
   std::int64_t process = 0;
   std::string address;  // IP address on the path to rank 0

@@ -32,7 +32,7 @@ class Store {
   std::shared_ptr<StoreHandle> handle_;
 };
 
-/// Connects to the store of a training. Rank 0 serves it, unless torchrun's agent does.
+/// Connects to the store of a run. Rank 0 serves it, unless torchrun's agent does.
 /// \param serves   this connection starts the server
 /// \param timeout  for the server to answer
 /// \throws Error (busy, exit code 75) if the port is in use, or nobody answers

@@ -204,6 +204,11 @@ void Watch::report(const Position& position) {
   state_->own.checkpoint = position.checkpoint;
 }
 
+void Watch::set_activity(const char* activity) {
+  const std::lock_guard lock(state_->mutex);
+  state_->activity = activity;
+}
+
 void Watch::begin_call(const char* where) {
   const std::lock_guard lock(state_->mutex);
   ++state_->own.calls;

@@ -18,13 +18,13 @@ struct WatchLimits {
   double collective = 600;  // a rank that waits so long in one call names the rank that is missing
 };
 
-/// Two threads next to the training: one publishes the heartbeat of this rank at least once a
+/// Two threads next to the main thread: one publishes the heartbeat of this rank at least once a
 /// second and reads those of all, the other judges them every 50 ms. When a rank is lost, the
 /// process says which one, and ends with exit code 75 without a further step: an engine may wait
 /// for the lost rank forever.
 class Watch {
  public:
-  /// \param store  a connection of its own: its calls must not wait for those of the training
+  /// \param store  a connection of its own: its calls must not wait for those of the main thread
   Watch(Store store, const Place& place, const WatchLimits& limits);
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
@@ -44,6 +44,7 @@ class Watch {
 
   void set_run_folder(const std::string& folder);
   void report(const Position& position);
+  void set_activity(const char* activity);
 
   /// Frame a collective call. \param where  what is waited for; empty: an exchange
   void begin_call(const char* where);

@@ -97,7 +97,7 @@ std::optional<Verdict> Watch::State::verdict(HeartbeatTable::Time now) const {
     return std::nullopt;
   const auto behind = table.rank_behind(own.calls);
   if (!behind) return std::nullopt;  // all are there: the engine has a timeout of its own
-  const auto what = call_where.empty() ? text("step ", own.step) : call_where;
+  const auto what = call_where.empty() ? text(activity, own.step) : call_where;
   return Verdict{.message = text(name_of(*behind), " sends heartbeats, but has not come to ", what,
                                  " for ", limits.collective, " s"),
                  .lost = *behind};

@@ -69,6 +69,7 @@ struct Watch::State {
   HeartbeatTable::Time engine_failed_at;
   bool in_call = false;
   std::string call_where;
+  std::string activity = "step ";  // what the ranks do together; the number of the step follows
   HeartbeatTable::Time call_began;
   std::atomic<bool> publishes = false;  // the heartbeats of this rank
   std::atomic<bool> is_urgent = false;  // heartbeats ten times a second

@@ -119,10 +119,9 @@ void check_batch(const Train& train) {
 /// Refuses a sum in the order of the backend. Devices are not known here.
 void check_distributed(const Distributed& distributed) {
   if (distributed.exchange == "fast") {
-    throw Error(
-        Exit::usage,
-        "distributed.exchange must be \"exact\" on CPUs, but is \"fast\": reduce_scatter of "
-        "Gloo takes longer than the exact one; leave it out");
+    throw Error(Exit::usage,
+                "distributed.exchange must be \"exact\", but is \"fast\": reduce_scatter of "
+                "Gloo takes longer than the exact one; leave it out");
   }
 }
 

@@ -19,7 +19,7 @@ namespace evenkeel::convert {
 enum class KeyUse {
   taken,      // its value is in the configuration
   equal,      // our models are always so
-  no_effect,  // it does not change the results of a training
+  no_effect,  // it does not change the results of a run
   differs,    // it changes the results, and this program has nothing like it
   unknown,    // neither this program nor the reader of OLMo's keys knows it
 };

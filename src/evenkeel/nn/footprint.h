@@ -16,8 +16,11 @@ struct Footprint {
   double moments = 0;      // AdamW: two values per parameter
   double activations = 0;  // tensors that are saved for the backward pass
   double temporary = 0;    // logits of a chunk, gradient of the head, gradients inside a block
+  double checkpoint = 0;   // the copy from which a thread writes a checkpoint
   double program = 0;      // code and libraries
-  double total() const { return weights + gradients + moments + activations + temporary + program; }
+  double total() const {
+    return weights + gradients + moments + activations + temporary + checkpoint + program;
+  }
 };
 
 /// Options of a run that affect its memory.

@@ -166,6 +166,7 @@ nn::Footprint footprint_of_rank(const nn::Footprint& whole, const config::Config
   const double masters = gives_up ? bytes.wide * static_cast<double>(parameters) : 0;
   out.weights -= masters * (1 - 1 / divisor);
   out.moments /= divisor;
+  out.checkpoint /= divisor;
   return out;
 }
 

@@ -39,7 +39,7 @@ bool is_same_task(const TaskResults& a, const TaskResults& b);
 /// The results with label, rule and conditions of `other`; nullptr if there are none.
 const TaskResults* find(const std::vector<TaskResults>& results, const TaskResults& other);
 
-/// The results of a task that the training recorded; nullptr if there are none.
+/// The results of a task that the run recorded; nullptr if there are none.
 const TaskResults* find_of_training(const std::vector<TaskResults>& results,
                                     const std::string& label);
 

@@ -12,7 +12,7 @@
 
 namespace evenkeel::train {
 
-/// What the ranks of a training divide among themselves: distributed.shard.
+/// What the ranks of a run divide among themselves: distributed.shard.
 ///
 /// | value     | ZeRO stage | divided                           | exchanges of a gradient   |
 /// | --------- | ---------- | --------------------------------- | ------------------------- |
@@ -23,7 +23,7 @@ namespace evenkeel::train {
 /// \source Rajbhandari et al. 2020, arXiv:1910.02054
 enum class Sharding { none, optimizer, gradients };
 
-/// The ranks of a training, and how they share a batch.
+/// The ranks of a run, and how they share a batch.
 struct DataParallel {
   comm::Group* group = nullptr;  // nullptr: this process alone; must outlive its users
   std::int64_t shards = 1;       // train.gradient_shards: S

@@ -86,6 +86,7 @@ MicroBatchGraphs::Entry& MicroBatchGraphs::entry_of(const MicroBatch& batch) {
 /// \return false: it is not possible, nothing has changed, and later passes run without graphs
 bool MicroBatchGraphs::capture(Entry& entry, bool is_first) {
   if (!graphs_->has_memory_for_capture()) {
+    failure_ = "less free memory than twice that of the activations";
     stop();
     return false;
   }

@@ -40,10 +40,10 @@ void check_scheme_on_ranks(const config::Config& config, const comm::Group& grou
 void check_texts_on_ranks(const data::Corpora& text, comm::Group& group);
 
 /// "4 ranks (torchrun) on 2 machines, 8 shards, gloo over eth0, exact; 2 threads each": the first
-/// line of a training on several ranks.
+/// line of a run on several ranks.
 std::string ranks_text(const config::Config& config, const comm::Group& group, int threads);
 
-/// The fields of provenance.json of a training on several ranks: "ranks", "gradient_shards",
+/// The fields of provenance.json of a run on several ranks: "ranks", "gradient_shards",
 /// "machines" by rank, "launcher". Empty on one rank.
 nlohmann::ordered_json provenance_of_ranks(const config::Config& config, const comm::Group& group);
 

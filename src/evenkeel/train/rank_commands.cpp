@@ -9,6 +9,27 @@
 
 namespace evenkeel::train {
 
+namespace {
+
+/// What Group::set_activity() takes.
+const char* activity_of(RankCommand command) {
+  switch (command) {
+    case RankCommand::evaluate:
+      return "the evaluation after step ";
+    case RankCommand::save:
+    case RankCommand::save_background:
+    case RankCommand::finish_save:
+      return "the checkpoint of step ";
+    case RankCommand::wait:
+    case RankCommand::step:
+    case RankCommand::end:
+      break;
+  }
+  return "step ";
+}
+
+}  // namespace
+
 void RankCommands::send(RankCommand command, bool is_written) {
   are_written_ = is_written;
   if (group_.ranks() == 1) return;
@@ -36,6 +57,7 @@ RankCommand RankCommands::exchange(RankCommand command, bool is_written) {
   const std::vector<double> mine = {static_cast<double>(command), train::stop_wanted() ? 1. : 0.,
                                     saves ? 1. : 0., is_written ? 1. : 0.,
                                     static_cast<double>(checkpoint_)};
+  group_.set_activity("what follows step ");
   const auto all = gather_numbers(group_, mine);
   for (std::size_t row = 0; row < all.size(); row += mine.size()) {
     stops_ = stops_ || all[row + 1] > 0;
@@ -43,7 +65,9 @@ RankCommand RankCommands::exchange(RankCommand command, bool is_written) {
     are_written_ = are_written_ && all[row + 3] > 0;
   }
   checkpoint_ = static_cast<std::int64_t>(all[4]);
-  return static_cast<RankCommand>(static_cast<int>(all.front()));
+  const auto agreed = static_cast<RankCommand>(static_cast<int>(all.front()));
+  group_.set_activity(activity_of(agreed));
+  return agreed;
 }
 
 RankTimer::RankTimer(comm::Group& group) : group_(group), exchanged_(group.seconds()) {}

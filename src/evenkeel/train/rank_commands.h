@@ -20,7 +20,7 @@ enum class RankCommand {
   end,              // the run has ended
 };
 
-/// The main loop of a training on several ranks: rank 0 decides, and all ranks do it together. With
+/// The main loop of a run on several ranks: rank 0 decides, and all ranks do it together. With
 /// each command the signals of all ranks travel to rank 0. On one rank nothing is sent.
 class RankCommands {
  public:

@@ -90,7 +90,7 @@ class Recorder {
   /// Records a step: metrics if due, layer profiles, health events, and the progress line.
   /// \param progress  progress after the step
   /// \param last      Evaluator::last()
-  /// \param ranks     of a training on several ranks; recorded if `computed` is not empty
+  /// \param ranks     of a run on several ranks; recorded if `computed` is not empty
   void record(const StepRecord& step, const Progress& progress, const StepCost& cost,
               const LastEvaluation& last, const RankTimes& ranks);
 

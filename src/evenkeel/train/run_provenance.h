@@ -28,7 +28,7 @@ class RunProvenance {
   /// The content of provenance.json.
   nlohmann::ordered_json json() const;
 
-  /// The MANIFEST.json fields other than digests: all inputs that affect the training after this
+  /// The MANIFEST.json fields other than digests: all inputs that affect the run after this
   /// step.
   /// \param cursor  sequences read so far
   nlohmann::ordered_json manifest(std::int64_t cursor) const;

@@ -24,7 +24,7 @@ struct RunSetup {
 config::Config config_of_run(config::Config config, const std::filesystem::path& folder);
 
 /// Configures the process, reads or generates the texts, and plans the run.
-/// \param local_ranks  ranks of this training on this machine, which share its cores
+/// \param local_ranks  ranks of this run on this machine, which share its cores
 /// \throws Error (data, exit code 65) as in data::load_corpora(); (usage, 64) for an invalid shape
 ///         or scheme
 RunSetup set_up_run(const config::Config& config, std::int64_t local_ranks = 1);

@@ -20,7 +20,7 @@ struct Result {
 /// Starts or resumes a run and trains until it is finished, stopped by a signal, or diverged. All
 /// results are in the run folder (docs/run_folder.md). All ranks of a group call it; rank 0 writes
 /// the results, and the other ranks write their pieces of checkpoints.
-/// \param group  the ranks of this training
+/// \param group  the ranks of this run
 /// \throws Error of open_run() and Run; (diverged, exit code 76) when the budget of skipped steps
 ///         is used up
 Result train(const Request& request, comm::Group& group);

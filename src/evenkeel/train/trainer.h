@@ -43,14 +43,14 @@ struct StepRecord {
 };
 
 /// Owns the model, the optimizer, the data order and the counters, and performs optimizer steps.
-/// Its state is the content of a checkpoint. In a training of several ranks every rank has a
+/// Its state is the content of a checkpoint. In a run of several ranks every rank has a
 /// Trainer, and all call step() and run_probe() together, with the same results.
 class Trainer {
  public:
   /// Builds and initializes the model.
   /// \param shape  shape of the model with the tokenizer's vocabulary
   /// \param text   must outlive the Trainer
-  /// \param parallel  the ranks of the training; its shards are those of the configuration
+  /// \param parallel  the ranks of the run; its shards are those of the configuration
   /// \throws Error (usage, exit code 64) if an expression of the scheme has no valid value at some
   ///         step of this run
   Trainer(const config::Config& config, const norm::Shape& shape, nn::Precision precision,

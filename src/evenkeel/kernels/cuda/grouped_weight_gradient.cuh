@@ -25,8 +25,8 @@ bool takes_grouped_weight_gradient(const GroupedWeightGradient& args);
 
 cudaError_t add_grouped_weight_gradient(const GroupedWeightGradient& args, cudaStream_t stream);
 
-/// The same in one and a half to two times the speed, by instructions of compute capability 9.0
-/// (H100, H200). Sums in another order than above.
+/// The same by WGMMA, instructions of compute capability 9.0 (H100, H200), with sums in another
+/// order. Meant to be faster; not yet measured.
 /// \pre takes_warpgroup_gradient(args): such a GPU, and matrices that fill a good part of a tile
 cudaError_t add_warpgroup_gradient(const GroupedWeightGradient& args, cudaStream_t stream);
 bool takes_warpgroup_gradient(const GroupedWeightGradient& args);

@@ -2,6 +2,7 @@
 #include <ATen/cudnn/Handle.h>
 #include <ATen/ops/empty.h>
 #include <c10/cuda/CUDAFunctions.h>
+#include <c10/cuda/CUDAGraphsC10Utils.h>
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -215,6 +216,11 @@ std::int64_t BackwardPlans::slice(const BackwardShape& shape) {
   return slices_[shape] = is_possible ? found_slice(shape) : 0;
 }
 
+/// Whether the current stream records a CUDA graph. Other gradients in it would have other bits.
+bool is_capturing() {
+  return c10::cuda::currentStreamCaptureStatusMayInitCtx() != c10::cuda::CaptureStatus::None;
+}
+
 bool BackwardPlans::run_slice(const BackwardShape& shape, std::int64_t first,
                               const AttentionResults& in, const QueryKeyValueGradients& out) {
   const auto& compiled = plan(shape);
@@ -244,6 +250,7 @@ bool BackwardPlans::run(const BackwardShape& shape, const AttentionResults& in,
     auto part = shape;
     part.batch = std::min(step, shape.batch - first);
     if (!run_slice(part, first, in, out)) {
+      TORCH_CHECK(!is_capturing(), "cuDNN's gradients of attention cannot be captured");
       slices_[shape] = 0;
       return false;
     }

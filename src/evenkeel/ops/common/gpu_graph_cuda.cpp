@@ -50,7 +50,6 @@ void abandon(std::unique_ptr<CUDAGraph> graph, c10::DeviceIndex device, c10::Mem
   });
   attempt([&] { at::getHostAllocator(at::kCUDA)->end_allocate_to_pool(pool); });
   attempt([&] { graph->reset(); });
-  cudaGetLastError();  // forget it: the caller has the exception
   // Never destroyed: an allocator may have a callback to it.
   static_cast<void>(graph.release());  // NOLINT
 }

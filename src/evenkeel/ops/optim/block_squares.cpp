@@ -33,7 +33,7 @@ at::Tensor squares_of_rows(const at::Tensor& rows) {
 
 std::vector<double> block_squares_of_device(const at::Tensor& x) {
   const at::NoGradGuard no_grad;
-  constexpr std::int64_t kRows = 256;  // at once: 128 MiB of float64, twice
+  constexpr std::int64_t kRows = 32;  // at once: 16 MiB of float64, twice
   const auto whole = x.numel() / kernels::kBlockValues;
   const auto tail = x.numel() % kernels::kBlockValues;
   if (x.numel() == 0) return {};
