@@ -19,7 +19,7 @@ class Engine;
 struct Placement {
   std::string launcher;            // "torchrun", "srun", "mpirun", "--ranks"; empty: none
   int local_ranks = 1;             // ranks on this machine
-  int ranks_on_device = 1;         // of them on the device of this rank: a GPU; the CPU: all
+  int ranks_on_device = 1;         // ranks with the GPU of this rank; on CPUs: local_ranks
   std::vector<std::string> hosts;  // names of the machines by rank; [ranks]
   std::string network;  // "gloo over eth0", "gloo over eth0 in two levels", "nccl, gloo over
                         // eth0"; empty: one rank
@@ -55,13 +55,11 @@ class Group {
   std::string name(int rank) const;
 
   /// part = the sum over ranks r of whole_r, values [bounds[rank], bounds[rank + 1]).
-  /// \param whole   [n], float32 or float64, contiguous, in CPU memory or on the GPU of
-  ///                this rank; its own piece is changed
-  ///                where `part` is that piece, all other values are not
-  /// \param bounds  [ranks + 1], ascending from 0 to n: rank r's piece is [bounds[r], bounds[r +
-  /// 1]),
-  ///                it may be empty
-  /// \param part    [bounds[rank + 1] - bounds[rank]], of the dtype of `whole`; may be the piece
+  /// \param whole   [n], float32 or float64, contiguous, in CPU memory or on the GPU of this rank;
+  ///                only `part` is written to
+  /// \param bounds  [ranks + 1], ascending from 0 to n: the piece of rank r begins at bounds[r] and
+  ///                ends before bounds[r + 1]; it may be empty
+  /// \param part    the output, of the dtype of `whole`; may be this rank's piece of `whole`
   void reduce_scatter(const at::Tensor& whole, const std::vector<std::int64_t>& bounds,
                       const at::Tensor& part);
 

@@ -11,8 +11,8 @@
 namespace evenkeel::comm {
 
 /// reduce_scatter and all_gather of tensors on a GPU by an exchange of CPU memory: pieces are
-/// copied to the host, exchanged, and copied back. The sums are those of the exchange, so their
-/// bits are those of an addition on the GPU.
+/// copied to the host, exchanged, and copied back. The CPU adds in the same tree and dtype as the
+/// exchange on GPUs does, so the bits are equal.
 class StagedExchange {
  public:
   static constexpr std::int64_t kBytes = std::int64_t{64} << 20;

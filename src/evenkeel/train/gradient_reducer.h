@@ -50,15 +50,17 @@ class GradientReducer {
   /// The values of each group that this rank updates; with Sharding::none all values.
   std::vector<nn::FlatRange> owned() const;
 
-  /// Adds the gradient of the next own shard. With the last one, this rank's range of each group
-  /// becomes the sum over all shards of the batch, and the other values are undefined. Before, the
-  /// memory of `gradients` is free for the next shard. All ranks call it.
+  /// Adds the gradient of the next own shard. With the last one, this rank's range of each
+  /// parameter group becomes the sum over all shards of the batch. With Sharding::none, or one
+  /// rank, all values do; otherwise the other values are undefined. Before, the memory of
+  /// `gradients` is free for the next shard. All ranks call it.
   /// \param gradients  one flat buffer [n] per parameter group; overwritten
   void add(const std::vector<at::Tensor>& gradients, bool is_last);
 
-  /// The L2 norm of the sum, whose bits depend on the number of shards and not on the number of
-  /// ranks: those of optim::gradient_norm() of the whole gradient, on a GPU with one shard only.
-  /// All ranks call it after add().
+  /// The L2 norm of the sum. Its bits depend on the number of shards, not on the number of ranks.
+  /// On a CPU, and on a GPU with one shard, they are those of optim::gradient_norm() of the whole
+  /// gradient; on a GPU with several shards it is the binary tree over blocks of 65,536 values. All
+  /// ranks call it after add().
   double norm(const std::vector<at::Tensor>& gradients);
 
   /// Copies this rank's range of each group to all ranks. All ranks call it.

@@ -73,8 +73,9 @@ class Learner {
   /// micro-batch.
   ///
   /// With several ranks each one computes its own shards, and all return the same StepResult.
-  /// With bfloat16 weights and `distributed.shard` other than "none", each rank keeps only its own
-  /// piece of the float32 master weights after this call; gather_masters() restores the rest.
+  /// With bfloat16 weights and `distributed.shard` other than "none", only this rank's piece of the
+  /// float32 master weights is valid after this call, and a CPU frees the memory of the rest;
+  /// gather_masters() restores it.
   ///
   /// \param batch             B_total sequences, the same on all ranks; shards must divide B_total
   /// \param micro_batch_size  sequences per forward and backward pass
@@ -128,7 +129,7 @@ class Learner {
   MicroBatchGraphs graphs_;
   std::vector<at::Tensor> gradients_;  // one flat buffer per parameter group
   std::int64_t updates_ = 0;
-  bool has_whole_masters_ = true;  // false: only the own range, where masters have copies
+  bool has_whole_masters_ = true;  // false: with bfloat16, only those of the own range
 };
 
 }  // namespace evenkeel::train

@@ -17,7 +17,7 @@ namespace evenkeel::kernels::cuda {
 /// \source PTX ISA, "Asynchronous warpgroup level matrix instructions", MN-major layouts
 inline constexpr int kPanelRows = 64, kPanelWidth = 64;
 inline constexpr int kPanelSize = kPanelRows * kPanelWidth;
-inline constexpr int kPanelPack = 8;  // values of 16 bytes
+inline constexpr int kPanelPack = 8;  // values in 16 bytes
 
 /// The place of pack `pack` of row `row` in a panel.
 __device__ inline int panel_place(int row, int pack) {

@@ -15,8 +15,9 @@ namespace evenkeel::ops {
 /// share one stream for captures and one memory pool.
 ///
 /// A function that is captured must neither read values on the host nor wait for the GPU. Tensors
-/// that it reads or writes, and that it does not create, must keep their memory. A graph overwrites
-/// the results of its last launch; another graph may overwrite everything else that it computed.
+/// that it reads or writes, and that it does not create, must keep their memory. A launch
+/// overwrites the results of the last launch of the same graph; another graph may overwrite
+/// intermediate values.
 ///
 /// All calls come from one thread. A CPU build cannot create an object.
 class GpuGraphs {
@@ -36,9 +37,9 @@ class GpuGraphs {
   /// its next ones.
   void warm_up(const Work& work);
 
-  /// Returns cached memory to the driver, and compares it with the free memory.
-  /// \return true if a capture leaves enough memory for passes without a graph: twice the returned
-  ///         memory is free
+  /// Returns cached memory to the driver (PyTorch: torch.cuda.empty_cache()).
+  /// \return true if the free memory is at least twice what that returned: a capture then leaves
+  ///         enough for passes without a graph
   bool has_memory_for_capture();
 
   /// Calls work() and captures its kernels, which do not run.
