@@ -9,6 +9,7 @@
 #include "evenkeel/ops/common/compute_device.h"
 #include "evenkeel/ops/common/gpu.h"
 #include "evenkeel/ops/linear/grouped_linear.h"
+#include "ops/linear/group_product.h"
 
 // Gradients of experts' weights in float32, by kernels of tensor cores, against products in
 // float64.
@@ -62,12 +63,7 @@ TEST_P(GroupedGradient, IsTheProductOfEachGroup) {
   for (const bool is_first : {true, false}) {
     const auto sum = gradient(is_first);
     for (std::int64_t e = 0; e < kGroups; ++e) {
-      const auto begin = kOffsets[static_cast<std::size_t>(e)];
-      const auto count = kOffsets[static_cast<std::size_t>(e) + 1] - begin;
-      const auto product = dy_.narrow(0, begin, count)
-                               .to(at::kDouble)
-                               .t()
-                               .matmul(x_.narrow(0, begin, count).to(at::kDouble));
+      const auto product = group_product(dy_, x_, kOffsets, e);
       const auto wanted = is_first ? product : product + before_[e].to(at::kDouble);
       const auto error = (sum[e].to(at::kDouble) - wanted).abs().max().item<double>();
       const auto largest = wanted.abs().max().item<double>();

@@ -11,6 +11,7 @@
 #include "evenkeel/ops/moe/expert_assignment.h"
 #include "evenkeel/ops/moe/gather_sum.h"
 #include "ops/gradients.h"
+#include "ops/linear/group_product.h"
 
 // Operators over indices, at the borders of the pieces and tiles of their kernels.
 namespace evenkeel {
@@ -161,8 +162,9 @@ TEST(GroupedLinear, IsAProductAGroup) {
       const auto w = weight[e].to(at::kDouble);
       EXPECT_TRUE(near(y.narrow(0, begin, count), part(x).matmul(w.t()), 8)) << dtype << e;
       EXPECT_TRUE(near(got[0].narrow(0, begin, count), part(dy).matmul(w), 8)) << dtype << e;
-      EXPECT_TRUE(near(got[1][e], part(dy).t().matmul(part(x)), 8)) << dtype << e;
-      EXPECT_TRUE(near(sum[e], part(dy).t().matmul(part(x)), 8)) << dtype << e;
+      const auto product = testing::group_product(dy, x, offsets, e);
+      EXPECT_TRUE(near(got[1][e], product, 8)) << dtype << e;
+      EXPECT_TRUE(near(sum[e], product, 8)) << dtype << e;
     }
   }
 }
@@ -186,12 +188,7 @@ TEST(GroupedLinear, AddsToTheGradientsOfItsMatricesInFloat32) {
       const auto sum = before.clone();
       ops::add_grouped_weight_gradient(sum, dy, x, at::tensor(offsets), is_first);
       for (std::int64_t e = 0; e < 5; ++e) {
-        const auto begin = offsets[static_cast<std::size_t>(e)];
-        const auto count = offsets[static_cast<std::size_t>(e) + 1] - begin;
-        const auto product = dy.narrow(0, begin, count)
-                                 .to(at::kDouble)
-                                 .t()
-                                 .matmul(x.narrow(0, begin, count).to(at::kDouble));
+        const auto product = testing::group_product(dy, x, offsets, e);
         const auto wanted = is_first ? product : before[e].to(at::kDouble) + product;
         EXPECT_TRUE(near(sum[e], wanted, 8)) << columns << " columns, group " << e;
       }
