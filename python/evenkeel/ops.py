@@ -18,7 +18,7 @@ _ops = torch.ops.evenkeel
 __all__ = [
     "adamw_", "add_rms_norm", "affine", "apply_rotary", "bounded", "causal_attention", "column_norm",
     "deterministic_matmul", "embedding", "expert_assignment", "gather_sum", "geodesic_step", "grouped_linear",
-    "largest_scores", "layer_norm", "linear_cross_entropy", "power_iteration_", "qkv_norm_rope", "rms_norm",
+    "int8_linear", "largest_scores", "layer_norm", "linear_cross_entropy", "power_iteration_", "qkv_norm_rope", "rms_norm",
     "row_norm", "scale_rows", "seed_norm", "sigma_reparam", "sphere_step", "sum_of_squares", "swiglu",
     "swiglu_linear", "weight_norm",
 ]
@@ -166,6 +166,14 @@ def swiglu(products: Tensor) -> Tensor:
 def swiglu_linear(products: Tensor, w: Tensor) -> Tensor:
     """`linear(swiglu(products), w)`; the output of swiglu is not saved for the backward pass; w is `[rows, F]`."""
     return _ops.swiglu_linear(products, w)
+
+
+def int8_linear(x: Tensor, values: Tensor, scale: Tensor) -> Tensor:
+    """`linear(x, scale[:, None] * values)` of int8 values `[rows, columns]` and float32 scales `[rows]`.
+
+    Without gradient. On the CPU at most 64 rows of x are rounded to 16 bits each, and their sums are exact.
+    """
+    return _ops.int8_linear(x, values, scale)
 
 
 def embedding(weight: Tensor, ids: Tensor) -> Tensor:

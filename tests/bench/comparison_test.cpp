@@ -39,6 +39,19 @@ json kernel_of(const std::string& op, double seconds, double probe) {
             {"probe", {{"median", probe}, {"rounds", std::vector<double>(5, probe)}}}}}};
 }
 
+json decoding_of(const std::string& weights, double seconds) {
+  return {{"bench", "decode"},
+          {"machine", kMachine},
+          {"case", "decode"},
+          {"weights", weights},
+          {"batch", 8},
+          {"prompt", 128},
+          {"scheme", "pre_norm"},
+          {"parameters", 2e6},
+          {"median_seconds", seconds},
+          {"round_seconds", std::vector<double>(5, seconds)}};
+}
+
 Comparison compared(const std::vector<json>& before, const std::vector<json>& after) {
   return compare_records(before, after, "a.jsonl", "b.jsonl");
 }
@@ -67,6 +80,15 @@ TEST(CompareRecords, FindsWhatGotSlowerAndFaster) {
   EXPECT_TRUE(found.cases[2].is_faster(0.02));
   EXPECT_EQ(found.cases[2].before, 1);
   EXPECT_EQ(found.cases[2].after, 0.8);
+}
+
+TEST(CompareRecords, ComparesDecoding) {
+  const auto found = compared({decoding_of("int8", 1), decoding_of("float32", 1)},
+                              {decoding_of("int8", 2), decoding_of("float32", 1)});
+  ASSERT_EQ(found.cases.size(), 2U);
+  EXPECT_EQ(found.cases[0].name,
+            "decode, batch 8, weights int8, prompt 128, pre_norm, 2.0M parameters");
+  EXPECT_NEAR(found.cases[0].ratio.median, 2, 1e-12);
 }
 
 // A machine that is half as fast today: products and memory take twice the time, too.
@@ -155,7 +177,8 @@ TEST(CompareRecords, RefusesWhatDoesNotCompare) {
             "a.jsonl: must be of one machine, but has times of a processor, avx2, 2 threads and of "
             "a processor, avx2, 8 threads");
   EXPECT_EQ(refusal({step_of("keel", 1)}, {{{"step", 1}, {"loss", 5}}}),
-            "b.jsonl: holds no times that `evenkeel bench kernels`, `step` or `peers` with --out "
+            "b.jsonl: holds no times that `evenkeel bench kernels`, `step`, `peers` or `decode` "
+            "with --out "
             "FILE.jsonl wrote");
   EXPECT_EQ(
       refusal({step_of("keel", 1)}, {step_of("mix_ln", 1)}),

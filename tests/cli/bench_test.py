@@ -106,6 +106,29 @@ class Bench(program.Case):
                                   "other", "between"}, set(row["parts"]))
             self.assertIn("evenkeel::adamw_", row["operators"])
 
+    def test_decoding(self):
+        code, rows = self.bench("decode", *program.small(), "--prompt", 9, "--batches", 1, 3, "--rounds", 3)
+        self.assertEqual([(row["case"], row["batch"], row["weights"]) for row in rows],
+                         [("decode", batch, weights) for batch in (1, 3) for weights in ("float32", "bfloat16", "int8")]
+                         + [("prefill", 1, weights) for weights in ("float32", "bfloat16", "int8")])
+        by_weights = {row["weights"]: row for row in rows[:3]}
+        self.assertEqual(by_weights["float32"]["over_first"], {"median": 1, "low": 1, "high": 1})
+        self.assertEqual(by_weights["float32"]["weight_bytes"], 2 * by_weights["bfloat16"]["weight_bytes"])
+        self.assertLess(by_weights["int8"]["weight_bytes"], by_weights["bfloat16"]["weight_bytes"])
+        for row in rows:
+            self.assertEqual(len(row["round_seconds"]), 3)
+            self.assertGreater(row["median_seconds"], 0)
+        for row in rows[:6]:
+            seconds = row["weight_bytes"] / row["copy_bytes_per_second"]
+            self.assertGreater(row["of_copy"]["median"], 0.1 * seconds / row["median_seconds"])
+        experts = self.bench("decode", *program.small(), "--prompt", 9, "--batches", 1, "--rounds", 3, "--weights",
+                             "int8", "--set", "model.experts.count=4")[1]
+        self.assertNotIn("of_copy", experts[0])
+        self.refuse(64, "bench decode: --prompt 60 and 4 steps need model.context = 64 or more, but it is 32; shorten "
+                        "the prompt", "bench", "decode", *program.small(), "--prompt", 60)
+        self.refuse(64, "--batches must be at least 1, but is 0", "bench", "decode", *program.small(), "--batches", 0)
+        self.refuse(64, "--prompt must be at least 1, but is 0", "bench", "decode", *program.small(), "--prompt", 0)
+
     def test_a_comparison_of_two_files(self):
         rows = self.bench("step", *program.small(), "--schemes", "pre_norm", "--rounds", "5")[1]
         for name, factor in (("a.jsonl", 1), ("b.jsonl", 1000)):  # beyond the spread of a busy machine

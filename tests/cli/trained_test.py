@@ -54,6 +54,18 @@ class TrainedModel(program.Case):
         few, many = (self.texts(count, tokens=3) for count in (33, 34))
         self.assertEqual((few, len(many)), (many[:33], 34))
 
+    def test_quantized_weights(self):
+        plain, int8 = (json.loads(self.succeed("eval", "--run", "run", "--json", "--quiet", *arguments)[0])["val_loss"]
+                       for arguments in ([], ["--quantize", "int8"]))
+        self.assertNotEqual(int8, plain)
+        self.assertAlmostEqual(int8, plain, delta=0.01)
+        arguments = ["--prompt", "The old", "--quantize", "int8", "--temperature", 0]
+        text = self.generate(*arguments)
+        self.assertTrue(text.startswith("The old"), text)
+        self.assertEqual(self.generate("--no-cache", *arguments), text)
+        self.refuse(64, "--quantize: int4 not in {int8}; see `evenkeel generate --help`", "generate", "--run", "run",
+                    "--quantize", "int4")
+
     def test_eval_gives_the_last_validation_of_the_run(self):
         result = json.loads(self.succeed("eval", "--run", "run", "--json", "--quiet")[0])
         last = metrics(self.folder / "run")[-1]

@@ -119,6 +119,29 @@ TEST(BenchPage, DrawsTheLineAtOneWhereThatIsNoTick) {
   EXPECT_EQ(count("<path class=\"axis\""), 2U);  // of the ratios and of the parts
 }
 
+TEST(BenchPage, HasATableOfDecoding) {
+  auto record = header("decode");
+  record.update({{"case", "decode"},
+                 {"weights", "int8"},
+                 {"batch", 8},
+                 {"prompt", 128},
+                 {"median_seconds", 0.004},
+                 {"of_copy", {{"median", 0.87}}},
+                 {"over_first", {{"median", 0.25}, {"low", 0.24}, {"high", 0.27}}}});
+  auto prefill = header("decode");
+  prefill.update({{"case", "prefill"},
+                  {"weights", "int8"},
+                  {"batch", 1},
+                  {"prompt", 128},
+                  {"median_seconds", 0.5},
+                  {"over_forward", {{"median", 1.02}, {"low", 1.01}, {"high", 1.03}}}});
+  const auto page = bench_page("b.jsonl", {record, prefill});
+  EXPECT_EQ(xml_error(page), "");
+  EXPECT_EQ(element_contents(page, "<td class=\"number\">"),
+            (std::vector<std::string>{"8", "4", "2000", "0.87", "0.25", "[0.24, 0.27]", "1", "500",
+                                      "256", "–", "1.02", "[1.01, 1.03]"}));
+}
+
 TEST(BenchPage, SaysWhatWasNotJudgedAndWhatIsMissing) {
   auto busy = step("pre_norm", 1);
   busy["not_judged"] = "not judged: other processes took 40 %";

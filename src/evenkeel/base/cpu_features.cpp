@@ -56,6 +56,7 @@ void limit_isa(CpuFeatures& cpu, const char* widest) {
   }
   cpu.avx2 = cpu.avx2 && level >= 1;
   cpu.avx512 = cpu.avx512 && level >= 2;
+  cpu.avx512_vnni = cpu.avx512_vnni && level >= 2;
   cpu.avx512_bf16 = cpu.avx512_bf16 && level >= 3;
   cpu.fast_bf16_dot = cpu.fast_bf16_dot && cpu.avx512_bf16;
   cpu.amx_bf16 = false;
@@ -70,6 +71,7 @@ CpuFeatures CpuFeatures::detect() {
   cpu.avx2 = __builtin_cpu_supports("x86-64-v3") != 0;
   cpu.avx512 = __builtin_cpu_supports("x86-64-v4") != 0;
   cpu.avx512_bf16 = __builtin_cpu_supports("avx512bf16") != 0;
+  cpu.avx512_vnni = cpu.avx512 && __builtin_cpu_supports("avx512vnni") != 0;
   cpu.fast_bf16_dot = cpu.avx512_bf16 && is_bf16_dot_fast();
   cpu.amx_bf16 = has_amx_bf16();
 #endif

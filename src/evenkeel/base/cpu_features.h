@@ -6,12 +6,13 @@
 namespace evenkeel {
 
 /// The instruction sets of this processor, detected with CPUID at run time.
-/// EVENKEEL_ISA=avx512-bf16, avx512, avx2 or baseline hides wider ones from attention and from
-/// train.precision = "auto", so that tests take the paths of older processors. Functions with
+/// EVENKEEL_ISA=avx512-bf16, avx512, avx2 or baseline hides wider ones from attention, from
+/// int8 weights and from train.precision = "auto", so that tests take the paths of older processors. Functions with
 /// target_clones ignore EVENKEEL_ISA.
 struct CpuFeatures {
   std::string name;  // "AMD EPYC"
   bool avx2 = false, avx512 = false, avx512_bf16 = false, amx_bf16 = false;
+  bool avx512_vnni = false;  // dot products of integers (vpdpwssd)
   /// Training in bfloat16 is expected to be faster than in float32 with the dot products of AVX-512
   /// (vdpbf16ps): on AMD's processors that have them, and on Cooper Lake. Intel's processors with
   /// AMX compute fewer products with that instruction than in float32.

@@ -74,6 +74,12 @@ std::string case_name(const json& record) {
     return text("kernels ", word(record, "op"), ' ', word(record, "pass"), ' ',
                 word(record, "dtype"), ' ', word(record, "shape"));
   }
+  if (bench == "decode") {
+    return text(word(record, "case"), ", batch ", number(record, "batch"), ", weights ",
+                word(record, "weights"), ", prompt ", number(record, "prompt"), ", ",
+                word(record, "scheme"), ", ",
+                with_unit(std::max(0.0, number(record, "parameters"))), " parameters");
+  }
   if (bench != "step" && bench != "peers") return "";
   const double count = number(record, "tokens");
   const auto tokens = with_commas(count > 0 ? std::llround(count) : 0);
@@ -132,8 +138,8 @@ FileTimes times_of(const std::vector<json>& records, const std::string& file) {
   }
   if (times.cases.empty())
     throw Error(Exit::data, text(file,
-                                 ": holds no times that `evenkeel bench kernels`, `step` or "
-                                 "`peers` with --out FILE.jsonl wrote"));
+                                 ": holds no times that `evenkeel bench kernels`, `step`, `peers` "
+                                 "or `decode` with --out FILE.jsonl wrote"));
   return times;
 }
 

@@ -24,6 +24,7 @@ constexpr const char* kBenchExamples = R"(Examples:
   evenkeel bench step                          whole training steps of three schemes, in turn
   evenkeel bench step --preset 151m --set train.batch=1 --schemes pre_norm hybrid_norm
   evenkeel bench peers                         the same training in PyTorch
+  evenkeel bench decode --preset 151m          one token at a time, weights in int8, too
   evenkeel bench ranks --ranks 2               exchange and steps of several processes
   evenkeel bench compare old.jsonl new.jsonl   what got slower between two files of --out
 All arms run in turn; a ratio compares times of one round. On a busy machine the figures
@@ -104,8 +105,8 @@ Verb add_bench(const Command& program) {
   command.footer(kBenchExamples);
   command.require_subcommand();
   const std::vector<Verb> subcommands = {add_bench_kernels(command), add_bench_step(command),
-                                         add_bench_peers(command), add_bench_ranks(command),
-                                         add_bench_compare(command)};
+                                         add_bench_peers(command),   add_bench_decode(command),
+                                         add_bench_ranks(command),   add_bench_compare(command)};
   return {command,
           [subcommands] {
             for (const auto& subcommand : subcommands) {

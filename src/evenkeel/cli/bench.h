@@ -69,6 +69,7 @@ nlohmann::ordered_json bench_header(const std::string& bench, const train::Machi
 void write_records(const BenchOptions& options, const nlohmann::ordered_json& records);
 
 Verb add_bench_compare(const Command& bench);
+Verb add_bench_decode(const Command& bench);
 Verb add_bench_kernels(const Command& bench);
 Verb add_bench_peers(const Command& bench);
 Verb add_bench_ranks(const Command& bench);

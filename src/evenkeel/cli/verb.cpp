@@ -53,6 +53,14 @@ void add_device(const Command& command, CommonOptions& common) {
   command.add_option("--device", common.device, "auto, cpu, cuda or cuda:N").type_name("DEVICE");
 }
 
+void add_quantize(const Command& command, CommonOptions& common) {
+  command
+      .add_option("--quantize", common.quantize,
+                  "int8: weights of linear layers in int8, a scale a row")
+      .type_name("DTYPE")
+      .one_of({"int8"});
+}
+
 void add_json(const Command& command, CommonOptions& common) {
   command.add_flag("--json", common.json, "results as JSON on standard output");
 }

@@ -24,6 +24,7 @@ struct CommonOptions {
   std::vector<std::string> sets;             // --set: "train.steps=2000"
   std::optional<std::filesystem::path> run;  // --run: a run folder
   std::string device = "auto";               // --device
+  std::string quantize;                      // --quantize: "int8", or "" for no quantization
   bool json = false;                         // --json: results as JSON on standard output
   bool quiet = false;                        // --quiet: no progress on standard error
 
@@ -53,6 +54,8 @@ void add_file_and_set_options(const Command& command, CommonOptions& common);
 void add_run(const Command& command, CommonOptions& common, const char* help = "run folder");
 /// --device, for use_device()
 void add_device(const Command& command, CommonOptions& common);
+/// --quantize, for TrainedModel::model->quantize()
+void add_quantize(const Command& command, CommonOptions& common);
 /// --json: one JSON value on standard output instead of text
 void add_json(const Command& command, CommonOptions& common);
 /// --quiet: no progress on standard error

@@ -166,9 +166,10 @@ void check_finite(const EvalOptions& options, const Evaluations& evaluations) {
                    "schedule.peak or a longer schedule.warmup"));
 }
 
-/// Appends the scores of tasks to evaluations.jsonl of the run.
+/// Appends the scores of tasks to evaluations.jsonl of the run, except those of quantized weights.
 void record_tasks(const EvalOptions& options, const evaluate::TaskSuite& suite,
                   const Evaluations& evaluations) {
+  if (!options.common.quantize.empty()) return;
   std::vector<nlohmann::ordered_json> lines;
   for (const auto& result : evaluations.tasks) {
     for (auto& line : suite.records(result, evaluations.step, "eval")) {
@@ -221,7 +222,9 @@ void check_options(const EvalOptions& options) {
 std::optional<train::TrainedModel> load_checkpoint(const EvalOptions& options,
                                                    std::optional<std::int64_t> step) {
   try {
-    return train::load_run(options.common.run, options.common.sources(), step);
+    auto loaded = train::load_run(options.common.run, options.common.sources(), step);
+    if (!options.common.quantize.empty()) loaded.model->quantize();
+    return loaded;
   } catch (const Error& error) {
     const bool can_go_on = options.checkpoint == "all" && step;
     if (!can_go_on || error.exit() != Exit::no_checkpoint) throw;
@@ -281,7 +284,8 @@ Exit run_eval(const EvalOptions& options) {
 /// `eval` computes the loss of the model of --run on its validation text, in nats per token, on
 /// data.ood and on evaluate.texts, and scores the tasks of evaluate.tasks. Each window of
 /// model.context tokens is scored once; --sequences N takes N of them, evenly spaced. With --task
-/// it scores these tasks only. Scores of tasks are also appended to evaluations.jsonl of the run.
+/// it scores these tasks only. Scores of tasks are also appended to evaluations.jsonl of the run,
+/// unless --quantize changes the weights.
 /// Exit codes: 65 a text or task is missing, too short or damaged; 76 the loss or a score is not
 /// finite; 77 no valid checkpoint, or --checkpoint all left one out; 78 a setting differs from that
 /// of the training.
@@ -313,6 +317,7 @@ Verb add_eval(const Command& program) {
                    .type_name("PORT")
                    .between(0, 65535);
   add_device(command, options->common);
+  add_quantize(command, options->common);
   add_json(command, options->common);
   tasks.excludes(sequences);
   serve.excludes(sequences).excludes(tasks).excludes(rows).excludes(command.option("--json"));

@@ -183,6 +183,7 @@ Exit run_generate(const GenerateOptions& options) {
   use_device(options.common);
   generate_check(options);
   const auto loaded = train::load_run(options.common.run, options.common.sources());
+  if (!options.common.quantize.empty()) loaded.model->quantize();
   for (const auto& line : loaded.skipped) print_message(line);
   check_has_text(loaded);
   const auto prompt = prompt_of(options);
@@ -228,6 +229,7 @@ Verb add_generate(const Command& program) {
   add_file_and_set_options(command, options->common);
   add_run(command, options->common);
   add_device(command, options->common);
+  add_quantize(command, options->common);
   add_json(command, options->common);
   command.add_option("--prompt", options->prompt, "text to continue; default: standard input");
   command.add_option("--tokens", options->tokens, "tokens to add at most").show_default();

@@ -238,4 +238,21 @@ bool set_step(Layers& layers, const norm::Shape& shape, const norm::Steps& steps
   return any;
 }
 
+void quantize(Layers& layers, const at::Tensor& head, std::int64_t vocabulary) {
+  for (auto& block : layers.blocks) {
+    std::vector<Matrix*> matrices = {&block.attention.qkv, &block.attention.output};
+    if (!block.mixture) {
+      matrices.insert(matrices.end(), {&block.feed_forward.up_gate, &block.feed_forward.down});
+    } else {
+      auto& mixture = *block.mixture;
+      matrices.insert(matrices.end(), {&mixture.up_gate, &mixture.down});
+      if (auto& shared = mixture.shared) {
+        matrices.insert(matrices.end(), {&shared->up_gate, &shared->down});
+      }
+    }
+    for (auto* const each : matrices) each->quantize();
+  }
+  layers.int8_head = ops::quantize_rows(head.narrow(0, 0, vocabulary));
+}
+
 }  // namespace evenkeel::nn

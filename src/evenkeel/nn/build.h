@@ -27,6 +27,7 @@ struct Layers {
   StepNumber y_init;                         // initial y = y_init * x; two streams only
   std::optional<StepNumber> logits_softcap;  // c: logits become c tanh(logit / c)
   bool names_step = false;                   // an expression of the scheme names t, the step
+  std::optional<ops::Int8Weight> int8_head;  // of quantize(): the rows of the vocabulary
 };
 
 /// Builds all layers, with expressions evaluated at one optimizer step.
@@ -38,5 +39,10 @@ Layers build_layers(const norm::Scheme& scheme, const ModelOptions& options,
 /// Re-evaluates all expressions of the layers. Objects and tensors are not replaced.
 /// \return true if an expression names t, the step
 bool set_step(Layers& layers, const norm::Shape& shape, const norm::Steps& steps);
+
+/// Quantizes the matrices of all blocks and of the head to int8: Matrix::quantize(). Embeddings,
+/// gains and routers keep their dtype.
+/// \param head  the weight of the head, [rows, D]; its first `vocabulary` rows are quantized
+void quantize(Layers& layers, const at::Tensor& head, std::int64_t vocabulary);
 
 }  // namespace evenkeel::nn

@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "evenkeel/nn/matrix.h"
+#include "evenkeel/ops/linear/swiglu.h"
 #include "evenkeel/ops/linear/swiglu_linear.h"
 
 namespace evenkeel::nn {
@@ -13,6 +14,7 @@ namespace evenkeel::nn {
 /// \param w         [rows, F]
 /// \return [..., rows]
 inline at::Tensor gated_linear(const at::Tensor& products, const Weight& w) {
+  if (w.int8) return ops::int8_linear(ops::swiglu(products), *w.int8);
   return ops::swiglu_linear(products, w.value, w.gradient_buffer);
 }
 

@@ -3,6 +3,7 @@
 
 #include <ATen/ATen.h>
 
+#include "evenkeel/nn/matrix.h"
 #include "evenkeel/ops/common/reference.h"
 #include "evenkeel/ops/linear/deterministic_matmul.h"
 #include "evenkeel/ops/linear/linear_cross_entropy.h"
@@ -11,25 +12,29 @@
 namespace evenkeel::nn {
 
 at::Tensor head_logits(const Head& head, const at::Tensor& x) {
-  auto y = ops::deterministic_linear(x, head.weight.value.narrow(0, 0, head.vocabulary))
-               .to(head.logits_dtype);
+  const auto& int8 = head.layers.int8_head;
+  auto y = int8 ? ops::int8_linear(x, *int8)
+                : ops::deterministic_linear(x, head.weight.value.narrow(0, 0, head.vocabulary));
+  y = y.to(head.logits_dtype);
   y = head.layers.logits_scale(y);
   const auto softcap = value_of(head.layers.logits_softcap);
   return softcap ? at::tanh(y / *softcap) * *softcap : y;
 }
 
 at::Tensor head_loss_sum(const Head& head, const at::Tensor& x, const at::Tensor& targets) {
+  const auto& int8 = head.layers.int8_head;
+  const Weight weight{int8 ? ops::dequantized(*int8, x.scalar_type()) : head.weight.value,
+                      int8 ? ops::GradientBuffer() : head.weight.gradient_buffer};
   if (!head.fused) return ops::reference::cross_entropy_sum(head_logits(head, x), targets);
   const auto& scale = head.layers.logits_scale;
   ops::LogitsOptions rule{.vocabulary = head.vocabulary,
                           .softcap = value_of(head.layers.logits_softcap)};
   if (!scale.is_learned()) {
     rule.scale = scale.fixed();
-    return ops::linear_cross_entropy(x, head.weight.value, targets, rule,
-                                     head.weight.gradient_buffer);
+    return ops::linear_cross_entropy(x, weight.value, targets, rule, weight.gradient_buffer);
   }
   // A trained scale, [1] or one a token of the vocabulary, multiplies the rows of the weight.
-  const auto scored = head.weight.value.narrow(0, 0, head.vocabulary);
+  const auto scored = weight.value.narrow(0, 0, head.vocabulary);
   const auto value = scale.value();
   const auto scaled = value.size(0) == 1
                           ? ops::affine(scored, value)  // its gradient: a fixed order

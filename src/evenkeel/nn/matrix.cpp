@@ -16,12 +16,22 @@ Matrix::Matrix(at::Tensor stored, std::vector<RowBlock> parts, ops::GradientBuff
       gradient_buffer_(std::move(gradient_buffer)),
       fused_(fused) {}
 
+void Matrix::quantize() {
+  int8_ = ops::quantize_rows((*this)(Mode::evaluation));
+}
+
 Weight Matrix::weight(Mode mode) const {
+  if (int8_) {
+    Weight quantized{at::Tensor()};
+    quantized.int8 = int8_;
+    return quantized;
+  }
   if (parts_.empty()) return {stored_, gradient_buffer_};
   return (*this)(mode);
 }
 
 at::Tensor Matrix::operator()(Mode mode) const {
+  if (int8_) return ops::dequantized(*int8_, stored_.scalar_type());
   if (parts_.empty()) return stored_;
   const auto all = stored_.flatten(0, -2);
   std::vector<at::Tensor> rows;

@@ -4,11 +4,13 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "evenkeel/nn/mode.h"
 #include "evenkeel/ops/linear/gradient_buffer.h"
+#include "evenkeel/ops/linear/int8_linear.h"
 
 namespace evenkeel::nn {
 
@@ -17,6 +19,7 @@ struct Weight {
   at::Tensor value;                     // [rows, columns], of experts [E, rows, columns]
   ops::GradientBuffer gradient_buffer;  // the backward pass of the layer accumulates into
                                         // it; empty: autograd returns the gradient
+  std::optional<ops::Int8Weight> int8;  // the quantized weight, for inference; `value` is not read
 
   Weight(at::Tensor of, ops::GradientBuffer into = {})  // NOLINT: a tensor is one
       : value(std::move(of)), gradient_buffer(std::move(into)) {}
@@ -56,6 +59,10 @@ class Matrix {
   /// The weight of operator() with its gradient buffer, for linear().
   Weight weight(Mode mode) const;
 
+  /// Quantizes the weight of evaluation to int8. From then on weight() has only that, and
+  /// operator() dequantizes it. For inference: later changes of V have no effect.
+  void quantize();
+
   /// V: [rows, columns] or [E, rows, columns].
   const at::Tensor& stored() const { return stored_; }
 
@@ -64,6 +71,7 @@ class Matrix {
   std::vector<RowBlock> parts_;
   ops::GradientBuffer gradient_buffer_;
   bool fused_ = true;
+  std::optional<ops::Int8Weight> int8_;
 };
 
 }  // namespace evenkeel::nn

@@ -141,6 +141,11 @@ Head Model::head() const {
           options_.vocabulary, master_dtype(parameters_->precision()), options_.fused};
 }
 
+void Model::quantize() {
+  const at::NoGradGuard no_grad;
+  nn::quantize(*layers_, head().weight.value, options_.vocabulary);
+}
+
 at::Tensor Model::logits(const at::Tensor& x) const {
   const ops::SerialLibraries one_thread(uses_library_operators());
   return head_logits(head(), x);

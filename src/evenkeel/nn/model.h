@@ -67,6 +67,10 @@ class Model {
   /// An empty cache for `batch` sequences of at most `capacity` positions.
   ModelCache empty_cache(std::int64_t batch, std::int64_t capacity) const;
 
+  /// Quantizes the weights of all linear layers to int8, with one scale a row
+  /// (ops::quantize_rows()). For inference: the model no longer follows changes of its parameters.
+  void quantize();
+
   const norm::Scheme& scheme() const { return scheme_; }
 
   /// True if an expression of the scheme names t, the step: at_step() then changes constants.

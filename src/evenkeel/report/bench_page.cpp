@@ -156,6 +156,24 @@ std::string peers(const Records& records) {
                     1, rows);
 }
 
+/// Section of `bench decode`: a table of the batches and dtypes of weights, and of prefill.
+std::string decoding(const Records& records) {
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& record : records) {
+    const bool is_prefill = word(record, "case") == "prefill";
+    const auto seconds = number(record, "median_seconds");
+    const auto tokens = number(record, is_prefill ? "prompt" : "batch");
+    const auto ratio = ratio_of("", record, is_prefill ? "/over_forward/" : "/over_first/");
+    rows.push_back({word(record, "case"), word(record, "weights"), shown(number(record, "batch")),
+                    shown(kMilli * seconds), shown(tokens / seconds),
+                    shown(number(record, json::json_pointer("/of_copy/median"))),
+                    shown(ratio.median), interval(ratio.low, ratio.high)});
+  }
+  return html_table({"case", "weights", "batch", "median ms", "tokens/s", "of copy bandwidth",
+                     "over the first, or the forward pass", "interval"},
+                    2, rows);
+}
+
 /// A benchmark: the value of "bench" in its records, and the function that renders them.
 struct Kind {
   const char* bench;
@@ -164,6 +182,7 @@ struct Kind {
 };
 constexpr Kind kKinds[] = {{"step", "Training steps", bench_page_steps},
                            {"kernels", "Operators", kernels},
+                           {"decode", "Decoding", decoding},
                            {"peers", "Beside PyTorch", peers}};
 
 /// The benchmark of a record; nullptr if the record is no benchmark record.

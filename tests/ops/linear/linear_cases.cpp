@@ -5,6 +5,7 @@
 #include "evenkeel/ops/common/embedding.h"
 #include "evenkeel/ops/common/reference.h"
 #include "evenkeel/ops/linear/grouped_linear.h"
+#include "evenkeel/ops/linear/int8_linear.h"
 #include "evenkeel/ops/linear/linear_cross_entropy.h"
 #include "evenkeel/ops/linear/swiglu.h"
 #include "evenkeel/ops/linear/swiglu_linear.h"
@@ -173,6 +174,40 @@ OperatorCase grouped_linear_case() {
                     [] { refused_groups(4, {0, 6, 5}); }}}};
 }
 
+/// \param rows   of x: above 64, weights are dequantized
+/// \param error  of float32 and bfloat16, before its own rounding: that of 16-bit activations
+OperatorCase int8_linear_case(const char* name, std::int64_t rows_of_x, double error) {
+  const auto call = [](const Tensors& in) {
+    return ops::int8_linear(in[0], {in[1], in[2].to(at::kFloat)});
+  };
+  return {.name = name,
+          .inputs =
+              [](std::int64_t n) {
+                const auto scale = at::rand({37}, at::kFloat).to(at::kDouble);
+                return Inputs{rows({n, 1100}),
+                              {at::randint(-127, 128, {37, 1100}, at::kChar), Role::index},
+                              {scale, Role::constant}};
+              },
+          .run = [=](const Tensors& in) { return Tensors{call(in)}; },
+          .formula =
+              [](const Tensors& in) {
+                return Tensors{at::linear(in[0], in[1].to(at::kDouble) * in[2].unsqueeze(-1))};
+              },
+          .tolerance = {.float32 = error, .bfloat16 = error + 4e-3, .strides = 1e-14},
+          .refusals =
+              {{"[int8_linear] x must be [..., columns], values [rows, columns] and scale [rows], "
+                "but they are [2, 5], [3, 4] and [3]",
+                [] {
+                  ops::int8_linear(at::ones({2, 5}), {at::ones({3, 4}, at::kChar), at::ones({3})});
+                }},
+               {"[int8_linear] values must be int8 and scale float32 on cpu, but they are float32 "
+                "on cpu and float32 on cpu",
+                [] { ops::int8_linear(at::ones({2, 4}), {at::ones({3, 4}), at::ones({3})}); }}},
+          .rows = rows_of_x,
+          .rows_of_threads = rows_of_x,
+          .has_gradient = false};
+}
+
 OperatorCase embedding_case() {
   return {.name = "embedding",
           .inputs =
@@ -201,6 +236,8 @@ std::vector<OperatorCase> linear_cases() {
       swiglu_linear_case(),
       grouped_linear_case(),
       embedding_case(),
+      int8_linear_case("int8_linear_of_few_rows", 61, 1e-4),
+      int8_linear_case("int8_linear_of_many_rows", 130, 1e-6),
       linear_cross_entropy_case("linear_cross_entropy", {.vocabulary = 10}),
       linear_cross_entropy_case("linear_cross_entropy_scaled", {.vocabulary = 10, .scale = 0.3}),
       linear_cross_entropy_case("linear_cross_entropy_capped", {.vocabulary = 10, .softcap = 2.0}),
