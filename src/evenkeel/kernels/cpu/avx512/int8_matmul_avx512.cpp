@@ -23,7 +23,8 @@ bool has_avx512_vnni() {
 
 namespace {
 
-constexpr std::int64_t kStep = 32;  // columns of w in a vector of 16-bit integers
+constexpr std::int64_t kTilesAhead = 3;  // whose rows are prefetched, some ten kilobytes
+constexpr std::int64_t kStep = 32;       // columns of w in a vector of 16-bit integers
 /// Each of the sixteen 32-bit sums of a vector has a sixteenth of the products of so many columns.
 constexpr std::int64_t kBlock = 8192;
 static_assert(kBlock / 16 * 32767 * 127 <= 0x7fffffff);
@@ -55,8 +56,8 @@ EK_VNNI_INLINE void add_products(__m512i (&sum)[kRows][kColumns], const Tile& ti
   for (int j = 0; j < kColumns; ++j) {
     const auto* const at = tile.w + j * tile.w_stride + k;
     const auto right = _mm512_cvtepi8_epi16(_mm256_maskz_loadu_epi8(mask, at));
-    // A row of the next tile: the processor does not fetch ahead over the end of a page.
-    prefetch(at, kColumns * tile.w_stride);
+    // A row of a later tile: the processor does not fetch ahead over the end of a page.
+    prefetch(at, kTilesAhead * kColumns * tile.w_stride);
 #pragma GCC unroll 8
     for (int i = 0; i < kRows; ++i) sum[i][j] = _mm512_dpwssd_epi32(sum[i][j], left[i], right);
   }

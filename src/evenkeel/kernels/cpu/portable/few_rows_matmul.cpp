@@ -2,6 +2,7 @@
 #include "evenkeel/kernels/cpu/portable/few_rows_matmul.h"
 
 #include <cstring>
+#include <type_traits>
 
 #include "evenkeel/kernels/cpu/common/prefetch.h"
 #include "evenkeel/kernels/cpu/common/row_reduction.h"
@@ -9,6 +10,8 @@
 namespace evenkeel::kernels::cpu {
 
 namespace {
+
+constexpr std::int64_t kPage = 4096;  // bytes
 
 /// Sixteen values of a row of w in the order of few_rows_operand().
 [[gnu::always_inline]] inline void load_columns(Vec16<float>& to, const float* from) {
@@ -41,8 +44,10 @@ template <int kRows, int kColumns, typename T>
     for (int j = 0; j < kColumns; ++j) {
       const T* const at = w + j * in.w_stride + k;
       load_columns(right, at);
-      // A row of the next tile: the processor does not fetch ahead over the end of a page.
-      prefetch(at, kColumns * in.w_stride * static_cast<std::int64_t>(sizeof(T)));
+      // A row of the next tile, or the next page: the processor does not fetch ahead over the end
+      // of a page.
+      prefetch(at, kColumns == 1 ? kPage
+                                 : kColumns * in.w_stride * static_cast<std::int64_t>(sizeof(T)));
 #pragma GCC unroll 8
       for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 8
@@ -94,7 +99,9 @@ void few_rows_operand(const Bf16* row, std::int64_t depth, float* to) {
 template <typename T>
 EK_CLONES void few_rows_matmul(const FewRowsMatmul<T>& in, std::int64_t begin, std::int64_t end) {
   auto column = begin;
-  if (in.rows == 1) {
+  if (in.rows == 1 && std::is_same_v<T, float>) {  // the sums of one column are fast enough
+    for (; column < end; ++column) multiply_tile<1, 1>(in, 0, column);
+  } else if (in.rows == 1) {
     for (; column + 4 <= end; column += 4) multiply_tile<1, 4>(in, 0, column);
   }
   for (; column + 2 <= end; column += 2) multiply_columns<2>(in, column);
