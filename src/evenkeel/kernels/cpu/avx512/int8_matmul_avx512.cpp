@@ -23,6 +23,7 @@ bool has_avx512_vnni() {
 
 namespace {
 
+constexpr std::int64_t kPage = 4096;     // bytes
 constexpr std::int64_t kTilesAhead = 3;  // whose rows are prefetched, some ten kilobytes
 constexpr std::int64_t kStep = 32;       // columns of w in a vector of 16-bit integers
 /// Each of the sixteen 32-bit sums of a vector has a sixteenth of the products of so many columns.
@@ -56,8 +57,9 @@ EK_VNNI_INLINE void add_products(__m512i (&sum)[kRows][kColumns], const Tile& ti
   for (int j = 0; j < kColumns; ++j) {
     const auto* const at = tile.w + j * tile.w_stride + k;
     const auto right = _mm512_cvtepi8_epi16(_mm256_maskz_loadu_epi8(mask, at));
-    // A row of a later tile: the processor does not fetch ahead over the end of a page.
-    prefetch(at, kTilesAhead * kColumns * tile.w_stride);
+    // A row of a later tile, or the next page: the processor does not fetch ahead over the end of a
+    // page.
+    prefetch(at, kColumns == 1 ? kPage : kTilesAhead * kColumns * tile.w_stride);
 #pragma GCC unroll 8
     for (int i = 0; i < kRows; ++i) sum[i][j] = _mm512_dpwssd_epi32(sum[i][j], left[i], right);
   }
@@ -101,7 +103,9 @@ EK_VNNI_INLINE void multiply_columns(const Int8Matmul<T>& in, std::int64_t colum
 template <typename T>
 EK_VNNI void multiply(const Int8Matmul<T>& in, std::int64_t begin, std::int64_t end) {
   auto column = begin;
-  for (; column + 4 <= end; column += 4) multiply_columns<4>(in, column);
+  if (in.rows > 1) {  // w of one row in the order of memory, which is fastest
+    for (; column + 4 <= end; column += 4) multiply_columns<4>(in, column);
+  }
   for (; column < end; ++column) multiply_columns<1>(in, column);
 }
 

@@ -2,7 +2,6 @@
 #include "evenkeel/kernels/cpu/portable/few_rows_matmul.h"
 
 #include <cstring>
-#include <type_traits>
 
 #include "evenkeel/kernels/cpu/common/prefetch.h"
 #include "evenkeel/kernels/cpu/common/row_reduction.h"
@@ -99,10 +98,8 @@ void few_rows_operand(const Bf16* row, std::int64_t depth, float* to) {
 template <typename T>
 EK_CLONES void few_rows_matmul(const FewRowsMatmul<T>& in, std::int64_t begin, std::int64_t end) {
   auto column = begin;
-  if (in.rows == 1 && std::is_same_v<T, float>) {  // the sums of one column are fast enough
+  if (in.rows == 1) {  // w in the order of memory, which is fastest
     for (; column < end; ++column) multiply_tile<1, 1>(in, 0, column);
-  } else if (in.rows == 1) {
-    for (; column + 4 <= end; column += 4) multiply_tile<1, 4>(in, 0, column);
   }
   for (; column + 2 <= end; column += 2) multiply_columns<2>(in, column);
   if (column < end) multiply_columns<1>(in, column);
