@@ -34,7 +34,7 @@ template <typename T>
   for (std::int64_t first = 0; first < in.depth; first += kBlock) {
     const auto count = std::min(kBlock, in.depth - first);
     const auto* const w = in.w + column * in.w_stride + first;
-    for (std::int64_t k = 0; k < count; ++k) wide[k] = w[k];
+    std::copy_n(w, count, wide);
     for (std::int64_t i = 0; i < rows; ++i) {
       sums[i] += dot(in.x + (row + i) * in.depth + first, wide, count);
     }
