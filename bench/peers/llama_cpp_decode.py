@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times greedy decoding of a GGUF file (`evenkeel export --as gguf`) with llama.cpp, batch 1.
+"""Times decoding of given tokens with a GGUF file (`evenkeel export --as gguf`) with llama.cpp, batch 1.
 
     python llama_cpp_decode.py MODEL.gguf [PROMPT [TOKENS]]
 
-Needs llama-cpp-python. Prints milliseconds a token, the median of TOKENS (100) after a prompt of PROMPT (128) tokens, on
-two threads. `evenkeel bench decode` is the other side.
+Needs llama-cpp-python. Prints milliseconds per token, the median of TOKENS (100) after a prompt of PROMPT (128)
+tokens, on two threads. `evenkeel bench decode` times Evenkeel.
 """
 
 import statistics

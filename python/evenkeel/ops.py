@@ -18,8 +18,8 @@ _ops = torch.ops.evenkeel
 __all__ = [
     "adamw_", "add_rms_norm", "affine", "apply_rotary", "bounded", "causal_attention", "column_norm",
     "deterministic_matmul", "embedding", "expert_assignment", "gather_sum", "geodesic_step", "grouped_linear",
-    "int8_linear", "largest_scores", "layer_norm", "linear_cross_entropy", "power_iteration_", "qkv_norm_rope", "rms_norm",
-    "row_norm", "scale_rows", "seed_norm", "sigma_reparam", "sphere_step", "sum_of_squares", "swiglu",
+    "int8_linear", "largest_scores", "layer_norm", "linear_cross_entropy", "power_iteration_", "qkv_norm_rope",
+    "rms_norm", "row_norm", "scale_rows", "seed_norm", "sigma_reparam", "sphere_step", "sum_of_squares", "swiglu",
     "swiglu_linear", "weight_norm",
 ]
 
@@ -171,7 +171,8 @@ def swiglu_linear(products: Tensor, w: Tensor) -> Tensor:
 def int8_linear(x: Tensor, values: Tensor, scale: Tensor) -> Tensor:
     """`linear(x, scale[:, None] * values)` of int8 values `[rows, columns]` and float32 scales `[rows]`.
 
-    Without gradient. On the CPU at most 64 rows of x are rounded to 16 bits each, and their sums are exact.
+    Without gradient. On the CPU, x of 64 rows or fewer in float32 or bfloat16 is rounded to 16-bit integers; larger x
+    is multiplied with dequantized weights.
     """
     return _ops.int8_linear(x, values, scale)
 

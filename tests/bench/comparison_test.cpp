@@ -39,7 +39,7 @@ json kernel_of(const std::string& op, double seconds, double probe) {
             {"probe", {{"median", probe}, {"rounds", std::vector<double>(5, probe)}}}}}};
 }
 
-json decoding_of(const std::string& weights, double seconds) {
+json decoding_of(const std::string& weights, double seconds, double copy_rate = 1e10) {
   return {{"bench", "decode"},
           {"machine", kMachine},
           {"case", "decode"},
@@ -48,6 +48,7 @@ json decoding_of(const std::string& weights, double seconds) {
           {"prompt", 128},
           {"scheme", "pre_norm"},
           {"parameters", 2e6},
+          {"copy_bytes_per_second", copy_rate},
           {"median_seconds", seconds},
           {"round_seconds", std::vector<double>(5, seconds)}};
 }
@@ -87,8 +88,10 @@ TEST(CompareRecords, ComparesDecoding) {
                               {decoding_of("int8", 2), decoding_of("float32", 1)});
   ASSERT_EQ(found.cases.size(), 2U);
   EXPECT_EQ(found.cases[0].name,
-            "decode, batch 8, weights int8, prompt 128, pre_norm, 2.0M parameters");
+            "decode, batch 8, weights int8, prompt 128, pre_norm, 2.0M parameters, float32");
   EXPECT_NEAR(found.cases[0].ratio.median, 2, 1e-12);
+  const auto of_slower_memory = compared({decoding_of("int8", 1)}, {decoding_of("int8", 2, 5e9)});
+  EXPECT_NEAR(of_slower_memory.cases[0].ratio.median, 1, 1e-12);
 }
 
 // A machine that is half as fast today: products and memory take twice the time, too.

@@ -126,6 +126,10 @@ class Bench(program.Case):
         self.assertNotIn("of_copy", experts[0])
         self.refuse(64, "bench decode: --prompt 60 and 4 steps need model.context = 64 or more, but it is 32; shorten "
                         "the prompt", "bench", "decode", *program.small(), "--prompt", 60)
+        done = self.evenkeel("bench", "decode", "--preset", "7b", "--set", "model.layers=1000")
+        self.assertEqual(done.returncode, 75)
+        self.assertRegex(done.stderr.decode(), r"^evenkeel: bench decode: the models take about .* TiB of memory, but the "
+                                               r"machine has .*; name fewer --weights, or take a smaller model\n$")
         self.refuse(64, "--batches must be at least 1, but is 0", "bench", "decode", *program.small(), "--batches", 0)
         self.refuse(64, "--prompt must be at least 1, but is 0", "bench", "decode", *program.small(), "--prompt", 0)
 

@@ -59,10 +59,15 @@ class TrainedModel(program.Case):
                        for arguments in ([], ["--quantize", "int8"]))
         self.assertNotEqual(int8, plain)
         self.assertAlmostEqual(int8, plain, delta=0.01)
+        out = self.succeed("eval", "--run", "run", "--quiet", "--quantize", "int8")[0]
+        self.assertIn(f"\nweights      int8\n", out)
+        self.assertIn(f"\nloss         {int8:.4f} nats per token\n", out)
         arguments = ["--prompt", "The old", "--quantize", "int8", "--temperature", 0]
         text = self.generate(*arguments)
         self.assertTrue(text.startswith("The old"), text)
         self.assertEqual(self.generate("--no-cache", *arguments), text)
+        hot = ["--prompt", "The old", "--temperature", 3, "--set", "train.precision=float32"]
+        self.assertNotEqual(self.generate(*hot, tokens=400), self.generate(*hot, "--quantize", "int8", tokens=400))
         self.refuse(64, "--quantize: int4 not in {int8}; see `evenkeel generate --help`", "generate", "--run", "run",
                     "--quantize", "int4")
 

@@ -33,7 +33,8 @@ struct Product {
     w = random_integers<std::int8_t>(columns * (depth + 3), 127, 2);
     if (is_largest) x.assign(x.size(), 32767), w.assign(w.size(), -127);
     for (std::int64_t i = 0; i < rows; ++i) x_scale.push_back(0.25F * static_cast<float>(i + 1));
-    for (std::int64_t j = 0; j < columns; ++j) w_scale.push_back(0.001F * static_cast<float>(j));
+    for (std::int64_t j = 0; j < columns; ++j)
+      w_scale.push_back(0.001F * static_cast<float>(j + 1));
   }
 
   Int8Matmul<T> operands(std::vector<T>& y) const {

@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "evenkeel/nn/matrix.h"
 #include "evenkeel/nn/model.h"
 #include "evenkeel/ops/linear/int8_linear.h"
 #include "support/tiny_model.h"
@@ -43,24 +44,56 @@ void round_weights(const TinyModel& tiny) {
   tiny.parameters->copy_masters_to_values();
 }
 
+struct QuantizeCase {
+  const char* scheme;
+  norm::Experts experts = {};
+  bool fused = true;
+  bool tied = false;
+};
+
+void expect_rounded_weights(const QuantizeCase& one, Int8Use use) {
+  SCOPED_TRACE(one.scheme);
+  auto shape = testing::tiny_shape(2);
+  shape.experts = one.experts;
+  const ModelOptions options{.tied = one.tied, .fused = one.fused};
+  const TinyModel rounded(one.scheme, Precision::float64, options, shape);
+  const TinyModel quantized(one.scheme, Precision::float64, options, shape);
+  const auto before = results_of(quantized);
+  round_weights(rounded);
+  quantized.model->quantize(use);
+  const auto wanted = results_of(rounded), found = results_of(quantized);
+  EXPECT_TRUE(found.allclose(wanted, 1e-11, 1e-11)) << (found - wanted).abs().max();
+  EXPECT_FALSE(found.allclose(before, 1e-6, 1e-6));
+}
+
 TEST(Quantize, IsTheModelWithRoundedWeights) {
-  for (const char* const scheme : {"pre_norm", "hybrid_norm_star", "hybrid_norm_7b"}) {
-    for (const bool has_experts : {false, true}) {
-      for (const bool fused : {true, false}) {
-        SCOPED_TRACE(std::string(scheme) + (has_experts ? ", experts" : "") +
-                     (fused ? "" : ", unfused"));
-        const auto shape = shape_of(has_experts);
-        const ModelOptions options{.tied = false, .fused = fused};
-        const TinyModel rounded(scheme, Precision::float64, options, shape);
-        const TinyModel quantized(scheme, Precision::float64, options, shape);
-        const auto before = results_of(quantized);
-        round_weights(rounded);
-        quantized.model->quantize();
-        const auto wanted = results_of(rounded), found = results_of(quantized);
-        EXPECT_TRUE(found.allclose(wanted, 1e-11, 1e-11)) << (found - wanted).abs().max();
-        EXPECT_FALSE(found.allclose(before, 1e-6, 1e-6));
-      }
+  const norm::Experts experts = {.count = 4, .active = 2, .shared = 1};
+  const norm::Experts later_experts = {.count = 4, .active = 2, .dense_layers = 1};
+  for (const auto use : {Int8Use::decoding, Int8Use::evaluation}) {
+    for (const char* const scheme : {"pre_norm", "hybrid_norm_star", "hybrid_norm_7b"}) {
+      expect_rounded_weights({.scheme = scheme}, use);
+      expect_rounded_weights({.scheme = scheme, .fused = false}, use);
+      expect_rounded_weights({.scheme = scheme, .experts = experts}, use);
+      expect_rounded_weights({.scheme = scheme, .experts = experts, .fused = false}, use);
+      expect_rounded_weights({.scheme = scheme, .experts = later_experts}, use);
     }
+    expect_rounded_weights({.scheme = "ngpt"}, use);  // a learned scale of the logits
+    expect_rounded_weights({.scheme = "rybakov_soft_cap"}, use);
+  }
+}
+
+// The embedding keeps its values, and the head gets rounded ones.
+TEST(Quantize, RoundsTheHeadOfATiedModel) {
+  const at::NoGradGuard no_grad;
+  for (const auto use : {Int8Use::decoding, Int8Use::evaluation}) {
+    const TinyModel tiny("pre_norm");
+    const auto x = at::randn({5, 16}, at::kDouble);
+    const auto embedding = tiny.parameters->at("embedding.weight").value;
+    const auto before = embedding.clone();
+    tiny.model->quantize(use);
+    const auto head = ops::dequantized(ops::quantize_rows(embedding.narrow(0, 0, 31)), at::kDouble);
+    EXPECT_TRUE(tiny.model->logits(x).allclose(at::linear(x, head), 1e-12, 1e-12));
+    EXPECT_TRUE(embedding.equal(before));
   }
 }
 
@@ -70,8 +103,8 @@ TEST(Quantize, IsCloseInFloat32AndBfloat16) {
     for (const auto precision : {Precision::float32, Precision::bfloat16}) {
       const TinyModel exact("hybrid_norm_star", Precision::float64, {}, shape_of(has_experts));
       const TinyModel quantized("hybrid_norm_star", precision, {}, shape_of(has_experts));
-      exact.model->quantize();
-      quantized.model->quantize();
+      exact.model->quantize(Int8Use::decoding);
+      quantized.model->quantize(Int8Use::decoding);
       const auto wanted = results_of(exact);
       const auto error = (results_of(quantized) - wanted).abs().mean().item<double>();
       EXPECT_LT(error / wanted.abs().mean().item<double>(),
@@ -80,15 +113,16 @@ TEST(Quantize, IsCloseInFloat32AndBfloat16) {
   }
 }
 
-// The weights that these schemes compute from their parameters are what is rounded.
+// The computed weights are rounded, not the stored matrices.
 TEST(Quantize, RoundsReparameterizedWeights) {
-  for (const char* const scheme : {"weight_norm", "sigma_reparam"}) {
-    const TinyModel tiny(scheme);
-    const auto before = results_of(tiny);
-    tiny.model->quantize();
-    const auto error = (results_of(tiny) - before).abs().max().item<double>();
-    EXPECT_GT(error, 1e-6) << scheme;
-    EXPECT_LT(error, 0.05 * before.abs().max().item<double>()) << scheme;
+  at::manual_seed(1);
+  const auto v = at::randn({6, 8}, at::kDouble), gain = at::rand({6}, at::kDouble) + 0.5;
+  for (const auto use : {Int8Use::decoding, Int8Use::evaluation}) {
+    Matrix matrix(v, {{.first = 0, .rows = 6, .row_gain = gain}});
+    const auto weight = matrix(Mode::evaluation);
+    matrix.quantize(use);
+    EXPECT_TRUE(
+        matrix(Mode::evaluation).equal(ops::dequantized(ops::quantize_rows(weight), at::kDouble)));
   }
 }
 
@@ -97,8 +131,34 @@ TEST(Quantize, KeepsTheScaleOfEachRow) {
   const auto int8 = ops::quantize_rows(w);
   EXPECT_TRUE(int8.values.equal(at::tensor({0, -127, 0, 0, 127, 64}, at::kChar).view({3, 2})));
   EXPECT_TRUE(int8.scale.equal(at::tensor({2.0, 0.0, 1.0}, at::kFloat)));
-  const auto spoiled = at::tensor({1.0, NAN}, at::kFloat).view({1, 2});
-  EXPECT_TRUE(ops::dequantized(ops::quantize_rows(spoiled), at::kFloat).isnan().all().item<bool>());
+  for (const double value : {double{NAN}, double{INFINITY}}) {
+    const auto spoiled = at::tensor({1.0, value}, at::kFloat).view({1, 2});
+    const auto product = ops::int8_linear(at::ones({1, 2}), ops::quantize_rows(spoiled));
+    EXPECT_TRUE(product.isnan().all().item<bool>()) << value;
+  }
+}
+
+// More rows than a block of quantize_rows() and of int8_linear().
+TEST(Quantize, RoundsBlocksOfManyRows) {
+  at::manual_seed(1);
+  const auto w = at::randn({2, 4100, 8}, at::kFloat);
+  const auto int8 = ops::quantize_rows(w);
+  const auto scale = w.abs().amax(-1) / 127;
+  EXPECT_TRUE(int8.scale.equal(scale));
+  EXPECT_TRUE(int8.values.equal((w / scale.unsqueeze(-1)).round().to(at::kChar)));
+  const auto x = at::randn({70, 8}, at::kFloat);
+  const auto wanted = at::linear(x, ops::dequantized(int8.select(1), at::kFloat));
+  EXPECT_TRUE(ops::int8_linear(x, int8.select(1)).allclose(wanted, 1e-5, 1e-5));
+}
+
+TEST(Quantize, GivesARowTheSameBitsAmongFewRows) {
+  at::manual_seed(1);
+  const auto int8 = ops::quantize_rows(at::randn({37, 48}, at::kFloat));
+  const auto x = at::randn({ops::kFewRowsOfInt8, 48}, at::kFloat);
+  const auto together = ops::int8_linear(x, int8);
+  for (std::int64_t i = 0; i < x.size(0); ++i) {
+    EXPECT_TRUE(ops::int8_linear(x[i], int8).equal(together[i])) << i;
+  }
 }
 
 }  // namespace

@@ -20,8 +20,8 @@ def check_kernels(ops, dtype, wide):
     check(ops.deterministic_matmul.default, (dy.t(), x))
     check(ops.deterministic_matmul_out_.default, (tensor(7, 7, dtype=dtype), x, x.t(), True))
     for rows in (7, 70):
-        check(ops.int8_linear.default, (tensor(rows, 8, dtype=dtype), torch.randint(-127, 128, (5, 8), dtype=torch.int8),
-                                        torch.rand(5)))
+        values = torch.randint(-127, 128, (5, 8), dtype=torch.int8)
+        check(ops.int8_linear.default, (tensor(rows, 8, dtype=dtype), values, torch.rand(5)))
     check(ops.embedding_forward.default, (x, torch.tensor([[1, 6], [0, 1]])))
     check(ops.add_embedding_gradient_.default,
           (tensor(9, 8, dtype=wide), x, torch.arange(7) % 3))

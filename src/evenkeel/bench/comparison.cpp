@@ -78,7 +78,8 @@ std::string case_name(const json& record) {
     return text(word(record, "case"), ", batch ", number(record, "batch"), ", weights ",
                 word(record, "weights"), ", prompt ", number(record, "prompt"), ", ",
                 word(record, "scheme"), ", ",
-                with_unit(std::max(0.0, number(record, "parameters"))), " parameters");
+                with_unit(std::max(0.0, number(record, "parameters"))), " parameters, ",
+                machine_word(record, "precision"));
   }
   if (bench != "step" && bench != "peers") return "";
   const double count = number(record, "tokens");
@@ -104,6 +105,9 @@ RunTimes run_times(const json& record) {
     if (run.reference.size() != run.seconds.size()) run.reference.clear();
   } else if (const double floor = number(record, "floor_seconds"); floor > 0) {
     run.reference = {floor};
+  } else if (const double rate = number(record, "copy_bytes_per_second");
+             rate > 0 && word(record, "case") == "decode") {
+    run.reference = {1 / rate};
   }
   return run;
 }

@@ -8,12 +8,15 @@
 #include <utility>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/number.h"
 #include "evenkeel/data/text_encoding.h"
 #include "evenkeel/nn/initialize.h"
+#include "evenkeel/nn/matrix.h"
 #include "evenkeel/nn/model.h"
 #include "evenkeel/nn/parameters.h"
 #include "evenkeel/ops/common/compute_device.h"
 #include "evenkeel/ops/common/operands.h"
+#include "evenkeel/plan/device_memory.h"
 #include "evenkeel/plan/model_parameters.h"
 #include "evenkeel/plan/run_length.h"
 #include "evenkeel/train/load_run.h"
@@ -47,7 +50,7 @@ DecodeModel decode_model(const config::Config& config, const norm::Shape& shape,
   made.model =
       std::make_unique<nn::Model>(scheme, train::model_options(config, shape, {}), *made.parameters,
                                   norm::Steps{.done = 0, .planned = planned});
-  if (weights == kInt8) made.model->quantize();
+  if (weights == kInt8) made.model->quantize(nn::Int8Use::decoding);
   return made;
 }
 
@@ -113,6 +116,27 @@ config::Config checked_config(const config::Sources& sources, const DecodeReques
   return config;
 }
 
+/// Compares the memory of all models with that of the machine or GPU.
+/// \throws Error (busy, exit code 75) if it is more
+void check_decode_memory(const config::Config& config, const norm::Shape& shape,
+                         const DecodeRequest& request) {
+  double values = 0, needed = 2.0 * kCopied;
+  for (const auto& spec :
+       plan::parameter_specs_of(config.model, config::bind(config.scheme, shape))) {
+    values += static_cast<double>(spec.numel());
+  }
+  constexpr double kMasterBytes = 4, kCopyBytes = 2, kInt8Bytes = 1;  // per value
+  for (const auto& weights : request.weights) {
+    needed += values * (kMasterBytes + (weights == "float32" ? 0 : kCopyBytes) +
+                        (weights == kInt8 ? kInt8Bytes : 0));
+  }
+  const double installed = plan::device_memory().whole;
+  if (installed <= 0 || needed <= installed) return;
+  throw Error(Exit::busy, text("bench decode: the models take about ", bytes_text(needed),
+                               " of memory, but the machine has ", bytes_text(installed),
+                               "; name fewer --weights, or take a smaller model"));
+}
+
 /// All arms of a request: decoding by batch and weights, prompts by weights, and the copy.
 struct DecodeArms {
   std::vector<DecodeModel> models;
@@ -168,6 +192,7 @@ DecodeResult time_decoding(const config::Sources& sources, const DecodeRequest& 
   DecodeResult result{.machine = train::configure_machine(config.train), .prompt = request.prompt};
   result.compute_dtype = ops::dtype_name(nn::compute_dtype(result.machine.precision));
   const auto shape = config::shape_of(config, data::TextEncoding(config.data).vocabulary());
+  check_decode_memory(config, shape, request);
   const auto all = decode_arms(config, shape, request, result.machine.precision);
   result.scheme = config.scheme.name;
   for (const auto& each : all.models.front().parameters->all()) {

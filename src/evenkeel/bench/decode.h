@@ -52,7 +52,7 @@ struct DecodeResult {
 
 /// Times decoding and prefill of a model with its initial weights, in interleaved rounds.
 /// \throws Error (usage, exit code 64) for an invalid configuration, or if prompt and steps do not
-///         fit into model.context
+///         fit into model.context; (busy, 75) if the models do not fit into memory
 DecodeResult time_decoding(const config::Sources& sources, const DecodeRequest& request);
 
 }  // namespace evenkeel::bench

@@ -24,7 +24,7 @@ constexpr const char* kBenchExamples = R"(Examples:
   evenkeel bench step                          whole training steps of three schemes, in turn
   evenkeel bench step --preset 151m --set train.batch=1 --schemes pre_norm hybrid_norm
   evenkeel bench peers                         the same training in PyTorch
-  evenkeel bench decode --preset 151m          one token at a time, weights in int8, too
+  evenkeel bench decode --preset 151m          decoding with weights in float32, bfloat16 and int8
   evenkeel bench ranks --ranks 2               exchange and steps of several processes
   evenkeel bench compare old.jsonl new.jsonl   what got slower between two files of --out
 All arms run in turn; a ratio compares times of one round. On a busy machine the figures
@@ -96,9 +96,9 @@ void write_records(const BenchOptions& options, const nlohmann::ordered_json& re
   for (const auto& record : records) file.append(record);
 }
 
-/// `bench` times operators (kernels), training steps (step), or Evenkeel and PyTorch (peers). The
-/// arms of a comparison are interleaved. A ratio is the median of the ratios of the rounds.
-/// Exit codes: 74 --out cannot be written; 75 other processes took more than
+/// `bench` times operators (kernels), training steps (step), decoding (decode), or Evenkeel and
+/// PyTorch (peers). The arms of a comparison are interleaved. A ratio is the median of the ratios
+/// of the rounds. Exit codes: 74 --out cannot be written; 75 other processes took more than
 /// CpuContention::kMaxShare of the CPU time, so times are not compared with goals.
 Verb add_bench(const Command& program) {
   const auto command = program.add_subcommand("bench", verb_summary("bench"));

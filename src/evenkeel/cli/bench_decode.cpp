@@ -15,8 +15,8 @@ namespace {
 constexpr const char* kBenchDecodeExamples = R"(Examples:
   evenkeel bench decode --preset 151m
   evenkeel bench decode --preset 151m --weights bfloat16 int8 --batches 1 4
-A step adds one token to each sequence. "of copy" is the rate at which a step reads the weights of
-its linear layers, over the bytes that a copy reads and writes in the same time.)";
+A step adds one token to each sequence. "/copy" is the rate at which a step reads the weights of its
+linear layers, divided by the bandwidth (read and write) of a memory copy.)";
 
 struct BenchDecodeOptions {
   CommonOptions common;
@@ -24,7 +24,7 @@ struct BenchDecodeOptions {
   bench::DecodeRequest request{.weights = {"float32", "bfloat16", "int8"}, .batches = {1, 8, 32}};
 };
 
-std::string of_copy(const bench::DecodeArm& arm) {
+std::string copy_share(const bench::DecodeArm& arm) {
   return arm.over_copy ? with_digits(arm.over_copy->median, 3) : "-";
 }
 
@@ -39,12 +39,12 @@ void bench_decode_print(const bench::DecodeResult& result) {
       "other processes ran\n\n",
       static_cast<long long>(result.prompt), bytes_text(result.copy_rate).c_str(),
       result.decode.front().timing.seconds.size(), result.repeated);
-  print("%-6s %-9s %9s %9s %8s %7s %s\n", "batch", "weights", "median ms", "tokens/s", "of copy",
+  print("%-6s %-9s %9s %9s %8s %7s %s\n", "batch", "weights", "median ms", "tokens/s", "/copy",
         "/first", "   interval");
   for (const auto& arm : result.decode) {
     print("%-6lld %-9s %9.2f %9.0f %8s %7.3f %s\n", static_cast<long long>(arm.batch),
           arm.weights.c_str(), 1e3 * arm.timing.median(),
-          static_cast<double>(arm.batch) / arm.timing.median(), of_copy(arm).c_str(),
+          static_cast<double>(arm.batch) / arm.timing.median(), copy_share(arm).c_str(),
           arm.against_first.median, interval_of(arm.against_first).c_str());
   }
   print("\n%-16s %9s %9s %10s %s\n", "prefill, weights", "median ms", "tokens/s", "/forward",
@@ -133,10 +133,11 @@ Verb add_bench_decode(const Command& bench) {
   add_config_options(command, options->common);
   command
       .add_option("--weights", options->request.weights,
-                  "dtypes of weights to compare; ratios are to the first")
+                  "dtypes of weights to compare, the first is the reference; default: all")
       .type_name("DTYPE")
       .one_of({"float32", "bfloat16", "int8"});
-  command.add_option("--batches", options->request.batches, "sequences per step").type_name("INT");
+  command.add_option("--batches", options->request.batches, "sequences per step; default: 1 8 32")
+      .type_name("INT");
   command.add_option("--prompt", options->request.prompt, "tokens of each sequence in the cache")
       .show_default();
   add_device(command, options->common);

@@ -23,6 +23,7 @@ struct NamedEvaluation {
 /// The results of one checkpoint.
 struct Evaluations {
   std::int64_t step = 0;
+  std::string quantize;                            // --quantize: "int8", or ""
   std::optional<evaluate::Evaluation> validation;  // of a mixture: the mean, weighted by share
   std::vector<NamedEvaluation> sources;            // of a mixture
   std::optional<evaluate::Evaluation> ood;         // of data.ood

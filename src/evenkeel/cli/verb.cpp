@@ -56,7 +56,7 @@ void add_device(const Command& command, CommonOptions& common) {
 void add_quantize(const Command& command, CommonOptions& common) {
   command
       .add_option("--quantize", common.quantize,
-                  "int8: weights of linear layers in int8, a scale a row")
+                  "int8: weights of linear layers in int8; default: as trained")
       .type_name("DTYPE")
       .one_of({"int8"});
 }

@@ -24,6 +24,7 @@
 #include "evenkeel/data/windows.h"
 #include "evenkeel/evaluate/evaluation.h"
 #include "evenkeel/evaluate/task_suite.h"
+#include "evenkeel/nn/matrix.h"
 #include "evenkeel/plan/batch_size.h"
 #include "evenkeel/store/checkpoint.h"
 #include "evenkeel/train/load_run.h"
@@ -99,7 +100,7 @@ void evaluate_corpora(const train::TrainedModel& loaded, const EvalOptions& opti
 /// Evaluates the model on all inputs.
 Evaluations evaluations_of(const train::TrainedModel& loaded, const EvalOptions& options,
                            const EvaluationInputs& inputs) {
-  Evaluations evaluations{.step = loaded.step};
+  Evaluations evaluations{.step = loaded.step, .quantize = options.common.quantize};
   if (inputs.corpora) evaluate_corpora(loaded, options, *inputs.corpora, evaluations);
   for (const auto& source : inputs.texts) {
     evaluations.texts.push_back({source.name,
@@ -169,7 +170,13 @@ void check_finite(const EvalOptions& options, const Evaluations& evaluations) {
 /// Appends the scores of tasks to evaluations.jsonl of the run, except those of quantized weights.
 void record_tasks(const EvalOptions& options, const evaluate::TaskSuite& suite,
                   const Evaluations& evaluations) {
-  if (!options.common.quantize.empty()) return;
+  if (!options.common.quantize.empty()) {
+    if (!evaluations.tasks.empty()) {
+      print_message(text(options.common.run->string(),
+                         ": scores of quantized weights are not recorded in the run"));
+    }
+    return;
+  }
   std::vector<nlohmann::ordered_json> lines;
   for (const auto& result : evaluations.tasks) {
     for (auto& line : suite.records(result, evaluations.step, "eval")) {
@@ -223,7 +230,10 @@ std::optional<train::TrainedModel> load_checkpoint(const EvalOptions& options,
                                                    std::optional<std::int64_t> step) {
   try {
     auto loaded = train::load_run(options.common.run, options.common.sources(), step);
-    if (!options.common.quantize.empty()) loaded.model->quantize();
+    if (!options.common.quantize.empty()) {
+      loaded.model->quantize(options.serve == kNoPort ? nn::Int8Use::evaluation
+                                                      : nn::Int8Use::decoding);
+    }
     return loaded;
   } catch (const Error& error) {
     const bool can_go_on = options.checkpoint == "all" && step;

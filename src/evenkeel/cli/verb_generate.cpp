@@ -17,6 +17,7 @@
 #include "evenkeel/data/text_encoding.h"
 #include "evenkeel/generate/generate.h"
 #include "evenkeel/generate/generated_text.h"
+#include "evenkeel/nn/matrix.h"
 #include "evenkeel/tokenizer/tokenizer.h"
 #include "evenkeel/train/load_run.h"
 
@@ -183,7 +184,6 @@ Exit run_generate(const GenerateOptions& options) {
   use_device(options.common);
   generate_check(options);
   const auto loaded = train::load_run(options.common.run, options.common.sources());
-  if (!options.common.quantize.empty()) loaded.model->quantize();
   for (const auto& line : loaded.skipped) print_message(line);
   check_has_text(loaded);
   const auto prompt = prompt_of(options);
@@ -194,6 +194,7 @@ Exit run_generate(const GenerateOptions& options) {
   request.sampling = options.sampling;
   request.sampling.seed = static_cast<std::uint64_t>(options.seed);
   request.use_cache = !options.no_cache;
+  if (!options.common.quantize.empty()) loaded.model->quantize(nn::Int8Use::decoding);
   if (options.common.json) {
     auto texts = nlohmann::ordered_json::array();
     generate_texts(loaded, options, prompt, request,

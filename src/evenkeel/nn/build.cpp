@@ -238,7 +238,7 @@ bool set_step(Layers& layers, const norm::Shape& shape, const norm::Steps& steps
   return any;
 }
 
-void quantize(Layers& layers, const at::Tensor& head, std::int64_t vocabulary) {
+void quantize(Layers& layers, const at::Tensor& head, std::int64_t vocabulary, Int8Use use) {
   for (auto& block : layers.blocks) {
     std::vector<Matrix*> matrices = {&block.attention.qkv, &block.attention.output};
     if (!block.mixture) {
@@ -250,9 +250,13 @@ void quantize(Layers& layers, const at::Tensor& head, std::int64_t vocabulary) {
         matrices.insert(matrices.end(), {&shared->up_gate, &shared->down});
       }
     }
-    for (auto* const each : matrices) each->quantize();
+    for (auto* const each : matrices) each->quantize(use);
   }
-  layers.int8_head = ops::quantize_rows(head.narrow(0, 0, vocabulary));
+  const auto int8 = ops::quantize_rows(head.narrow(0, 0, vocabulary));
+  if (use == Int8Use::decoding) layers.int8_head = int8;
+  if (use == Int8Use::evaluation) {
+    layers.rounded_head = ops::dequantized(int8, head.scalar_type());
+  }
 }
 
 }  // namespace evenkeel::nn

@@ -27,7 +27,9 @@ struct Layers {
   StepNumber y_init;                         // initial y = y_init * x; two streams only
   std::optional<StepNumber> logits_softcap;  // c: logits become c tanh(logit / c)
   bool names_step = false;                   // an expression of the scheme names t, the step
-  std::optional<ops::Int8Weight> int8_head;  // of quantize(): the rows of the vocabulary
+  // Of quantize(): the rows of the vocabulary of the head's weight.
+  std::optional<ops::Int8Weight> int8_head;  // Int8Use::decoding
+  at::Tensor rounded_head;                   // Int8Use::evaluation
 };
 
 /// Builds all layers, with expressions evaluated at one optimizer step.
@@ -40,9 +42,9 @@ Layers build_layers(const norm::Scheme& scheme, const ModelOptions& options,
 /// \return true if an expression names t, the step
 bool set_step(Layers& layers, const norm::Shape& shape, const norm::Steps& steps);
 
-/// Quantizes the matrices of all blocks and of the head to int8: Matrix::quantize(). Embeddings,
-/// gains and routers keep their dtype.
+/// Rounds the matrices of all blocks and of the head to int8: Matrix::quantize(). Embeddings, gains
+/// and routers keep their values.
 /// \param head  the weight of the head, [rows, D]; its first `vocabulary` rows are quantized
-void quantize(Layers& layers, const at::Tensor& head, std::int64_t vocabulary);
+void quantize(Layers& layers, const at::Tensor& head, std::int64_t vocabulary, Int8Use use);
 
 }  // namespace evenkeel::nn

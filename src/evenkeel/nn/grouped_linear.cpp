@@ -12,6 +12,10 @@ at::Tensor grouped_linear(const at::Tensor& x, const Weight& weight, const at::T
     return ops::grouped_linear(x, weight.value, offsets, weight.gradient_buffer);
   }
   const auto& experts = *weight.int8;
+  // Of all rows: the bits of a row then do not depend on the experts of the other rows.
+  if (x.size(0) > ops::kFewRowsOfInt8) {
+    return ops::grouped_linear(x, ops::dequantized(experts, x.scalar_type()), offsets);
+  }
   const auto on_cpu = offsets.to(at::kCPU).contiguous();
   const auto* const bounds = on_cpu.const_data_ptr<std::int64_t>();
   const auto y = at::empty({x.size(0), experts.values.size(1)}, x.options());

@@ -7,8 +7,9 @@
 
 namespace evenkeel::nn {
 
-/// ops::grouped_linear() of the experts' weights and their gradient buffer. By ops::int8_linear()
-/// of each expert if the weight is quantized.
+/// ops::grouped_linear() of the experts' weights and their gradient buffer. A quantized weight is
+/// multiplied by ops::int8_linear() of each expert; with more than kFewRowsOfInt8 rows it is
+/// dequantized.
 /// \param x        [M, I], sorted by group
 /// \param weight   [E, O, I]
 /// \param offsets  [E + 1], int64: 0 first, M last

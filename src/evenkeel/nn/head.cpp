@@ -11,10 +11,23 @@
 
 namespace evenkeel::nn {
 
+namespace {
+
+/// The rows of the head's weight with logits, and possibly rows of padding after them.
+Weight head_weight(const Head& head, at::ScalarType dtype) {
+  const auto& layers = head.layers;
+  if (layers.rounded_head.defined()) return layers.rounded_head;
+  if (layers.int8_head) return ops::dequantized(*layers.int8_head, dtype);
+  return {head.weight.value, head.weight.gradient_buffer};
+}
+
+}  // namespace
+
 at::Tensor head_logits(const Head& head, const at::Tensor& x) {
   const auto& int8 = head.layers.int8_head;
   auto y = int8 ? ops::int8_linear(x, *int8)
-                : ops::deterministic_linear(x, head.weight.value.narrow(0, 0, head.vocabulary));
+                : ops::deterministic_linear(
+                      x, head_weight(head, x.scalar_type()).value.narrow(0, 0, head.vocabulary));
   y = y.to(head.logits_dtype);
   y = head.layers.logits_scale(y);
   const auto softcap = value_of(head.layers.logits_softcap);
@@ -22,10 +35,8 @@ at::Tensor head_logits(const Head& head, const at::Tensor& x) {
 }
 
 at::Tensor head_loss_sum(const Head& head, const at::Tensor& x, const at::Tensor& targets) {
-  const auto& int8 = head.layers.int8_head;
-  const Weight weight{int8 ? ops::dequantized(*int8, x.scalar_type()) : head.weight.value,
-                      int8 ? ops::GradientBuffer() : head.weight.gradient_buffer};
   if (!head.fused) return ops::reference::cross_entropy_sum(head_logits(head, x), targets);
+  const auto weight = head_weight(head, x.scalar_type());
   const auto& scale = head.layers.logits_scale;
   ops::LogitsOptions rule{.vocabulary = head.vocabulary,
                           .softcap = value_of(head.layers.logits_softcap)};

@@ -14,7 +14,7 @@ namespace evenkeel::nn {
 ///
 ///   logits = cap(logits_scale * W x),   cap(z) = c tanh(z / c) with logits_softcap c
 struct Head {
-  const Parameter& weight;  // W, [V or more, D]; of the embedding if tied
+  const Parameter& weight;  // W, [V or more, D]; of the embedding if tied; unless quantized
   const Layers& layers;     // logits_scale and logits_softcap of the current step
   std::int64_t vocabulary;  // V
   at::ScalarType logits_dtype;

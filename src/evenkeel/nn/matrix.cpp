@@ -16,11 +16,14 @@ Matrix::Matrix(at::Tensor stored, std::vector<RowBlock> parts, ops::GradientBuff
       gradient_buffer_(std::move(gradient_buffer)),
       fused_(fused) {}
 
-void Matrix::quantize() {
-  int8_ = ops::quantize_rows((*this)(Mode::evaluation));
+void Matrix::quantize(Int8Use use) {
+  const auto int8 = ops::quantize_rows((*this)(Mode::evaluation));
+  if (use == Int8Use::decoding) int8_ = int8;
+  if (use == Int8Use::evaluation) rounded_ = ops::dequantized(int8, stored_.scalar_type());
 }
 
 Weight Matrix::weight(Mode mode) const {
+  if (rounded_.defined()) return rounded_;
   if (int8_) {
     Weight quantized{at::Tensor()};
     quantized.int8 = int8_;
@@ -31,6 +34,7 @@ Weight Matrix::weight(Mode mode) const {
 }
 
 at::Tensor Matrix::operator()(Mode mode) const {
+  if (rounded_.defined()) return rounded_;
   if (int8_) return ops::dequantized(*int8_, stored_.scalar_type());
   if (parts_.empty()) return stored_;
   const auto all = stored_.flatten(0, -2);

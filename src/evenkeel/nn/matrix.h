@@ -25,6 +25,10 @@ struct Weight {
       : value(std::move(of)), gradient_buffer(std::move(into)) {}
 };
 
+/// What a quantized weight is for. `decoding`: products of few rows read int8 values.
+/// `evaluation`: all products read the rounded weights in their own dtype.
+enum class Int8Use { decoding, evaluation };
+
 /// A stored matrix V of a block and the reparameterizations of its rows:
 ///   none           weight = V
 ///   weight_norm    row j of the weight = row_gain_j * v_j / |v_j|
@@ -59,9 +63,9 @@ class Matrix {
   /// The weight of operator() with its gradient buffer, for linear().
   Weight weight(Mode mode) const;
 
-  /// Quantizes the weight of evaluation to int8. From then on weight() has only that, and
-  /// operator() dequantizes it. For inference: later changes of V have no effect.
-  void quantize();
+  /// Rounds the weight of evaluation to int8 (ops::quantize_rows()). For inference: later changes
+  /// of V have no effect.
+  void quantize(Int8Use use);
 
   /// V: [rows, columns] or [E, rows, columns].
   const at::Tensor& stored() const { return stored_; }
@@ -72,6 +76,7 @@ class Matrix {
   ops::GradientBuffer gradient_buffer_;
   bool fused_ = true;
   std::optional<ops::Int8Weight> int8_;
+  at::Tensor rounded_;  // in place of V and its reparameterizations
 };
 
 }  // namespace evenkeel::nn

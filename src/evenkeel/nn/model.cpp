@@ -141,9 +141,9 @@ Head Model::head() const {
           options_.vocabulary, master_dtype(parameters_->precision()), options_.fused};
 }
 
-void Model::quantize() {
+void Model::quantize(Int8Use use) {
   const at::NoGradGuard no_grad;
-  nn::quantize(*layers_, head().weight.value, options_.vocabulary);
+  nn::quantize(*layers_, head().weight.value, options_.vocabulary, use);
 }
 
 at::Tensor Model::logits(const at::Tensor& x) const {

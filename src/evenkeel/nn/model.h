@@ -21,6 +21,7 @@ struct Head;
 struct Layers;
 struct Positions;
 class Parameters;
+enum class Int8Use;
 
 /// A decoder-only transformer under a normalization scheme:
 ///
@@ -67,9 +68,9 @@ class Model {
   /// An empty cache for `batch` sequences of at most `capacity` positions.
   ModelCache empty_cache(std::int64_t batch, std::int64_t capacity) const;
 
-  /// Quantizes the weights of all linear layers to int8, with one scale a row
-  /// (ops::quantize_rows()). For inference: the model no longer follows changes of its parameters.
-  void quantize();
+  /// Rounds the weights of all linear layers to int8, with one scale per row
+  /// (ops::quantize_rows()). For inference: later changes of these parameters have no effect.
+  void quantize(Int8Use use);
 
   const norm::Scheme& scheme() const { return scheme_; }
 

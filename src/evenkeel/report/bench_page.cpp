@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/report/bench_page.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "evenkeel/base/error.h"
@@ -169,7 +170,14 @@ std::string decoding(const Records& records) {
                     shown(number(record, json::json_pointer("/of_copy/median"))),
                     shown(ratio.median), interval(ratio.low, ratio.high)});
   }
-  return html_table({"case", "weights", "batch", "median ms", "tokens/s", "of copy bandwidth",
+  const auto about =
+      records.empty()
+          ? ""
+          : text(word(records.front(), "scheme"), ", ",
+                 with_unit(std::max(0.0, number(records.front(), "parameters"))), " parameters, ",
+                 shown(number(records.front(), "prompt")), " tokens of each sequence in the cache");
+  return element("p", escaped(about)) + "\n" +
+         html_table({"case", "weights", "batch", "median ms", "tokens/s", "over copy bandwidth",
                      "over the first, or the forward pass", "interval"},
                     2, rows);
 }

@@ -41,7 +41,8 @@ void check_int8_linear(const Tensor& x, const Tensor& values, const Tensor& scal
 
 Tensor int8_linear_by_library(const Tensor& x, const Tensor& values, const Tensor& scale) {
   const auto y = empty_int8_result(x, values, scale);
-  int8_linear_in_blocks(y.flatten(0, -2), x.reshape({-1, x.size(-1)}), {values, scale});
+  const auto rows = x.reshape({-1, x.size(-1)});
+  int8_linear_in_blocks(y.view({rows.size(0), values.size(0)}), rows, {values, scale});
   return y;
 }
 
@@ -89,7 +90,7 @@ Int8Weight quantize_rows(const Tensor& w) {
 
 Tensor dequantized(const Int8Weight& w, at::ScalarType dtype) {
   const auto wide = opmath_dtype(dtype);
-  return (w.values.to(wide) * w.scale.to(wide).unsqueeze(-1)).to(dtype);
+  return w.values.to(wide).mul_(w.scale.to(wide).unsqueeze(-1)).to(dtype);
 }
 
 Tensor int8_linear(const Tensor& x, const Int8Weight& w) {

@@ -3,11 +3,15 @@
 
 #include <ATen/core/Tensor.h>
 
-/// Linear layers with int8 weights, for inference. Activations and sums keep their dtype
-/// (weight-only quantization).
+#include <cstdint>
+
+/// Linear layers with int8 weights, for inference.
 namespace evenkeel::ops {
 
-/// A weight with one scale a row: w[r, c] ~ scale[r] * values[r, c].
+/// The rows of x up to which the CPU multiplies int8 values; above, dequantized ones are faster.
+inline constexpr std::int64_t kFewRowsOfInt8 = 64;
+
+/// A weight with one scale per row: w[r, c] ~ scale[r] * values[r, c].
 struct Int8Weight {
   at::Tensor values;  // [..., rows, columns], int8, -127 to 127
   at::Tensor scale;   // [..., rows], float32
@@ -23,7 +27,8 @@ struct Int8Weight {
 };
 
 /// The nearest int8 weight: scale = max |w| of the row / 127, values = round(w / scale), ties to
-/// even. A row of zeros has the scale 0. A row with a value that is not finite has the scale NaN.
+/// even. A row of zeros has the scale 0. A row with NaN or infinity has values and a scale whose
+/// products are NaN.
 /// \param w  [..., rows, columns], float32, bfloat16 or float64
 Int8Weight quantize_rows(const at::Tensor& w);
 
@@ -33,8 +38,9 @@ at::Tensor dequantized(const Int8Weight& w, at::ScalarType dtype);
 
 /// x W^T of an int8 weight; not differentiable.
 ///
-/// At most 8 rows of x in float32 or bfloat16 on the CPU are multiplied with the int8 values where
-/// they lie; their sums are in float32. More rows are multiplied with blocks of dequantized().
+/// On the CPU, x of at most kFewRowsOfInt8 rows in float32 or bfloat16 is rounded to 16-bit
+/// integers, with one scale per row, and multiplied as integers; the sums are exact. Other x are
+/// multiplied with blocks of dequantized().
 ///
 /// \param x  [..., columns], float32, bfloat16 or float64
 /// \param w  values [rows, columns]

@@ -8,9 +8,6 @@
 /// Shared by the implementations of int8_linear().
 namespace evenkeel::ops {
 
-/// The rows of x up to which the CPU multiplies int8 values; above, dequantized ones are faster.
-constexpr std::int64_t kFewRowsOfInt8 = 64;
-
 /// Checks the arguments of int8_linear().
 /// \return an uninitialized result, [..., rows]
 /// \throws c10::Error if shapes, dtypes or devices do not fit

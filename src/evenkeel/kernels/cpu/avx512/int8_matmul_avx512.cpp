@@ -23,7 +23,6 @@ bool has_avx512_vnni() {
 
 namespace {
 
-constexpr std::int64_t kPage = 4096;     // bytes
 constexpr std::int64_t kTilesAhead = 3;  // whose rows are prefetched, some ten kilobytes
 constexpr std::int64_t kStep = 32;       // columns of w in a vector of 16-bit integers
 /// Each of the sixteen 32-bit sums of a vector has a sixteenth of the products of so many columns.
@@ -57,12 +56,18 @@ EK_VNNI_INLINE void add_products(__m512i (&sum)[kRows][kColumns], const Tile& ti
   for (int j = 0; j < kColumns; ++j) {
     const auto* const at = tile.w + j * tile.w_stride + k;
     const auto right = _mm512_cvtepi8_epi16(_mm256_maskz_loadu_epi8(mask, at));
-    // A row of a later tile, or the next page: the processor does not fetch ahead over the end of a
-    // page.
-    prefetch(at, kColumns == 1 ? kPage : kTilesAhead * kColumns * tile.w_stride);
+    // A row of a later tile: the processor does not fetch ahead over the end of a page.
+    if constexpr (kColumns > 1) prefetch(at, kTilesAhead * kColumns * tile.w_stride);
 #pragma GCC unroll 8
     for (int i = 0; i < kRows; ++i) sum[i][j] = _mm512_dpwssd_epi32(sum[i][j], left[i], right);
   }
+}
+
+template <typename T>
+EK_VNNI_INLINE void store_scaled(const Int8Matmul<T>& in, std::int64_t row, std::int64_t column,
+                                 std::int64_t sum) {
+  const auto scale = static_cast<double>(in.x_scale[row]) * static_cast<double>(in.w_scale[column]);
+  store(in.y + row * in.y_stride + column, static_cast<double>(sum) * scale);
 }
 
 /// As many sums as the registers hold.
@@ -84,29 +89,56 @@ EK_VNNI_INLINE void multiply_tile(const Int8Matmul<T>& in, std::int64_t row, std
     }
   }
   for (int i = 0; i < kRows; ++i) {
-    for (int j = 0; j < kColumns; ++j) {
-      const auto scale =
-          static_cast<double>(in.x_scale[row + i]) * static_cast<double>(in.w_scale[column + j]);
-      store(in.y + (row + i) * in.y_stride + column + j, static_cast<double>(total[i][j]) * scale);
-    }
+    for (int j = 0; j < kColumns; ++j) store_scaled(in, row + i, column + j, total[i][j]);
   }
 }
 
-/// All rows of x times kColumns rows of w, which stay in the cache meanwhile.
-template <int kColumns, typename T>
+/// y of one row of x and one of w. Four chains of sums, because an instruction waits for the
+/// previous one of its chain.
+template <typename T>
+EK_VNNI_INLINE void multiply_row(const Int8Matmul<T>& in, std::int64_t row, std::int64_t column) {
+  constexpr int kChains = 4;
+  constexpr std::int64_t kPage = 4096;  // bytes, over whose end the processor does not fetch ahead
+  const Tile tile{in.x + row * in.depth, in.w + column * in.w_stride, 0, 0};
+  std::int64_t total = 0;
+  for (std::int64_t first = 0; first < in.depth; first += kBlock) {
+    const auto last = std::min(in.depth, first + kBlock);
+    __m512i sum[kChains][1][1];
+    for (auto& each : sum) each[0][0] = _mm512_setzero_si512();
+    auto k = first;
+    for (; k + kChains * kStep <= last; k += kChains * kStep) {
+      prefetch(tile.w + k, kPage);
+      prefetch(tile.w + k, kPage + 64);
+#pragma GCC unroll 4
+      for (int chain = 0; chain < kChains; ++chain) {
+        add_products<1, 1>(sum[chain], tile, k + chain * kStep, ~0U);
+      }
+    }
+    for (; k + kStep <= last; k += kStep) add_products<1, 1>(sum[0], tile, k, ~0U);
+    if (k < last) add_products<1, 1>(sum[1], tile, k, (1U << (last - k)) - 1);
+    total += sum_of(_mm512_add_epi32(_mm512_add_epi32(sum[0][0][0], sum[1][0][0]),
+                                     _mm512_add_epi32(sum[2][0][0], sum[3][0][0])));
+  }
+  store_scaled(in, row, column, total);
+}
+
+/// All rows of x times four rows of w, which stay in the cache meanwhile.
+template <typename T>
 EK_VNNI_INLINE void multiply_columns(const Int8Matmul<T>& in, std::int64_t column) {
   std::int64_t row = 0;
-  for (; row + 4 <= in.rows; row += 4) multiply_tile<4, kColumns>(in, row, column);
-  for (; row < in.rows; ++row) multiply_tile<1, kColumns>(in, row, column);
+  for (; row + 4 <= in.rows; row += 4) multiply_tile<4, 4>(in, row, column);
+  for (; row < in.rows; ++row) multiply_tile<1, 4>(in, row, column);
 }
 
 template <typename T>
 EK_VNNI void multiply(const Int8Matmul<T>& in, std::int64_t begin, std::int64_t end) {
   auto column = begin;
-  if (in.rows > 1) {  // w of one row in the order of memory, which is fastest
-    for (; column + 4 <= end; column += 4) multiply_columns<4>(in, column);
+  if (in.rows > 1) {
+    for (; column + 4 <= end; column += 4) multiply_columns(in, column);
   }
-  for (; column < end; ++column) multiply_columns<1>(in, column);
+  for (; column < end; ++column) {  // one row of x reads w sequentially, which is fastest
+    for (std::int64_t row = 0; row < in.rows; ++row) multiply_row(in, row, column);
+  }
 }
 
 }  // namespace

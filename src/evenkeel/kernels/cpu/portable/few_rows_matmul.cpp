@@ -98,7 +98,7 @@ void few_rows_operand(const Bf16* row, std::int64_t depth, float* to) {
 template <typename T>
 EK_CLONES void few_rows_matmul(const FewRowsMatmul<T>& in, std::int64_t begin, std::int64_t end) {
   auto column = begin;
-  if (in.rows == 1) {  // w in the order of memory, which is fastest
+  if (in.rows == 1) {  // reads w sequentially, which is fastest
     for (; column < end; ++column) multiply_tile<1, 1>(in, 0, column);
   }
   for (; column + 2 <= end; column += 2) multiply_columns<2>(in, column);

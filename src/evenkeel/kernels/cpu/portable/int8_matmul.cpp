@@ -49,7 +49,7 @@ template <typename T>
 }  // namespace
 
 template <typename T>
-float quantize_to_int16(const T* row, std::int64_t depth, std::int16_t* to) {
+EK_CLONES float quantize_to_int16(const T* row, std::int64_t depth, std::int16_t* to) {
   float largest = 0;
   bool is_finite = true;
   for (std::int64_t k = 0; k < depth; ++k) {

@@ -27,7 +27,7 @@ struct Int8Matmul {
 /// ties to even.
 /// \param row  [depth]
 /// \param to   [depth]; written
-/// \return the scale; NaN if a value is not finite, 0 if all are 0
+/// \return the scale; NaN if a value is not finite, 0 if all are 0 or below 1e-33
 template <typename T>
 float quantize_to_int16(const T* row, std::int64_t depth, std::int16_t* to);
 
