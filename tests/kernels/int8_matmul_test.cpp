@@ -9,6 +9,7 @@
 #include <random>
 #include <vector>
 
+#include "evenkeel/kernels/cpu/avx512/avx512_features.h"
 #include "evenkeel/kernels/cpu/avx512/int8_matmul_avx512.h"
 
 namespace evenkeel::kernels::cpu {

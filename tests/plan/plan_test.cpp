@@ -85,6 +85,37 @@ TEST(Plan, CountsActivationsByTheKernelsAndTheCheckpointing) {
   EXPECT_EQ(bytes("train.micro_batch=1") * 3, usual);
 }
 
+// The modes in the order of their time; a tenth of the free memory is left.
+TEST(Plan, AutoRecomputesAsLittleAsFits) {
+  const auto total_with = [](const std::string& mode) {
+    return plan_of({"model.recompute=" + mode, "model.layers=8"}).memory.total();
+  };
+  const auto chosen_with = [](double free_memory, const std::string& scheme = "pre_norm") {
+    auto config = countable({"model.recompute=auto", "model.layers=8"});
+    config.scheme = config::resolve({.scheme = scheme}).scheme;
+    return plan::plan_of(config, {.free_memory = free_memory}, 257);
+  };
+  const double none = total_with("none"), norms = total_with("norms"), block = total_with("block");
+  ASSERT_GT(none, norms);
+  ASSERT_GT(norms, block);
+  EXPECT_EQ(chosen_with(0).recompute, "none");
+  EXPECT_EQ(chosen_with(none / 0.9 + 1).recompute, "none");
+  EXPECT_EQ(chosen_with(none / 0.9 - 1).recompute, "norms");
+  EXPECT_EQ(chosen_with(norms / 0.9 + 1).memory.total(), norms);
+  EXPECT_EQ(chosen_with(norms / 0.9 - 1).recompute, "block");
+  EXPECT_EQ(chosen_with(1).memory.total(), block);
+  EXPECT_EQ(chosen_with(1, "batch_norm").recompute, "none");  // its norms are not recomputed
+  EXPECT_EQ(plan_of({"model.recompute=norms"}).recompute, "norms");
+}
+
+TEST(Plan, WithRecomputeReplacesAuto) {
+  const auto config = countable({"model.recompute=auto"});
+  const auto plan = plan::plan_of(config, {.free_memory = 1}, 257);
+  EXPECT_EQ(plan::recompute_of(config), nn::Recompute::none);
+  EXPECT_EQ(plan::with_recompute(config, plan).model.recompute, plan.recompute);
+  EXPECT_NE(plan.recompute, "auto");
+}
+
 // ceil(25 / (3 * 4)) = 3.
 TEST(RunLength, IsThatOfStepsOrOfTokensRoundedUp) {
   EXPECT_EQ(plan_of({"train.steps=5"}).steps, 5);

@@ -51,4 +51,9 @@ std::function<void()> bandwidth_probe(int reads, int updates, int writes, double
   };
 }
 
+std::function<void()> device_copy() {
+  const auto from = at::zeros({kCopied}, at::kByte).to(ops::compute_device());
+  return [from, to = at::empty_like(from)] { to.copy_(from); };
+}
+
 }  // namespace evenkeel::bench

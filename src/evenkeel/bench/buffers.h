@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -39,5 +40,9 @@ class RotatingBuffers {
 /// almost no arithmetic. Its time is the memory-bandwidth baseline of an operator with equal
 /// traffic. On a GPU it is a copy with as many bytes.
 std::function<void()> bandwidth_probe(int reads, int updates, int writes, double bytes);
+
+/// A copy of kCopied bytes on the compute device, which it reads and writes.
+std::function<void()> device_copy();
+inline constexpr std::int64_t kCopied = std::int64_t{256} << 20;  // no cache holds so many
 
 }  // namespace evenkeel::bench

@@ -9,6 +9,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
+#include "evenkeel/bench/buffers.h"
 #include "evenkeel/data/text_encoding.h"
 #include "evenkeel/nn/initialize.h"
 #include "evenkeel/nn/matrix.h"
@@ -25,8 +26,7 @@ namespace evenkeel::bench {
 
 namespace {
 
-constexpr std::int64_t kSteps = 4;                         // decoding steps of a measurement
-constexpr std::int64_t kCopied = std::int64_t{256} << 20;  // bytes, which no cache holds
+constexpr std::int64_t kSteps = 4;  // decoding steps of a measurement
 constexpr const char* kInt8 = "int8";
 
 struct DecodeModel {
@@ -158,8 +158,7 @@ DecodeArms decode_arms(const config::Config& config, const norm::Shape& shape,
     all.arms.push_back(prompt_arm(*each.model, request.prompt, /*has_cache=*/true));
     all.arms.push_back(prompt_arm(*each.model, request.prompt, /*has_cache=*/false));
   }
-  const auto from = at::zeros({kCopied}, at::kByte).to(ops::compute_device());
-  all.arms.push_back({"copy", [from, to = at::empty_like(from)] { to.copy_(from); }});
+  all.arms.push_back({"copy", device_copy()});
   return all;
 }
 

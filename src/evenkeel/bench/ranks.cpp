@@ -14,11 +14,13 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/base/system_memory.h"
+#include "evenkeel/bench/buffers.h"
 #include "evenkeel/bench/gemm_rate.h"
 #include "evenkeel/config/quote.h"
 #include "evenkeel/data/load_corpora.h"
 #include "evenkeel/nn/parameters.h"
 #include "evenkeel/ops/common/operands.h"
+#include "evenkeel/plan/memory.h"
 #include "evenkeel/plan/plan.h"
 #include "evenkeel/train/rank_checks.h"
 #include "evenkeel/train/trainer.h"
@@ -100,11 +102,9 @@ config::Config config_of_ranks(comm::Group& group, const config::Sources& source
 
 /// Bytes per second of copies of a buffer that no cache holds, while all ranks copy.
 double copy_rate(comm::Group& group) {
-  constexpr std::int64_t kBytes = std::int64_t{256} << 20;
   constexpr int kRounds = 5;
-  const auto from = at::zeros({kBytes}, at::kByte), to = at::empty_like(from);
-  const auto timing = timings_of_ranks(group, {{"copy", [&] { to.copy_(from); }}}, kRounds).front();
-  return 2 * static_cast<double>(kBytes) / timing.median();
+  const auto timing = timings_of_ranks(group, {{"copy", device_copy()}}, kRounds).front();
+  return 2.0 * kCopied / timing.median();
 }
 
 }  // namespace
@@ -123,7 +123,7 @@ std::vector<ExchangeTimes> time_exchanges(comm::Group& group,
 }
 
 RankSteps time_rank_steps(comm::Group& group, const config::Sources& sources, int rounds) {
-  const auto config = config_of_ranks(group, sources);
+  auto config = config_of_ranks(group, sources);
   RankSteps result;
   const int local_ranks = group.placement().local_ranks;
   result.machine = train::configure_machine(config.train, local_ranks);
@@ -134,6 +134,7 @@ RankSteps time_rank_steps(comm::Group& group, const config::Sources& sources, in
   const auto precision = result.machine.precision;
   result.tokens = config.train.batch * config.model.context;
   const auto plan = plan::plan_of(config, result.machine, vocabulary);
+  config = plan::with_recompute(std::move(config), plan);
   result.flops = plan.flops_per_token * static_cast<double>(result.tokens);
 
   comm::Group nobody;

@@ -10,6 +10,7 @@
 #include "evenkeel/bench/usage.h"
 #include "evenkeel/data/load_corpora.h"
 #include "evenkeel/nn/parameters.h"
+#include "evenkeel/plan/memory.h"
 #include "evenkeel/plan/plan.h"
 #include "evenkeel/train/trainer.h"
 
@@ -19,18 +20,21 @@ namespace {
 
 struct ActiveRun {
   config::Config config;
+  plan::Plan plan;
   norm::Shape shape;
   std::unique_ptr<train::Trainer> trainer;
 };
 
 ActiveRun step_start(config::Sources sources, const std::string& scheme,
-                     const data::Corpora& corpora, nn::Precision precision) {
+                     const data::Corpora& corpora, const train::Machine& machine) {
   sources.scheme = scheme;
   ActiveRun running;
   running.config = config::resolve(sources);
-  running.shape = config::shape_of(running.config, corpora.encoding->vocabulary());
+  running.plan = plan::plan_of(running.config, machine, corpora.encoding->vocabulary());
+  running.config = plan::with_recompute(running.config, running.plan);
+  running.shape = running.plan.scheme.shape;
   running.trainer =
-      std::make_unique<train::Trainer>(running.config, running.shape, precision, corpora);
+      std::make_unique<train::Trainer>(running.config, running.shape, machine.precision, corpora);
   return running;
 }
 
@@ -82,7 +86,7 @@ StepResult time_steps(const config::Sources& sources, const std::vector<std::str
   std::vector<ActiveRun> running;
   std::vector<Arm> arms;
   for (const auto& scheme : schemes) {
-    running.push_back(step_start(sources, scheme, corpora, result.machine.precision));
+    running.push_back(step_start(sources, scheme, corpora, result.machine));
     arms.push_back({scheme, [trainer = running.back().trainer.get()] { trainer->step(); }});
   }
   const auto gemms =
@@ -97,10 +101,8 @@ StepResult time_steps(const config::Sources& sources, const std::vector<std::str
       largest(timed.contention, least(gemms_before.contention, gemms_after.contention));
 
   for (std::size_t i = 0; i < arms.size(); ++i) {
-    const auto plan =
-        plan::plan_of(running[i].config, result.machine, corpora.encoding->vocabulary());
     StepArm arm{.scheme = schemes[i], .timing = timings[i]};
-    arm.flops = plan.flops_per_token * static_cast<double>(result.tokens);
+    arm.flops = running[i].plan.flops_per_token * static_cast<double>(result.tokens);
     arm.against_first = ratio(timings[i], timings.front());
     profile_step(arm, arms[i]);
     result.arms.push_back(std::move(arm));

@@ -39,12 +39,6 @@ bool is_bench_small() {
   return value != nullptr && std::string_view(value) == "1";
 }
 
-std::string contention_verdict(double share) {
-  if (share <= CpuContention::kMaxShare) return "";
-  return text("not judged: other processes took ", std::lround(100 * share),
-              " % of the processors' time; run it again on a quiet machine");
-}
-
 void add_bench_options(const Command& command, BenchOptions& options) {
   command.add_option("--rounds", options.rounds, "how often every arm runs")
       .show_default()
@@ -70,9 +64,12 @@ void check_writable(const char* option, const std::filesystem::path& file) {
 ContentionMonitor::ContentionMonitor()
     : before_(cpu_contention_over(is_bench_small() ? kSmallSampleSeconds : kSampleSeconds)) {}
 
-std::string ContentionMonitor::verdict() const {
+std::string ContentionMonitor::verdict(std::optional<double> counted) const {
   const auto during = contention_.share();
-  return contention_verdict(std::max(before_.value_or(0), during.value_or(0)));
+  const double share = counted.value_or(std::max(before_.value_or(0), during.value_or(0)));
+  if (share <= CpuContention::kMaxShare) return "";
+  return text("not judged: other processes took ", std::lround(100 * share),
+              " % of the processors' time; run it again on a quiet machine");
 }
 
 std::string interval_of(const bench::Ratio& ratio) {

@@ -22,10 +22,6 @@ struct BenchOptions {
   std::optional<std::filesystem::path> out;  // JSON lines file, to which records are appended
 };
 
-/// A message for the user if other processes took more than CpuContention::kMaxShare of the CPU
-/// time: the times are printed, but not compared with the goals. "" if they did not.
-std::string contention_verdict(double share);
-
 /// True if the environment variable EVENKEEL_BENCH_SMALL is 1, as in the tests: small operands and
 /// short samples, so that a benchmark ends within a second. Its times are meaningless.
 bool is_bench_small();
@@ -46,8 +42,11 @@ class ContentionMonitor {
   /// Takes a short sample before anything is timed.
   ContentionMonitor();
 
-  /// contention_verdict() since the constructor; "" without /proc/stat.
-  std::string verdict() const;
+  /// A message for the user if other processes took more than CpuContention::kMaxShare of the CPU
+  /// time: the times are printed, but not compared with the goals. "" if they did not, and without
+  /// /proc/stat.
+  /// \param counted  their share of what was counted; nullopt: the share since the constructor
+  std::string verdict(std::optional<double> counted = {}) const;
   bool is_quiet() const { return verdict().empty(); }
 
  private:

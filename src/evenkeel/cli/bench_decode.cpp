@@ -115,8 +115,7 @@ Exit run_bench_decode(const BenchDecodeOptions& options) {
   request.rounds = options.bench.rounds;
   const ContentionMonitor monitor;
   const auto result = bench::time_decoding(options.common.sources(), request);
-  const auto verdict =
-      result.contention ? contention_verdict(*result.contention) : monitor.verdict();
+  const auto verdict = monitor.verdict(result.contention);
   if (!options.bench.json) bench_decode_print(result);
   write_records(options.bench, bench_decode_as_json(result, verdict));
   return exit_of_verdict(verdict);

@@ -142,8 +142,7 @@ Exit run_bench_step(const BenchStepOptions& options) {
   const ContentionMonitor monitor;
   const auto result =
       bench::time_steps(options.common.sources(), options.schemes, options.bench.rounds);
-  const auto verdict =
-      result.contention ? contention_verdict(*result.contention) : monitor.verdict();
+  const auto verdict = monitor.verdict(result.contention);
   if (!options.bench.json) bench_step_print(result);
   write_records(options.bench, bench_step_as_json(result, verdict));
   return exit_of_verdict(verdict);

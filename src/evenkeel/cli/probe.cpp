@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "evenkeel/base/nearest.h"
 #include "evenkeel/base/print.h"
@@ -14,6 +15,8 @@
 #include "evenkeel/data/load_corpora.h"
 #include "evenkeel/data/windows.h"
 #include "evenkeel/plan/batch_size.h"
+#include "evenkeel/plan/memory.h"
+#include "evenkeel/plan/plan.h"
 #include "evenkeel/plan/run_length.h"
 #include "evenkeel/report/report.h"
 #include "evenkeel/store/json_lines.h"
@@ -67,13 +70,14 @@ std::set<std::string> selected_measures(const ProbeOptions& options,
 
 /// Measures a model with initial weights on one batch of training text.
 ProbeOutput probe_fresh_model(const ProbeOptions& options) {
-  const auto config = config::resolve(options.common.sources());
+  auto config = config::resolve(options.common.sources());
   const auto what = selected_measures(options, config.probe.what);
   const auto machine = train::configure_machine(config.train);
   const auto corpora =
       data::load_corpora(config.data, config.model.context, config.model.vocabulary);
-  const auto shape = config::shape_of(config, corpora.encoding->vocabulary());
-  train::Trainer trainer(config, shape, machine.precision, corpora);
+  const auto plan = plan::plan_of(config, machine, corpora.encoding->vocabulary());
+  config = plan::with_recompute(std::move(config), plan);
+  train::Trainer trainer(config, plan.scheme.shape, machine.precision, corpora);
   return {config.scheme.name, "training", 0, trainer.run_probe(what)};
 }
 

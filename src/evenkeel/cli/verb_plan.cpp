@@ -14,7 +14,6 @@
 #include "evenkeel/config/config.h"
 #include "evenkeel/data/text_encoding.h"
 #include "evenkeel/norm/describe.h"
-#include "evenkeel/plan/device_memory.h"
 #include "evenkeel/plan/plan.h"
 #include "evenkeel/train/machine.h"
 
@@ -61,7 +60,7 @@ PlanReport plan_report(const PlanOptions& options) {
   const auto machine = train::configure_machine(report.config.train);
   report.machine = machine.description;
   report.plan = plan::plan_of(report.config, machine, data::vocabulary_of(report.config));
-  report.available = plan::device_memory().free;
+  report.available = machine.free_memory;
   report.text.sources = data::text_sizes(report.config.data, report.config.model.vocabulary);
   report.text.run_tokens = report.plan.tokens;
   report.text.tokens_per_second = options.tokens_per_second;
@@ -84,9 +83,7 @@ std::string fit_verdict(const PlanReport& report) {
   }
   return text("it does not fit: ",
               plan.micro_batch_size > 1 ? "fewer sequences at once (train.micro_batch), " : "",
-              report.config.model.recompute != "block"
-                  ? "activation checkpointing (model.recompute=block), "
-                  : "",
+              plan.recompute != "block" ? "activation checkpointing (model.recompute=block), " : "",
               "a shorter context (model.context) or a smaller model may");
 }
 
@@ -117,7 +114,8 @@ void plan_print(const PlanReport& report) {
   line("  weights", bytes_text(memory.weights));
   line("  gradients", bytes_text(memory.gradients));
   line("  moments", bytes_text(memory.moments));
-  line("  activations", bytes_text(memory.activations));
+  line("  activations", bytes_text(memory.activations),
+       plan.recompute == "none" ? "" : ("model.recompute = \"" + plan.recompute + "\"").c_str());
   line("  temporary", bytes_text(memory.temporary),
        "logits of a chunk, gradients of the head and of one block");
   if (memory.checkpoint > 0)
@@ -146,6 +144,7 @@ nlohmann::ordered_json plan_as_json(const PlanReport& report) {
       {"steps", plan.steps},
       {"tokens", whole_number(plan.tokens)},
       {"micro_batch", plan.micro_batch_size},
+      {"recompute", plan.recompute},
       {"memory_bytes",
        {{"weights", whole_number(memory.weights)},
         {"gradients", whole_number(memory.gradients)},

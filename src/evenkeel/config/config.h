@@ -24,7 +24,7 @@ struct Model {
   double rope_theta = 10000;            // base of the rotary embedding
   bool tied = true;                     // embedding and head share one matrix
   std::string init = "scheme";          // "scheme", or a distribution for parse_init()
-  std::string recompute = "none";       // activation checkpointing: "none", "norms", "block"
+  std::string recompute = "none";  // activation checkpointing: "none", "norms", "block", "auto"
 };
 
 /// [model.experts]: a mixture of experts, which replaces every feed-forward sublayer.

@@ -42,7 +42,7 @@ Section model() {
   keys.number("rope_theta", &Model::rope_theta, kPositive);
   keys.flag("tied", &Model::tied);
   keys.string("init", &Model::init);
-  keys.word("recompute", &Model::recompute, {"none", "norms", "block"});
+  keys.word("recompute", &Model::recompute, {"none", "norms", "block", "auto"});
   return keys.section();
 }
 

@@ -197,7 +197,7 @@ void check_recompute(const norm::Scheme& scheme, const ModelOptions& options,
                      const Parameters& parameters) {
   if (options.recompute != Recompute::block) return;
   for (const auto& [name, state] : parameters.states()) {
-    if (name.ends_with(".router.bias")) continue;  // no pass moves that one
+    if (!is_moved_in_forward(name)) continue;
     throw Error(Exit::usage,
                 text("model.recompute = \"block\" is not for scheme ", scheme.info.name,
                      ": each pass moves its ", name,

@@ -19,11 +19,12 @@ Matrix::Matrix(at::Tensor stored, std::vector<RowBlock> parts, ops::GradientBuff
 void Matrix::quantize(Int8Use use) {
   const auto int8 = ops::quantize_rows((*this)(Mode::evaluation));
   if (use == Int8Use::decoding) int8_ = int8;
-  if (use == Int8Use::evaluation) rounded_ = ops::dequantized(int8, stored_.scalar_type());
+  if (use == Int8Use::evaluation) {
+    *this = Matrix(ops::dequantized(int8, stored_.scalar_type()), {}, {}, fused_);
+  }
 }
 
 Weight Matrix::weight(Mode mode) const {
-  if (rounded_.defined()) return rounded_;
   if (int8_) {
     Weight quantized{at::Tensor()};
     quantized.int8 = int8_;
@@ -34,7 +35,6 @@ Weight Matrix::weight(Mode mode) const {
 }
 
 at::Tensor Matrix::operator()(Mode mode) const {
-  if (rounded_.defined()) return rounded_;
   if (int8_) return ops::dequantized(*int8_, stored_.scalar_type());
   if (parts_.empty()) return stored_;
   const auto all = stored_.flatten(0, -2);

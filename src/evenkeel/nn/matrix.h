@@ -64,7 +64,7 @@ class Matrix {
   Weight weight(Mode mode) const;
 
   /// Rounds the weight of evaluation to int8 (ops::quantize_rows()). For inference: later changes
-  /// of V have no effect.
+  /// of V have no effect. Int8Use::evaluation: stored() is the rounded weight.
   void quantize(Int8Use use);
 
   /// V: [rows, columns] or [E, rows, columns].
@@ -76,7 +76,6 @@ class Matrix {
   ops::GradientBuffer gradient_buffer_;
   bool fused_ = true;
   std::optional<ops::Int8Weight> int8_;
-  at::Tensor rounded_;  // in place of V and its reparameterizations
 };
 
 }  // namespace evenkeel::nn

@@ -7,6 +7,7 @@
 namespace evenkeel::nn {
 
 using norm::active_parameters;
+using norm::is_moved_in_forward;
 using norm::parameter_counts;
 using norm::parameter_specs;
 using norm::ParameterCounts;

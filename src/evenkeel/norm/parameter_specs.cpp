@@ -142,6 +142,10 @@ std::vector<ParameterSpec> parameter_specs(const Scheme& scheme, std::int64_t pa
   return specs;
 }
 
+bool is_moved_in_forward(const std::string& state_name) {
+  return !state_name.ends_with(".router.bias");
+}
+
 ParameterCounts parameter_counts(const std::vector<ParameterSpec>& specs) {
   ParameterCounts counts;
   for (const auto& each : specs) {

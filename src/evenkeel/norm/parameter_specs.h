@@ -38,6 +38,10 @@ struct ParameterSpec {
 std::vector<ParameterSpec> parameter_specs(const Scheme& scheme, std::int64_t padded_vocabulary,
                                            bool tied);
 
+/// True for a state that each forward pass in training moves, as the running statistics of
+/// batch_norm; false for one that the trainer updates. A block with such a state cannot run twice.
+bool is_moved_in_forward(const std::string& state_name);
+
 /// Numbers of trained values of a model, without buffers.
 struct ParameterCounts {
   std::int64_t total = 0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/plan/plan.h"
 
+#include <utility>
+
 #include "evenkeel/nn/flops.h"
 #include "evenkeel/plan/batch_size.h"
 #include "evenkeel/plan/memory.h"
@@ -23,7 +25,9 @@ Plan plan_of(const config::Config& config, const Machine& machine, std::int64_t 
   plan.flops_per_token = nn::flops_per_token(plan.scheme, rows);
   plan.norm_flops_per_token = nn::norm_flops_per_token(plan.scheme);
   plan.paper_norms_share = nn::paper_norms_share(plan.scheme);
-  plan.memory = footprint_of(config, plan.scheme, rows, machine.precision);
+  auto [recompute, memory] = planned_memory(config, plan, rows, machine);
+  plan.recompute = std::move(recompute);
+  plan.memory = memory;
   return plan;
 }
 

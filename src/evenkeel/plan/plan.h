@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "evenkeel/config/config.h"
@@ -26,14 +27,16 @@ struct Plan {
   double flops_per_token = 0;          // forward and backward, without norms
   double norm_flops_per_token = 0;     // forward and backward, norms alone
   double paper_norms_share = 0;        // nn::paper_norms_share()
-  nn::Footprint memory;                // of one optimizer step
+  std::string recompute = "none";      // model.recompute with "auto" resolved
+  nn::Footprint memory;                // of one optimizer step of one rank
 
   /// FLOPs of the whole run, without norms.
   double flops() const { return tokens * flops_per_token; }
 };
 
 /// The plan of a configuration. A pure function: it reads no file, and allocates no tensor.
-/// \param machine     Machine::precision determines the bytes per value
+/// \param machine     precision: bytes per value; ranks: their shares; free_memory: for recompute =
+/// "auto"
 /// \param vocabulary  size of the tokenizer's vocabulary
 /// \throws Error (usage) for an invalid shape or scheme
 Plan plan_of(const config::Config& config, const Machine& machine, std::int64_t vocabulary);

@@ -147,29 +147,6 @@ ShardPlan shard_plan(const RankPlan& all, const config::Config& config, const Ha
 
 }  // namespace
 
-nn::Footprint footprint_of_rank(const nn::Footprint& whole, const config::Config& config,
-                                nn::Precision precision, std::int64_t parameters,
-                                std::int64_t ranks, bool keeps_masters) {
-  const auto shards = std::max(config.train.gradient_shards, ranks);
-  const auto sums = [](std::int64_t count) {  // of the tree over shards
-    return static_cast<double>(std::bit_width(static_cast<std::uint64_t>(count)));
-  };
-  auto out = whole;
-  const double buffer = whole.gradients / sums(shards), own = sums(shards / ranks);
-  const auto divisor = static_cast<double>(ranks);
-  // The gradient of a shard, and the partial sums: with "gradients" only of this rank's piece.
-  out.gradients =
-      buffer * (config.distributed.shard == "gradients" ? 1 + (own - 1) / divisor : own);
-  if (config.distributed.shard == "none") return out;
-  const auto bytes = value_bytes(precision);
-  const bool gives_up = bytes.has_copies() && !keeps_masters;
-  const double masters = gives_up ? bytes.wide * static_cast<double>(parameters) : 0;
-  out.weights -= masters * (1 - 1 / divisor);
-  out.moments /= divisor;
-  out.checkpoint /= divisor;
-  return out;
-}
-
 RankPlan rank_plan(const config::Config& config, const Hardware& hardware, std::int64_t vocabulary,
                    std::int64_t ranks, std::int64_t hosts) {
   const auto grid = rank_grid(hardware, ranks, hosts);

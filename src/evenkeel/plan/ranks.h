@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "evenkeel/config/config.h"
-#include "evenkeel/nn/footprint.h"
 #include "evenkeel/plan/hardware.h"
 #include "evenkeel/plan/plan.h"
 
@@ -66,14 +65,6 @@ struct RankPlan {
 
   const ShardPlan& at(Shard shard) const { return by_shard.at(static_cast<std::size_t>(shard)); }
 };
-
-/// The memory of one of `ranks` ranks, from that of a run of one process: ranks share the optimizer
-/// state as distributed.shard says. Every rank holds the whole gradient of the shard that it
-/// computes, also with "gradients".
-/// \param keeps_masters  of a GPU, where a rank has all master weights also during a step
-nn::Footprint footprint_of_rank(const nn::Footprint& whole, const config::Config& config,
-                                nn::Precision precision, std::int64_t parameters,
-                                std::int64_t ranks, bool keeps_masters = false);
 
 /// The plan of R ranks on H hosts. A pure function.
 ///

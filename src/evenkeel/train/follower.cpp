@@ -52,12 +52,12 @@ RunStart broadcast_start(comm::Group& group, const RunStart& start) {
 Follower::Follower(const RunStart& start, comm::Group& group)
     : group_(group),
       config_(config_of(start)),
-      setup_(set_up_run(config_, group.placement().local_ranks)),
+      setup_(set_up_run(config_, group)),
       commands_(group),
       saver_(group) {
   check_texts_on_ranks(setup_.text, group);
   const auto& shape = setup_.plan.scheme.shape;
-  trainer_ = std::make_unique<Trainer>(config_, shape, setup_.machine.precision, setup_.text,
+  trainer_ = std::make_unique<Trainer>(setup_.config, shape, setup_.machine.precision, setup_.text,
                                        data_parallel_of(config_, group));
   evaluator_ = std::make_unique<Evaluator>(config_, setup_.text, shape.vocabulary, &group);
   load(start);

@@ -15,6 +15,7 @@
 #include "evenkeel/ops/common/compute_device.h"
 #include "evenkeel/ops/common/gpu.h"
 #include "evenkeel/ops/common/operands.h"
+#include "evenkeel/plan/device_memory.h"
 
 namespace evenkeel::train {
 
@@ -47,6 +48,7 @@ Machine configure_machine(const config::Train& train, std::int64_t local_ranks) 
                                                : nn::Precision::float32;
   machine.description = text(is_gpu ? gpu.name : cpu.name, ", ", machine.isa, ", ", machine.threads,
                              machine.threads == 1 ? " thread, " : " threads, ", precision, why);
+  machine.free_memory = plan::device_memory().free;
   check_threads(machine.threads);
   at::set_num_threads(machine.threads);
   return machine;

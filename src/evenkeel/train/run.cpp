@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/plan/ranks.h"
 #include "evenkeel/plan/run_length.h"
 #include "evenkeel/report/report.h"
 #include "evenkeel/store/json_lines.h"
@@ -37,7 +36,7 @@ Run::Run(const Request& request, OpenRun open, Console& console, comm::Group& gr
       open_(std::move(open)),
       console_(console),
       group_(group),
-      setup_(set_up_run(config_of_run(open_.config, open_.folder), group.placement().local_ranks)),
+      setup_(set_up_run(config_of_run(open_.config, open_.folder), group)),
       provenance_(open_.config, setup_),
       recorder_(open_.lock->directory(), open_.config, console),
       commands_(group),
@@ -46,13 +45,9 @@ Run::Run(const Request& request, OpenRun open, Console& console, comm::Group& gr
   const auto& config = open_.config;
   check_texts_on_ranks(setup_.text, group);
   const auto& shape = setup_.plan.scheme.shape;
-  const auto precision = setup_.machine.precision;
-  check_memory(plan::footprint_of_rank(setup_.plan.memory, config, precision,
-                                       setup_.plan.counts.total, group.ranks(),
-                                       /*keeps_masters=*/setup_.machine.device.is_cuda()),
-               std::max(1, group.placement().ranks_on_device), console);
+  check_memory(setup_.plan.memory, std::max(1, group.placement().ranks_on_device), console);
   warn_of_unreached_probes(config, console);
-  trainer_ = std::make_unique<Trainer>(config, shape, precision, setup_.text,
+  trainer_ = std::make_unique<Trainer>(setup_.config, shape, setup_.machine.precision, setup_.text,
                                        data_parallel_of(config, group));
   evaluator_ = std::make_unique<Evaluator>(config, setup_.text, shape.vocabulary, &group);
   if (group.ranks() > 1) console.info(ranks_text(config, group, setup_.machine.threads));

@@ -55,7 +55,7 @@ std::string config_text_of(const store::VerifiedCheckpoint& checkpoint) {
 }
 
 nlohmann::ordered_json RunProvenance::json() const {
-  const auto& [machine, text, plan] = setup_;
+  const auto& [config, machine, text, plan] = setup_;
   const auto& scheme = plan.scheme;
   auto provenance = provenance_of(machine);
   provenance["scheme"] = config_.scheme.name;

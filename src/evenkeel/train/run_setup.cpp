@@ -11,6 +11,7 @@
 #include "evenkeel/norm/describe.h"
 #include "evenkeel/norm/leakage.h"
 #include "evenkeel/norm/warnings.h"
+#include "evenkeel/plan/memory.h"
 #include "evenkeel/train/run_tokenizer.h"
 #include "evenkeel/train/signals.h"
 
@@ -23,9 +24,19 @@ bool caps_scores(const norm::Scheme& scheme) {
                      [](const norm::Block& block) { return block.attention.softcap.has_value(); });
 }
 
-/// Prints notes on unusual properties of a scheme.
-std::vector<std::string> notes_of(const config::Config& config, const norm::Scheme& scheme) {
+/// Prints notes on unusual properties of a scheme, and on how the run adapts to its machine.
+std::vector<std::string> notes_of(const config::Config& config, const RunSetup& setup) {
+  const auto& scheme = setup.plan.scheme;
   auto notes = norm::leaks_of(scheme);
+  if (config.model.recompute != setup.plan.recompute) {
+    auto without = config;
+    without.model.recompute = "none";
+    const auto plan = plan::plan_of(without, setup.machine, setup.text.encoding->vocabulary());
+    notes.push_back(text("model.recompute = \"auto\" is \"", setup.plan.recompute,
+                         "\" here: a step takes about ", bytes_text(setup.plan.memory.total()),
+                         ", with \"none\" ", bytes_text(plan.memory.total()), ", and ",
+                         bytes_text(setup.machine.free_memory), " are free"));
+  }
   if (config.kernels.attention == "flash" && caps_scores(scheme)) {
     notes.emplace_back(
         "scores are capped, which LibTorch's flash attention cannot do: attention is computed "
@@ -57,12 +68,16 @@ config::Config config_of_run(config::Config config, const std::filesystem::path&
   return config;
 }
 
-RunSetup set_up_run(const config::Config& config, std::int64_t local_ranks) {
+RunSetup set_up_run(const config::Config& config, const comm::Group& group) {
+  const auto& placement = group.placement();
   RunSetup setup;
-  setup.machine = configure_machine(config.train, local_ranks);
+  setup.machine = configure_machine(config.train, placement.local_ranks);
+  setup.machine.ranks = group.ranks();
+  setup.machine.free_memory /= std::max(1, placement.ranks_on_device);
   setup.text = data::load_corpora(config.data, config.model.context, config.model.vocabulary,
                                   [] { return stop_wanted(); });
   setup.plan = plan::plan_of(config, setup.machine, setup.text.encoding->vocabulary());
+  setup.config = plan::with_recompute(config, setup.plan);
   return setup;
 }
 
@@ -84,7 +99,7 @@ void print_summary(const config::Config& config, const RunSetup& setup,
                       with_commas(config.model.vocabulary),
                       "; --set model.vocabulary=tokenizer makes the embedding that small"));
   }
-  for (const auto& note : notes_of(config, setup.plan.scheme)) console.info(text("note   ", note));
+  for (const auto& note : notes_of(config, setup)) console.info(text("note   ", note));
   console.info(text("run    ", folder.string()));
   for (const auto& warning : norm::unexpected_warnings(setup.plan.scheme)) {
     console.warn(text("warning ", warning.code, ": ", warning.explanation));

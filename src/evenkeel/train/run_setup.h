@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 
+#include "evenkeel/comm/group.h"
 #include "evenkeel/config/config.h"
 #include "evenkeel/data/load_corpora.h"
 #include "evenkeel/plan/plan.h"
@@ -14,6 +14,7 @@ namespace evenkeel::train {
 
 /// Machine, texts and plan of a run: everything that is known before the model is built.
 struct RunSetup {
+  config::Config config;  // of this process: the run's, with "auto" of model.recompute resolved
   Machine machine;
   data::Corpora text;
   plan::Plan plan;  // of the model with the tokenizer's vocabulary
@@ -24,10 +25,10 @@ struct RunSetup {
 config::Config config_of_run(config::Config config, const std::filesystem::path& folder);
 
 /// Configures the process, reads or generates the texts, and plans the run.
-/// \param local_ranks  ranks of this run on this machine, which share its cores
+/// \param group  the ranks of this run; those on this machine share its cores and its memory
 /// \throws Error (data, exit code 65) as in data::load_corpora(); (usage, 64) for an invalid shape
 ///         or scheme
-RunSetup set_up_run(const config::Config& config, std::int64_t local_ranks = 1);
+RunSetup set_up_run(const config::Config& config, const comm::Group& group);
 
 /// Prints the summary of a run: program, machine, texts, model, folder; then notes on the scheme,
 /// and warnings.

@@ -13,4 +13,12 @@ bool has_avx512_bf16() {
   return has;
 }
 
+bool has_avx512_vnni() {
+  static const bool has = [] {
+    const auto cpu = CpuFeatures::detect();
+    return cpu.avx512 && cpu.avx512_vnni;
+  }();
+  return has;
+}
+
 }  // namespace evenkeel::kernels::cpu

@@ -7,4 +7,8 @@ namespace evenkeel::kernels::cpu {
 /// later ones), and EVENKEEL_ISA allows them.
 bool has_avx512_bf16();
 
+/// True if the CPU has AVX-512 with VNNI (Cascade Lake, Zen 4, and later ones), and EVENKEEL_ISA
+/// allows them.
+bool has_avx512_vnni();
+
 }  // namespace evenkeel::kernels::cpu

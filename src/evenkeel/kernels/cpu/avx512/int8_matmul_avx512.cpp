@@ -5,21 +5,12 @@
 
 #include <algorithm>
 
-#include "evenkeel/base/cpu_features.h"
 #include "evenkeel/kernels/cpu/common/prefetch.h"
 
 #define EK_VNNI __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")))
 #define EK_VNNI_INLINE EK_VNNI __attribute__((always_inline)) inline
 
 namespace evenkeel::kernels::cpu {
-
-bool has_avx512_vnni() {
-  static const bool has = [] {
-    const auto cpu = CpuFeatures::detect();
-    return cpu.avx512 && cpu.avx512_vnni;
-  }();
-  return has;
-}
 
 namespace {
 
@@ -63,13 +54,6 @@ EK_VNNI_INLINE void add_products(__m512i (&sum)[kRows][kColumns], const Tile& ti
   }
 }
 
-template <typename T>
-EK_VNNI_INLINE void store_scaled(const Int8Matmul<T>& in, std::int64_t row, std::int64_t column,
-                                 std::int64_t sum) {
-  const auto scale = static_cast<double>(in.x_scale[row]) * static_cast<double>(in.w_scale[column]);
-  store(in.y + row * in.y_stride + column, static_cast<double>(sum) * scale);
-}
-
 /// As many sums as the registers hold.
 template <int kRows, int kColumns, typename T>
 EK_VNNI_INLINE void multiply_tile(const Int8Matmul<T>& in, std::int64_t row, std::int64_t column) {
@@ -89,7 +73,7 @@ EK_VNNI_INLINE void multiply_tile(const Int8Matmul<T>& in, std::int64_t row, std
     }
   }
   for (int i = 0; i < kRows; ++i) {
-    for (int j = 0; j < kColumns; ++j) store_scaled(in, row + i, column + j, total[i][j]);
+    for (int j = 0; j < kColumns; ++j) in.store_scaled(row + i, column + j, total[i][j]);
   }
 }
 
@@ -119,7 +103,7 @@ EK_VNNI_INLINE void multiply_row(const Int8Matmul<T>& in, std::int64_t row, std:
     total += sum_of(_mm512_add_epi32(_mm512_add_epi32(sum[0][0][0], sum[1][0][0]),
                                      _mm512_add_epi32(sum[2][0][0], sum[3][0][0])));
   }
-  store_scaled(in, row, column, total);
+  in.store_scaled(row, column, total);
 }
 
 /// All rows of x times four rows of w, which stay in the cache meanwhile.

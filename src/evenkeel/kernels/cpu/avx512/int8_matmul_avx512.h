@@ -5,10 +5,6 @@
 
 namespace evenkeel::kernels::cpu {
 
-/// True if the CPU has AVX-512 with VNNI (Cascade Lake, Zen 4, and later ones), and EVENKEEL_ISA
-/// allows them.
-bool has_avx512_vnni();
-
 /// int8_matmul() by vpdpwssd, with the same bits. Only if has_avx512_vnni().
 template <typename T>
 void int8_matmul_avx512(const Int8Matmul<T>& in, std::int64_t begin, std::int64_t end);

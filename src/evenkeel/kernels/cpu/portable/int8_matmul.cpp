@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "evenkeel/kernels/cpu/avx512/avx512_features.h"
 #include "evenkeel/kernels/cpu/avx512/int8_matmul_avx512.h"
 
 namespace evenkeel::kernels::cpu {
@@ -40,9 +41,7 @@ template <typename T>
     }
   }
   for (std::int64_t i = 0; i < rows; ++i) {
-    const auto scale =
-        static_cast<double>(in.x_scale[row + i]) * static_cast<double>(in.w_scale[column]);
-    store(in.y + (row + i) * in.y_stride + column, static_cast<double>(sums[i]) * scale);
+    in.store_scaled(row + i, column, sums[i]);
   }
 }
 

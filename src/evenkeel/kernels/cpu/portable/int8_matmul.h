@@ -21,6 +21,13 @@ struct Int8Matmul {
   const float* w_scale = nullptr;   // [columns]
   T* y = nullptr;                   // [rows, columns], rows `y_stride` apart; written
   std::int64_t rows = 0, depth = 0, w_stride = 0, y_stride = 0;
+
+  /// Writes y[row, column] of the sum of its products.
+  [[gnu::always_inline]] void store_scaled(std::int64_t row, std::int64_t column,
+                                           std::int64_t sum) const {
+    const auto scale = static_cast<double>(x_scale[row]) * static_cast<double>(w_scale[column]);
+    store(y + row * y_stride + column, static_cast<double>(sum) * scale);
+  }
 };
 
 /// The nearest 16-bit integers of a row: scale = max |row| / 32767, to[k] = round(row[k] / scale),
