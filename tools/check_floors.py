@@ -51,7 +51,7 @@ FLOORS = {  # from the lowest up; a floor lists every floor that it includes, al
               "probe", "report", "store", "torch", "tracking"],
     "bench": ["base", "comm", "config", "data", "kernels", "nn", "norm", "ops", "plan", "report", "store", "torch",
               "train"],
-    "study": ["base", "config", "store", "data", "report", "tasks"],
+    "study": ["base", "config", "norm", "store", "data", "report", "tasks"],
     "verify": ["base", "norm", "config", "toml", "store", "data", "nn", "optim", "train", "torch"],
     "cli": ["base", "bench", "comm", "config", "convert", "data", "evaluate", "generate", "memory", "nn", "norm", "ops",
             "plan", "probe", "report", "serve", "store", "study", "tasks", "tokenizer", "toml", "torch", "train", "verify",

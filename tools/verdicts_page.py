@@ -27,28 +27,48 @@ Which of the claims are confirmatory is in [findings.md](../findings.md).
 
 
 def judged(program, file, folder):
-    """(verdicts, columns that the file lacks) of a CSV file; its figures are written to the folder."""
+    """(what the program says as JSON, columns that the file lacks) of a CSV file; its figures are written to the
+    folder."""
     study, size = file.stem.split("-")[0], file.stem.split("-")[-1]
     done = subprocess.run([program, "study", study, "--size", size, "--from", file, "--json", "--figures", folder],
                           check=True, capture_output=True, text=True)
     missing = [line.split(" has no column ")[1].strip('"') for line in done.stderr.splitlines() if " has no column " in line]
-    return json.loads(done.stdout)["verdicts"], missing
+    return json.loads(done.stdout), missing
 
 
 def cell(text):
     return text.replace("|", "\\|").replace("*", "\\*")
 
 
-def section(file, verdicts, missing, figures):
+def sweep_table(answer):
+    """The lines of the table of a study with `compare`: a row for each arm, in the order of the program."""
+    compared = {each["arm"]: each for each in answer["comparisons"]}
+    lines = ["", "| arm | best value | loss there | difference to the baseline | shrunken | p | sensitivity |",
+             "| --- | --- | --- | --- | --- | --- | --- |"]
+    for each in answer["sweeps"]:
+        edge = ", at the edge" if each["is_at_edge"] else ""
+        found = compared.get(each["arm"], {})
+        difference = "{difference:+.4f} [{low:+.4f}, {high:+.4f}]".format(**found) if "difference" in found else ""
+        if not each["is_causal"]:
+            difference = "not causal"
+        shrunken = f"{found['shrunken']:+.4f}" if "shrunken" in found else ""
+        p = f"{found['p']:.3f}" if "p" in found else ""
+        lines.append(f"| {cell(each['arm'])} | {each['best']}{edge} | {each['loss']:.4f} | {difference} | {shrunken} "
+                     f"| {p} | {each['sensitivity']:.4f} |")
+    return lines
+
+
+def section(file, answer, missing, figures):
     """The part of the page about one CSV file."""
     study, *text, size = file.stem.split("-")
     lines = [f"## `{study}`, {size}, {TEXTS[text[0] if text else '']}", "",
              f"`evenkeel study {study} --size {size} --from docs/experiments/{file.name}`", ""]
     lines += ["The file does not have:", "", *(f"- {each}" for each in missing), ""] if missing else []
     lines += ["| verdict | claim | result |", "| --- | --- | --- |"]
-    for each in verdicts:
+    for each in answer["verdicts"]:
         where = f" ({each['where']})" if each["where"] else ""
         lines.append(f"| {each['outcome']} | {cell(each['claim'] + where)} | {cell(each['sentence'])} |")
+    lines += sweep_table(answer) if "sweeps" in answer else []
     for name, content in figures.items():
         title = content.partition("<title>")[2].partition("</title>")[0]
         image = f"![{title}](../figures/experiments/{name})"
@@ -64,11 +84,11 @@ def made(program):
         if file.stem.endswith("-searches"):
             continue
         with tempfile.TemporaryDirectory() as folder:
-            verdicts, missing = judged(program, file, folder)
+            answer, missing = judged(program, file, folder)
             figures = {f"{file.stem}-{number}.svg": each.read_text()
                        for number, each in enumerate(sorted(pathlib.Path(folder).iterdir()), 1)}
         files |= {FIGURES / name: content for name, content in figures.items()}
-        page += "\n" + section(file, verdicts, missing, figures)
+        page += "\n" + section(file, answer, missing, figures)
     return files | {PAGE: page}
 
 

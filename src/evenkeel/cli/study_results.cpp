@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
 
 #include "evenkeel/base/file.h"
 #include "evenkeel/base/number.h"
@@ -12,7 +13,9 @@
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/report/svg_file.h"
 #include "evenkeel/store/system_calls.h"
+#include "evenkeel/study/analysis/ranking.h"
 #include "evenkeel/study/report/figures.h"
+#include "evenkeel/study/report/sweep_columns.h"
 #include "evenkeel/study/study.h"
 
 namespace evenkeel::cli {
@@ -56,6 +59,23 @@ void add_difference(nlohmann::ordered_json& line, const study::Verdict& verdict)
   line["sign_flip_p"] = verdict.sign_flip_p;
 }
 
+/// One entry for each arm of Results::swept_comparison, in the order of study::ranking().
+nlohmann::ordered_json sweeps_json(const study::Results& results) {
+  auto out = nlohmann::ordered_json::array();
+  for (const auto at : study::ranking(results)) {
+    const auto& arm = results.swept_comparison[at];
+    const auto summary = study::sweep_summary(results, arm);
+    if (summary.best.empty() || !std::isfinite(study::mean_value(arm))) continue;
+    out.push_back({{"arm", arm.name},
+                   {"is_causal", arm.is_causal},
+                   {"best", summary.best},
+                   {"is_at_edge", summary.is_at_edge},
+                   {"loss", study::mean_value(arm)},
+                   {"sensitivity", study::mean_estimate(summary.sensitivities).mean}});
+  }
+  return out;
+}
+
 }  // namespace
 
 void print_results(const study::Results& results, const std::filesystem::path& folder,
@@ -97,12 +117,15 @@ nlohmann::ordered_json results_json(const study::Results& results,
     add_difference(line, verdict);
     comparisons.push_back(std::move(line));
   }
-  return {{"study", results.study.name},
-          {"size", results.study.size},
-          {"whole", results.is_complete},
-          {"verdicts", verdicts},
-          {"comparisons", comparisons},
-          {"report", results.is_reported ? (folder / "report.html").string() : ""}};
+  nlohmann::ordered_json out = {
+      {"study", results.study.name},
+      {"size", results.study.size},
+      {"whole", results.is_complete},
+      {"verdicts", verdicts},
+      {"comparisons", comparisons},
+      {"report", results.is_reported ? (folder / "report.html").string() : ""}};
+  if (!results.swept_comparison.empty()) out["sweeps"] = sweeps_json(results);
+  return out;
 }
 
 void write_figures(const study::Results& results, const std::filesystem::path& folder) {

@@ -4,10 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <vector>
 
+#include "evenkeel/base/philox.h"
+#include "evenkeel/study/analysis/ranking.h"
+#include "evenkeel/study/analysis/swap_test.h"
+#include "evenkeel/study/report/sweep_columns.h"
 #include "study/claim_fixture.h"
 
 namespace evenkeel::study {
@@ -63,8 +68,45 @@ TEST(SwapTest, IsTheShareOfSwapsWithAsLargeADifference) {
   EXPECT_LT(found.interval.high, 0);
   const auto three = swap_test({low.begin(), low.begin() + 3}, {high.begin(), high.begin() + 3});
   EXPECT_EQ(three.p, 0.25);
-  EXPECT_GE(three.interval.high, 0);
   EXPECT_EQ(swap_test(low, low).p, 1);
+}
+
+/// Losses of eight seeds at three rates, whose best rates nearly tie.
+std::vector<std::vector<double>> noisy_losses(std::uint64_t study) {
+  const Philox random(study, "tests/sweep");
+  std::vector<std::vector<double>> out(8, std::vector<double>(3));
+  for (std::size_t seed = 0; seed < out.size(); ++seed) {
+    for (std::size_t i = 0; i < 3; ++i) {
+      out[seed][i] = 1 + 0.01 * random.normal(8 * i + seed);
+    }
+  }
+  return out;
+}
+
+// The interval has the shifts that the test does not reject.
+TEST(SwapTest, HasAnIntervalThatAgreesWithItsP) {
+  int excluded = 0;
+  for (std::uint64_t study = 0; study < 100; ++study) {
+    auto arm = noisy_losses(2 * study);
+    const auto reference = noisy_losses(2 * study + 1);
+    for (auto& row : arm) {
+      for (auto& loss : row) loss += 0.008;
+    }
+    const auto found = swap_test(arm, reference);
+    const bool excludes_zero = found.interval.low > 0 || found.interval.high < 0;
+    EXPECT_EQ(excludes_zero, found.p < 0.05) << study;
+    EXPECT_LE(found.interval.low, found.mean);
+    EXPECT_GE(found.interval.high, found.mean);
+    excluded += excludes_zero ? 1 : 0;
+    for (auto& row : arm) {
+      for (auto& loss : row) loss += 0.3;  // a large difference has as narrow an interval
+    }
+    const auto larger = swap_test(arm, reference);
+    EXPECT_NEAR(larger.interval.low, found.interval.low + 0.3, 1e-4) << study;
+    EXPECT_NEAR(larger.interval.high, found.interval.high + 0.3, 1e-4) << study;
+  }
+  EXPECT_GT(excluded, 10);
+  EXPECT_LT(excluded, 90);
 }
 
 /// Two schemes at three rates, with the losses of three seeds.
@@ -97,6 +139,39 @@ TEST(SweptArms, AreComparedSeedBySeed) {
   EXPECT_EQ(verdict.outcome, Verdict::Outcome::supported);
   // A failure at the largest rate counts 4 instead of 2.5, for half of the upper step.
   EXPECT_NEAR(verdict.difference->mean, -1.5 / 4, 0.01);
+}
+
+TEST(SweptArms, AreComparedWithTheBaseline) {
+  auto results = rates(Sweep::best);
+  results.study.comparison = results.study.claims[0].measure;
+  results.study.baseline = {{"scheme", "pre"}};
+  results.study.claims.clear();
+  analyze_claims(results);
+  ASSERT_EQ(results.baseline_verdicts.size(), 1U);
+  EXPECT_EQ(results.baseline_verdicts[0].arm, "hybrid");
+  EXPECT_EQ(results.baseline_verdicts[0].reference, "pre");
+  EXPECT_EQ(compared_arms(results).size(), 2U);
+  EXPECT_EQ(ranking(results), (std::vector<std::size_t>{0, 1}));  // 2.00 and 2.0033
+  const auto summary = sweep_summary(results, compared_arms(results)[0]);
+  EXPECT_EQ(summary.best, "2");
+  EXPECT_FALSE(summary.is_at_edge);
+  EXPECT_EQ(summary.sensitivities.size(), 3U);
+  EXPECT_EQ(run_count(all_runs_of(results, compared_arms(results)[1]), SeedRun::State::failed), 3);
+}
+
+// A model that sees later tokens has another task.
+TEST(SweptArms, AreNotComparedAcrossCausality) {
+  auto results = rates(Sweep::best);
+  results.study.comparison = results.study.claims[0].measure;
+  results.study.baseline = {{"scheme", "pre"}};
+  for (auto& each : results.arms) each.is_causal = each.labels.at("scheme") == "pre";
+  analyze_claims(results);
+  EXPECT_TRUE(results.baseline_verdicts.empty());
+  EXPECT_EQ(ranking(results), (std::vector<std::size_t>{1, 0}));
+  results.study.comparison = {};
+  results.study.measure = {.kind = Measure::Kind::probe, .probe = "grad_norm"};
+  analyze_claims(results);
+  EXPECT_EQ(results.baseline_verdicts.size(), 3U);  // gradients are compared, at each rate
 }
 
 TEST(SweptArms, WaitForAllRuns) {

@@ -72,6 +72,23 @@ TEST(Claims, MeasureAllRunsAlongAnAxis) {
             std::string::npos);
 }
 
+TEST(Compare, IsAMeasureOverAnAxisThatTheBaselineDoesNotName) {
+  const auto grid = std::string(kGrid) + "model.layers = [2, 4]\n";
+  const std::string baseline = "baseline = { scheme = \"pre_norm\" }\n";
+  const std::string over = "compare = { over = \"model.layers\", as = \"best\", cap = 3 }\n";
+  const auto study = read(baseline + over + grid);
+  ASSERT_TRUE(study.comparison.has_value());
+  EXPECT_EQ(compared_measure(study).name(), "loss at its best model.layers");
+  EXPECT_EQ(compared_measure(read(baseline + grid)).name(), "validation loss");
+  const auto refuses = [&](const std::string& toml, const std::string& why) {
+    EXPECT_NE(error_of(toml + grid).find(why), std::string::npos) << error_of(toml + grid);
+  };
+  refuses(over, "a study with a baseline that does not name model.layers");
+  refuses("baseline = { model.layers = 2 }\n" + over, "that does not name model.layers");
+  refuses(baseline + "compare = \"loss\"\n", "a measure over an axis");
+  refuses(baseline + "compare = { over = \"model.layers\" }\n", "needs the loss");
+}
+
 TEST(UndecidableClaims, AreThoseWithTooFewSeeds) {
   const std::string trains = "is = \"trains\"\nof = { scheme = \"pre_norm\" }\n";
   auto study = read(with_claim(trains + "at = { model.layers = 2 }\n"));

@@ -7,6 +7,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/study/analysis/comparison.h"
 #include "evenkeel/study/analysis/max_trainable.h"
+#include "evenkeel/study/analysis/measure.h"
 #include "evenkeel/study/analysis/multiple_testing.h"
 #include "evenkeel/study/analysis/ranking.h"
 #include "evenkeel/study/analysis/shrinkage.h"
@@ -100,16 +101,18 @@ void test_claims(Results& results) {
 void compare_with_baselines(Results& results) {
   const auto& baseline = results.study.baseline;
   if (baseline.empty()) return;
-  for (const auto& arm : results.arms) {
+  const auto& measure = compared_measure(results.study);
+  if (measure.kind == Measure::Kind::sweep) results.swept_comparison = swept_arms(results, measure);
+  for (const auto& arm : compared_arms(results)) {
     if (matches(arm.labels, baseline)) continue;
     Selection named;  // the axes of the baseline, with this arm's own values
     for (const auto& [axis, label] : baseline) named[axis] = arm.labels.at(axis);
     const auto rest = remaining_labels(arm.labels, named);
-    for (const auto& reference : results.arms) {
+    for (const auto& reference : compared_arms(results)) {
       if (!matches(reference.labels, baseline) || remaining_labels(reference.labels, named) != rest)
         continue;
-      results.baseline_verdicts.push_back(
-          comparison(results.study, arm, reference, results.study.measure));
+      if (is_of_predictions(measure) && arm.is_causal != reference.is_causal) continue;
+      results.baseline_verdicts.push_back(comparison(results.study, arm, reference, measure));
     }
   }
 }
@@ -132,7 +135,7 @@ void set_outcomes(Results& results) {
       const auto* const arm = find_arm(results, verdict, verdict.arm);
       const auto* const reference = find_arm(results, verdict, verdict.reference);
       EK_ASSERT(arm != nullptr && reference != nullptr);
-      const auto& measure = claim == nullptr ? results.study.measure : claim->measure;
+      const auto& measure = claim == nullptr ? compared_measure(results.study) : claim->measure;
       verdict.outcome = comparison_outcome(verdict, *arm, *reference, claim, measure);
     }
   }
@@ -166,6 +169,7 @@ void analyze_claims(Results& results) {
   results.baseline_verdicts.clear();
   results.fits.clear();
   results.swept_arms.clear();
+  results.swept_comparison.clear();
   test_claims(results);
   compare_with_baselines(results);
   correct_p_values(results);

@@ -10,7 +10,7 @@
 #include "evenkeel/study/analysis/measure.h"
 #include "evenkeel/study/analysis/ranking.h"
 #include "evenkeel/study/analysis/statistics.h"
-#include "evenkeel/study/analysis/sweep.h"
+#include "evenkeel/study/analysis/swap_test.h"
 
 namespace evenkeel::study {
 

@@ -77,6 +77,7 @@ std::vector<const Arm*> every_arm(const Results& results) {
   for (const auto& [claim, arms] : results.swept_arms) {
     for (const auto& arm : arms) out.push_back(&arm);
   }
+  for (const auto& arm : results.swept_comparison) out.push_back(&arm);
   return out;
 }
 

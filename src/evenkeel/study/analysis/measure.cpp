@@ -156,6 +156,10 @@ bool outlives_failure(const Measure& measure) {
   return measure.kind == Measure::Kind::probe && measure.step > 0;
 }
 
+bool is_of_predictions(const Measure& measure) {
+  return measure.kind != Measure::Kind::probe && measure.kind != Measure::Kind::step_time;
+}
+
 bool is_of_best(const Measure& measure) {
   return measure.kind == Measure::Kind::sweep && measure.sweep == Measure::Sweep::best;
 }

@@ -32,6 +32,9 @@ double measured_value(const report::Run& run, const Measure& measure);
 /// True for a probe of a given step: what happens to the run later does not change its value.
 bool outlives_failure(const Measure& measure);
 
+/// False for probes and step times, which also compare models that see later tokens with others.
+bool is_of_predictions(const Measure& measure);
+
 /// True for the loss at the best value of an axis, which swap_test() tests.
 bool is_of_best(const Measure& measure);
 

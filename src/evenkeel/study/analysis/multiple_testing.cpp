@@ -44,7 +44,8 @@ std::optional<std::int64_t> required_seeds_of(const Study& study, const Verdict&
     constexpr double kPowerOfEach = 0.9;
     return required_pairs(claim->margin / deviation, 2 * level, kPowerOfEach);
   }
-  const auto effect = smallest_effect_of(study, claim == nullptr ? study.measure : claim->measure);
+  const auto effect =
+      smallest_effect_of(study, claim == nullptr ? compared_measure(study) : claim->measure);
   return effect ? required_pairs(*effect / deviation, level) : std::nullopt;
 }
 
@@ -157,7 +158,7 @@ struct Families {
            std::vector<Verdict>& baseline_verdicts) {
     for (auto& verdict : verdicts) add_claim(results, verdict, confirmatory);
     for (auto& verdict : baseline_verdicts) {
-      const auto hypothesis = hypothesis_name(verdict, results.study.measure);
+      const auto hypothesis = hypothesis_name(verdict, compared_measure(results.study));
       auto& family = confirmatory.contains(hypothesis) ? confirmatory : exploratory;
       family.add(hypothesis, verdict.p);
       of_baseline.push_back(&family);

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "evenkeel/study/analysis/measure.h"
 #include "evenkeel/study/definition/grid.h"
 
 namespace evenkeel::study {
@@ -37,7 +38,8 @@ const Arm* find_arm(const Results& results, const Verdict& verdict, const std::s
   if (verdict.claim && results.swept_arms.contains(*verdict.claim)) {
     return arm_named(results.swept_arms.at(*verdict.claim), name);
   }
-  return find_arm(results, name);
+  if (verdict.claim) return find_arm(results, name);
+  return arm_named(compared_arms(results), name);
 }
 
 std::vector<double> finished_values(const Arm& arm) {
@@ -68,19 +70,22 @@ std::vector<std::size_t> ranking(const Results& results) {
   const bool compares =
       std::any_of(results.baseline_verdicts.begin(), results.baseline_verdicts.end(),
                   [](const Verdict& verdict) { return verdict.difference.has_value(); });
-  enum Tier { compared, measured, without };
+  enum Tier { compared, measured, not_causal, without };
+  const auto& arms = compared_arms(results);
   const auto place = [&](std::size_t at) -> std::pair<Tier, double> {
-    const auto& arm = results.arms[at];
+    const auto& arm = arms[at];
     const auto* const verdict = baseline_verdict(results, arm);
     const double mean = mean_value(arm);
     if (!std::isfinite(mean)) return {without, 0};
+    if (!arm.is_causal && is_of_predictions(compared_measure(results.study)))
+      return {not_causal, mean};
     if (compares && is_baseline(results.study, arm)) return {compared, 0};
     if (verdict != nullptr && verdict->difference) {
       return {compared, verdict->shrunken.value_or(verdict->difference->mean)};
     }
     return {measured, mean};
   };
-  std::vector<std::size_t> order(results.arms.size());
+  std::vector<std::size_t> order(arms.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return place(a) < place(b); });

@@ -16,7 +16,8 @@ std::int64_t run_count(const Arm& arm, SeedRun::State state);
 /// The arm of this name; nullptr if there is none.
 const Arm* find_arm(const Results& results, const std::string& name);
 
-/// The arm of this name that a verdict is about: for a sweep, one of Results::swept_arms.
+/// The arm of this name that a verdict is about: for a sweep, one of Results::swept_arms or of
+/// Results::swept_comparison.
 const Arm* find_arm(const Results& results, const Verdict& verdict, const std::string& name);
 
 /// The values of the measure, of the runs that have one.
@@ -31,8 +32,9 @@ bool is_baseline(const Study& study, const Arm& arm);
 /// The comparison of an arm with its baseline; nullptr if there is none.
 const Verdict* baseline_verdict(const Results& results, const Arm& arm);
 
-/// Indices of the arms, sorted by difference from the baseline (baseline: 0), lowest first; by mean
-/// if there are no differences. Arms without a difference follow; arms without values are last.
+/// Indices of compared_arms(), sorted by difference from the baseline (baseline: 0), lowest first;
+/// by mean if there are no differences. Arms without a difference follow, then those that are not
+/// causal, whose losses are not comparable; arms without values are last.
 std::vector<std::size_t> ranking(const Results& results);
 
 }  // namespace evenkeel::study

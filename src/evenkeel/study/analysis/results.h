@@ -39,6 +39,7 @@ struct Arm {
   std::string name;                           // "hybrid_norm, layers 16"
   std::map<std::string, std::string> labels;  // axis -> label
   std::vector<SeedRun> seed_runs;             // one per seed, in the order of Study::seeds
+  bool is_causal = true;                      // in evaluation: no token sees a later one
   std::int64_t parameters = 0, norm_parameters = 0;
   double norms_share = 0;        // norm FLOPs / (GEMM + attention FLOPs)
   double paper_norms_share = 0;  // nn::paper_norms_share()
@@ -130,8 +131,9 @@ struct Results {
   Study study;
   std::vector<Arm> arms;
   std::map<std::size_t, std::vector<Arm>> swept_arms;  // of the claims whose measure is a sweep
-  std::vector<Verdict> verdicts;                       // of claims, in the order of Study::claims
-  std::vector<Verdict> baseline_verdicts;              // one per compared arm, in the order of arms
+  std::vector<Arm> swept_comparison;  // arms of Study::comparison, if that is a sweep; else empty
+  std::vector<Verdict> verdicts;      // of claims, in the order of Study::claims
+  std::vector<Verdict> baseline_verdicts;  // one per compared arm, in the order of arms
   std::vector<SearchResult> search_results;
   std::vector<PowerLawFit> fits;
   std::vector<Confounder> confounders;
@@ -143,6 +145,11 @@ struct Results {
   bool is_complete = false;                     // all runs have finished or failed
   bool is_reported = false;                     // the report is written
 };
+
+/// The arms that are compared with the baseline.
+inline const std::vector<Arm>& compared_arms(const Results& results) {
+  return results.swept_comparison.empty() ? results.arms : results.swept_comparison;
+}
 
 /// The claim of a verdict; nullptr for a comparison with the baseline.
 const Claim* claim_of(const Results& results, const Verdict& verdict);

@@ -3,15 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <functional>
 #include <limits>
 #include <map>
 #include <utility>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/base/philox.h"
-#include "evenkeel/study/analysis/sign_flip.h"
 #include "evenkeel/study/definition/grid.h"
 
 namespace evenkeel::study {
@@ -61,15 +57,6 @@ Losses capped(Losses losses, double cap) {
     }
   }
   return losses;
-}
-
-/// The mean over seeds of the loss at the best x of the other half.
-double mean_at_best(const Losses& losses) {
-  double sum = 0;
-  for (std::size_t seed = 0; seed < losses.size(); ++seed) {
-    sum += losses[seed][static_cast<std::size_t>(best_index(losses, seed))];
-  }
-  return sum / static_cast<double>(losses.size());
 }
 
 /// The loss of a run: infinity if it failed, NaN if it is missing.
@@ -140,68 +127,17 @@ std::vector<double> sweep_values(Measure::Sweep sweep, const std::vector<double>
   return out;
 }
 
-namespace {
-
-constexpr std::size_t kExactSwapSeeds = 16;
-
-/// The sizes of the mean difference at the best values, of the arms as they are and then with the
-/// arms swapped in subsets of the seeds: all subsets of at most kExactSwapSeeds seeds, else random
-/// ones. The first seed is never swapped, since a swap of all seeds only turns the sign.
-std::vector<double> swapped_sizes(const Losses& arm, const Losses& reference) {
-  const auto seeds = arm.size();
-  constexpr std::uint64_t kSeed = 1;
-  const Philox random(kSeed, "study/swap_test");
-  const bool is_exact = seeds <= kExactSwapSeeds;
-  const auto count = is_exact ? std::size_t{1} << (seeds - 1) : std::size_t{kRandomFlips} + 1;
-  auto first = arm, second = reference;
-  std::vector<double> sizes(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    for (std::size_t seed = 1; seed < seeds; ++seed) {
-      const bool swaps =
-          is_exact ? (i >> (seed - 1) & 1) != 0 : i > 0 && (random.words(seed, i)[0] & 1) != 0;
-      first[seed] = swaps ? reference[seed] : arm[seed];
-      second[seed] = swaps ? arm[seed] : reference[seed];
-    }
-    sizes[i] = std::abs(mean_at_best(first) - mean_at_best(second));
+std::vector<const Arm*> members_of(const Results& results, const Arm& swept,
+                                   const Measure& measure) {
+  auto rest = swept.labels;
+  rest.erase(measure.axis);
+  std::vector<const Arm*> out;
+  for (const auto& arm : results.arms) {
+    if (matches(arm.labels, rest)) out.push_back(&arm);
   }
-  return sizes;
-}
-
-/// The differences of the seeds, each at the best values of the other half.
-std::vector<double> differences_at_best(const Losses& arm, const Losses& reference) {
-  const auto at_best = [](const Losses& losses, std::size_t seed) {
-    return losses[seed][static_cast<std::size_t>(best_index(losses, seed))];
-  };
-  std::vector<double> out(arm.size());
-  for (std::size_t seed = 0; seed < arm.size(); ++seed) {
-    out[seed] = at_best(arm, seed) - at_best(reference, seed);
-  }
+  std::ranges::sort(out, {},
+                    [&](const Arm* arm) { return *number_of(arm->labels.at(measure.axis)); });
   return out;
-}
-
-}  // namespace
-
-PairedDifference swap_test(const Losses& arm, const Losses& reference) {
-  EK_ASSERT(arm.size() == reference.size() && arm.size() >= 2);
-  const auto moments = mean_estimate(differences_at_best(arm, reference));
-  auto sizes = swapped_sizes(arm, reference);
-  const auto count = static_cast<double>(sizes.size());
-  constexpr double kRounding = 1e-12;
-  const double mean = std::copysign(sizes.front(), moments.mean);
-  const double least = sizes.front() - kRounding;
-  const auto reached =
-      std::count_if(sizes.begin(), sizes.end(), [least](double size) { return size >= least; });
-  std::sort(sizes.begin(), sizes.end(), std::greater<>());
-  // p is below 5 % if and only if the difference is larger than this one.
-  const auto width = sizes[static_cast<std::size_t>(std::ceil(kSignificanceLevel * count)) - 1];
-  const double p = static_cast<double>(reached) / count;
-  return {.pairs = static_cast<std::int64_t>(arm.size()),
-          .mean = mean,
-          .standard_deviation = moments.standard_deviation,
-          .interval = {mean - width, mean + width},
-          .p = p,
-          .sign_flip_p = p,
-          .effect_size = mean == 0 ? 0 : mean / moments.standard_deviation};
 }
 
 std::vector<Arm> swept_arms(const Results& results, const Measure& measure) {

@@ -22,17 +22,13 @@ namespace evenkeel::study {
 std::vector<double> sweep_values(Measure::Sweep sweep, const std::vector<double>& x,
                                  std::vector<std::vector<double>> losses, double cap);
 
-/// The test of a difference of Measure::Sweep::best. All seeds of a half share the x that the other
-/// half chose, so that their differences are not independent. The arms are swapped in each subset
-/// of the seeds, and the choice is repeated. p is the share of swaps with a mean difference at
-/// least as large, as in sign_flip_p(); the interval has the half width at which p would be 5 %.
-/// \param arm, reference  losses [seeds][x], at most the cap; two seeds or more
-PairedDifference swap_test(const std::vector<std::vector<double>>& arm,
-                           const std::vector<std::vector<double>>& reference);
-
 /// The arms of a claim whose measure is a sweep: one for all arms that differ on its axis only.
 /// Their labels on that axis are kAllLabels; SeedRun::recorded holds the value.
 std::vector<Arm> swept_arms(const Results& results, const Measure& measure);
 inline constexpr const char* kAllLabels = "all";
+
+/// The arms along the axis that an arm of swept_arms() takes together, from the lowest value.
+std::vector<const Arm*> members_of(const Results& results, const Arm& swept,
+                                   const Measure& measure);
 
 }  // namespace evenkeel::study

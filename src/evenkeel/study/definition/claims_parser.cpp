@@ -88,17 +88,11 @@ bool is_difference(Claim::Kind kind) {
   return kind == Claim::Kind::lower || kind == Claim::Kind::equivalent;
 }
 
-/// Checks the axis and the cap of a claim's sweep.
-void check_sweep(const Study& study, const Claim& claim, const std::string& where) {
+/// Checks the axis and the cap of a sweep.
+void check_sweep(const Study& study, const Measure& measure, const std::string& where) {
   const auto must = [&](bool condition, const auto&... parts) {
     if (!condition) throw Error(Exit::usage, text(where, parts...));
   };
-  const auto& measure = claim.measure;
-  must(!claim.of.contains(measure.axis) && !claim.at.contains(measure.axis),
-       "the axis that a measure goes over can't be named in `of`, `than` or `at`");
-  must(claim.kind != Claim::Kind::equivalent || measure.sweep != Measure::Sweep::best,
-       "equality of losses at their best values cannot be tested; compare one value, or ask for "
-       "\"lower\"");
   const auto& values = axis_named(study, measure.axis, where).values;
   must(values.size() >= 2, "a measure over ", measure.axis, " needs two values of it or more");
   for (const auto& value : values) {
@@ -145,7 +139,14 @@ void check_claim(const Study& study, const Claim& claim, const std::string& wher
   }
   must(is_difference(claim.kind) || !std::isfinite(claim.paper),
        "paper is a difference, which a claim of the kind \"", kind, "\" has not");
-  if (claim.measure.kind == Measure::Kind::sweep) check_sweep(study, claim, where);
+  if (const auto& measure = claim.measure; measure.kind == Measure::Kind::sweep) {
+    must(!claim.of.contains(measure.axis) && !claim.at.contains(measure.axis),
+         "the axis that a measure goes over can't be named in `of`, `than` or `at`");
+    must(claim.kind != Claim::Kind::equivalent || measure.sweep != Measure::Sweep::best,
+         "equality of losses at their best values cannot be tested; compare one value, or ask for "
+         "\"lower\"");
+    check_sweep(study, measure, where);
+  }
   if (claim.along.empty()) return;
   must(!claim.of.contains(claim.along) && !claim.at.contains(claim.along),
        "the axis that a claim goes along can't be named in `of`, `than` or `at`");
@@ -191,13 +192,37 @@ std::optional<double> number_of(const std::string& label) {
   return value;
 }
 
+namespace {
+
+/// The key `compare`, a measure over an axis.
+void parse_comparison(Study& study, TableReader& top, const std::string& where) {
+  const auto* const node = top.node("compare");
+  if (node == nullptr) return;
+  const auto measure = measure_of(top, study, study.measure, "compare");
+  if (measure.kind != Measure::Kind::sweep) {
+    top.refuse("compare", "a measure over an axis: { over = \"schedule.peak\", as = \"best\" }",
+               *node);
+  }
+  if (study.baseline.empty() || study.baseline.contains(measure.axis)) {
+    top.refuse("compare", text("of a study with a baseline that does not name ", measure.axis),
+               *node);
+  }
+  check_sweep(study, measure, place(*node).empty() ? where + ": " : place(*node));
+  study.comparison = measure;
+}
+
+}  // namespace
+
 void parse_claims(Study& study, TableReader& top, const std::string& where) {
   study.measure = measure_of(top, study, Measure{});
   if (study.measure.kind == Measure::Kind::sweep) {
-    top.refuse("measure", "a measure of one run; measures over an axis are for claims",
+    top.refuse("measure",
+               "a measure of one run; measures over an axis are for claims and for "
+               "`compare`",
                *top.node("measure"));
   }
   study.baseline = selection_of(study, top, "baseline");
+  parse_comparison(study, top, where);
   const auto* const node = top.node("claims");
   if (node == nullptr) return;
   const auto* const list = node->as_array();

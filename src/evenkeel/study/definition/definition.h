@@ -44,7 +44,8 @@ struct Measure {
     probe,
     loss_at,        // validation loss after a share of the steps
     steps_to_loss,  // share of the steps until the validation loss is at most a target; 1: never
-    sweep           // one number of all runs of a seed along an axis; of claims only
+    sweep           // one number of all runs of a seed along an axis; of claims and of
+                    // Study::comparison
   };
   /// The number that a sweep gives (analysis/sweep.h).
   enum class Sweep { best, sensitivity, max_trainable };
@@ -111,7 +112,8 @@ struct Study {
   std::vector<std::int64_t> seeds;
   std::optional<SearchConfig> tune;
   Measure measure;
-  Selection baseline;      // the arms that all other arms are compared with; may be empty
+  Selection baseline;  // the arms that all other arms are compared with; may be empty
+  std::optional<Measure> comparison;  // TOML: compare; a sweep, for comparisons with the baseline
   double fails_above = 0;  // a run with a higher last validation loss has failed; nats per token
   bool exclusive = false;  // TOML key `alone`: one run at a time, for step times
   double minutes = 0;      // no run starts after this time in the study; 0: no limit
@@ -124,6 +126,11 @@ struct Study {
   std::vector<Claim> claims;
   std::string text;  // content of the file
 };
+
+/// The measure of the comparisons with the baseline.
+inline const Measure& compared_measure(const Study& study) {
+  return study.comparison ? *study.comparison : study.measure;
+}
 
 /// The smallest difference of this measure that matters: that of the study for the study's own
 /// measure, else 0.01 for losses in nats; nullopt without any.

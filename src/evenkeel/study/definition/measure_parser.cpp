@@ -79,16 +79,17 @@ Measure sweep_measure(TableReader& table, const Study& study) {
 
 }  // namespace
 
-Measure measure_of(TableReader& table, const Study& study, const Measure& fallback) {
-  const auto* const node = table.node("measure");
+Measure measure_of(TableReader& table, const Study& study, const Measure& fallback,
+                   const char* key) {
+  const auto* const node = table.node(key);
   if (node == nullptr) return fallback;
   Measure measure;
   if (!node->is_table()) {
     const auto known = named_measures();
-    measure.kind = enum_value(known, table.word("measure", "val_loss", enum_names(known)));
+    measure.kind = enum_value(known, table.word(key, "val_loss", enum_names(known)));
     return measure;
   }
-  auto probe = table.section("measure");
+  auto probe = table.section(key);
   if (probe.node("task") != nullptr) return task_measure(probe);
   if (probe.node("over") != nullptr) return sweep_measure(probe, study);
   if (probe.node("val_loss_at") != nullptr || probe.node("steps_to_val_loss") != nullptr) {

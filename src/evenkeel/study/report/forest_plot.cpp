@@ -47,9 +47,9 @@ Row row_of(const Arm& arm, const Verdict& verdict, const Measure& measure) {
 std::vector<Row> rows_of(const Results& results) {
   std::vector<Row> rows;
   for (const auto at : ranking(results)) {
-    const auto& arm = results.arms[at];
+    const auto& arm = compared_arms(results)[at];
     const auto* const verdict = baseline_verdict(results, arm);
-    if (verdict != nullptr) rows.push_back(row_of(arm, *verdict, results.study.measure));
+    if (verdict != nullptr) rows.push_back(row_of(arm, *verdict, compared_measure(results.study)));
   }
   return rows;
 }
@@ -100,8 +100,9 @@ std::string drawn(const Results& results, const Row& row, const Field& field, do
   }
   out += report::interval_mark(colour_of(*row.verdict), row.interval.low, row.mean,
                                row.interval.high, field, y, sentence(results, *row.verdict));
-  return out + report::row_label("end", report::kRowWidth, y,
-                                 difference_text(*row.verdict->difference, results.study.measure));
+  return out + report::row_label(
+                   "end", report::kRowWidth, y,
+                   difference_text(*row.verdict->difference, compared_measure(results.study)));
 }
 
 std::string forest_plot_note_of(const std::vector<Row>& rows) {
@@ -126,7 +127,7 @@ std::string forest_plot(const Results& results) {
   const auto field = report::row_frame(names, kNumbersWidth, forest_plot_axis_of(rows));
   const auto draw = [&](std::size_t row, double y) { return drawn(results, rows[row], field, y); };
   return report::row_figures({.title = "Difference to the baseline",
-                              .unit = difference_measure_text(results.study.measure),
+                              .unit = difference_measure_text(compared_measure(results.study)),
                               .note = forest_plot_note_of(rows),
                               .rows = rows.size(),
                               .draw = draw},

@@ -7,11 +7,13 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
+#include "evenkeel/study/analysis/measure.h"
 #include "evenkeel/study/analysis/ranking.h"
 #include "evenkeel/study/report/loss_figures.h"
 #include "evenkeel/study/report/number_format.h"
 #include "evenkeel/study/report/outcome.h"
 #include "evenkeel/study/report/panels.h"
+#include "evenkeel/study/report/sweep_columns.h"
 #include "evenkeel/study/report/verdict_text.h"
 
 namespace evenkeel::study {
@@ -21,9 +23,19 @@ namespace {
 using Kind = Column::Kind;
 using State = SeedRun::State;
 
-/// The line style of each arm in the figures; empty for arms that are not drawn.
+/// The line style of each of compared_arms() in the figures; empty for arms that are not drawn.
 std::vector<std::optional<report::LineStyle>> curve_styles_of(const Results& results) {
-  std::vector<std::optional<report::LineStyle>> out(results.arms.size());
+  std::vector<std::optional<report::LineStyle>> out(compared_arms(results).size());
+  if (!results.swept_comparison.empty()) {
+    const auto curves =
+        panels(results, compared_measure(results.study).axis, 1).front().curve_specs;
+    for (const auto& spec : curves) {
+      const auto& arms = results.swept_comparison;
+      const auto arm = std::ranges::find(arms, spec.name, &Arm::name);
+      if (arm != arms.end()) out[static_cast<std::size_t>(arm - arms.begin())] = spec.style;
+    }
+    return out;
+  }
   for (const auto& panel : panels(results, "", kMaxLossPanels)) {
     for (const auto& spec : panel.curve_specs) out[spec.arms.front()] = spec.style;
   }
@@ -41,8 +53,10 @@ std::vector<Cell> difference_cells(const Results& results, const Arm& arm) {
   const auto& study = results.study;
   const auto* const verdict = baseline_verdict(results, arm);
   const bool is_reference = is_baseline(study, arm);
+  const bool is_left_out = !arm.is_causal && is_of_predictions(compared_measure(study));
+  const auto* const none = is_left_out ? "not causal" : kNoValue;
   std::vector<Cell> cells = {
-      {is_reference ? "baseline" : kNoValue}, {kNoValue}, {kNoValue}, {kNoValue}};
+      {is_reference ? "baseline" : none}, {kNoValue}, {kNoValue}, {kNoValue}};
   if (study.controls_false_discoveries) cells.push_back({kNoValue});
   if (is_reference || verdict == nullptr) return cells;
   if (!verdict->difference) {  // then p compares the shares of failed runs
@@ -50,13 +64,14 @@ std::vector<Cell> difference_cells(const Results& results, const Arm& arm) {
     return cells;
   }
   const auto& difference = *verdict->difference;
-  cells[0] = {difference_text(difference, study.measure)};
+  cells[0] = {difference_text(difference, compared_measure(study))};
   cells[2] = {verdict->not_tested ? to_string(verdict->outcome) : p_text(verdict->p)};
   if (!verdict->not_tested) {
     cells[1] = {effect_text(difference.effect_size)};
     cells[3] = {p_text(verdict->sign_flip_p)};
   }
-  if (verdict->shrunken) cells[4] = {plain_difference_text(*verdict->shrunken, study.measure)};
+  if (verdict->shrunken)
+    cells[4] = {plain_difference_text(*verdict->shrunken, compared_measure(study))};
   return cells;
 }
 
@@ -105,7 +120,12 @@ std::string tuned_value_text(const Results& results, std::size_t at) {
 ReportTable arms_table(const Results& results) {
   const auto& study = results.study;
   const bool compares = !results.baseline_verdicts.empty();
+  const bool sweeps = !results.swept_comparison.empty();
   ReportTable table{{{"arm", Kind::name}, {"finished"}, {"mean", Kind::number}}};
+  if (sweeps) {
+    const auto columns = sweep_columns(compared_measure(study));
+    table.columns.insert(table.columns.end(), columns.begin(), columns.end());
+  }
   if (compares) {
     table.columns.insert(table.columns.end(), {{"difference", Kind::number},
                                                {"effect", Kind::number},
@@ -115,18 +135,23 @@ ReportTable arms_table(const Results& results) {
   }
   const auto curve_styles = curve_styles_of(results);
   for (const auto at : ranking(results)) {
-    const auto& arm = results.arms[at];
+    const auto& arm = compared_arms(results)[at];
+    const auto runs = sweeps ? all_runs_of(results, arm) : arm;
     std::vector<Cell> row = {
         {arm.name, "", curve_styles[at]},
-        {finished_runs_text(arm), run_count(arm, State::failed) > 0 ? "failed" : ""},
-        {mean_text(finished_values(arm), study.measure)}};
+        {finished_runs_text(runs), run_count(runs, State::failed) > 0 ? "failed" : ""},
+        {mean_text(finished_values(arm), compared_measure(study))}};
+    if (sweeps) {
+      for (auto& cell : sweep_cells(results, arm)) row.push_back(std::move(cell));
+    }
     if (compares) {
       for (auto& cell : difference_cells(results, arm)) row.push_back(std::move(cell));
     }
     table.rows.push_back(std::move(row));
   }
-  table.footnote =
-      text("Mean: ", measure_text(study.measure), "; means of finished runs with 95 % intervals.");
+  table.footnote = text("Mean: ", measure_text(compared_measure(study)), "; means of ",
+                        sweeps ? "seeds" : "finished runs", " with 95 % intervals.");
+  if (sweeps) table.footnote += sweep_footnote(compared_measure(study));
   if (study.measure.kind == Measure::Kind::step_time) {
     table.footnote +=
         " Times are compared by their ratio: means are geometric, differences per cent.";

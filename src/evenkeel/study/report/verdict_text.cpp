@@ -260,7 +260,7 @@ std::string sentence(const Results& results, const Verdict& verdict) {
   const auto* const arm = find_arm(results, verdict, verdict.arm);
   const auto* const reference = find_arm(results, verdict, verdict.reference);
   EK_ASSERT(arm != nullptr && reference != nullptr);
-  const auto& measure = claim != nullptr ? claim->measure : results.study.measure;
+  const auto& measure = claim != nullptr ? claim->measure : compared_measure(results.study);
   if (verdict.not_tested) return not_tested_sentence(verdict, *arm, *reference, measure);
   if (claim != nullptr && claim->kind == Claim::Kind::equivalent) {
     return equivalence_sentence(results.study, verdict, *arm, *reference, *claim);

@@ -152,7 +152,9 @@ std::vector<Arm> empty_arms(const Study& study, const std::vector<GridPoint>& po
     Arm arm{.name = point.name, .labels = point.labels};
     std::vector<std::string> first_trial;
     if (study.tune) first_trial = {text(study.tune->key, '=', study.tune->values.front())};
-    arm.init = init_of(config_of(study, point, study.seeds.front(), first_trial));
+    const auto config = config_of(study, point, study.seeds.front(), first_trial);
+    arm.init = init_of(config);
+    arm.is_causal = is_causal(config);
     for (const auto seed : study.seeds) {
       arm.seed_runs.push_back({.reason = "not in the file", .seed = seed, .value = std::nan("")});
     }

@@ -10,6 +10,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/data/text_encoding.h"
+#include "evenkeel/norm/leakage.h"
 #include "evenkeel/store/run_folder.h"
 #include "evenkeel/study/analysis/claim_analysis.h"
 #include "evenkeel/study/analysis/confounders.h"
@@ -115,6 +116,7 @@ Arm StudyRunner::arm_of(std::size_t index, const std::map<std::string, JobResult
     arm.paper_norms_share = cost.paper_norms_share;
     arm.tokens = run_tokens(config, cost);
     arm.init = init_of(config);
+    arm.is_causal = is_causal(config);
     arm.precision = cost.precision;
   }
   if (study_.tune) arm.tuned_value = search_results_.at(index).chosen;
@@ -283,6 +285,11 @@ Results run_study(const StudyRequest& request, Resources resources, ProgressTabl
   results.is_reported = true;
   if (leases) remove_leases(*leases, results);
   return results;
+}
+
+bool is_causal(const config::Config& config) {
+  return norm::causal_in_evaluation(
+      config::bind(config.scheme, config::shape_of(config, data::vocabulary_of(config))));
 }
 
 std::string init_of(const config::Config& config) {

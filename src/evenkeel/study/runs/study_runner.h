@@ -59,6 +59,9 @@ double run_tokens(const config::Config& config, const RunCost& cost);
 /// The resolved model.init: "scheme: trunc_normal(0.02), attention.output x 1/sqrt(2*N)".
 std::string init_of(const config::Config& config);
 
+/// Arm::is_causal of a configuration.
+bool is_causal(const config::Config& config);
+
 /// The cache key of a run of this study: its folder in the run cache.
 std::string run_cache_key(RunCacheKeys& cache_keys, const StudyRequest& request,
                           const Resources& resources, const config::Config& config,
