@@ -2,17 +2,39 @@
 #include "evenkeel/bench/operator_times.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 namespace evenkeel::bench {
 namespace {
 
-TEST(SecondsByOperator, NamesWhatRan) {
+TEST(OperatorTimes, NamesWhatRan) {
   const auto x = at::randn({64, 64});
-  const auto seconds = seconds_by_operator([&] { at::linear(x, x).tanh(); });
-  EXPECT_GT(seconds.at("aten::tanh"), 0);
-  EXPECT_TRUE(seconds.contains("aten::linear"));
-  EXPECT_TRUE(seconds_by_operator([] {}).empty());
+  const auto times = operator_times([&] { at::linear(x, x).tanh(); });
+  EXPECT_GT(times.seconds.at("aten::tanh"), 0);
+  EXPECT_TRUE(times.seconds.contains("aten::linear"));
+  EXPECT_GE(times.elapsed, times.seconds.at("aten::tanh") + times.seconds.at("aten::linear"));
+  EXPECT_TRUE(operator_times([] {}).seconds.empty());
+}
+
+// Two threads would have twice the time.
+TEST(OperatorTimes, AreThoseOfTheCallingThread) {
+  const auto x = at::randn({64, 64});
+  const auto times = operator_times(
+      [&] { at::parallel_for(0, 2, 1, [&](std::int64_t, std::int64_t) { at::mm(x, x); }); });
+  EXPECT_TRUE(times.seconds.empty());
+}
+
+// Of 2 s on 3 threads with 4 s of CPU time, two threads wait for 1 s.
+TEST(OperatorTimes, AreSerialWhereThreadsWait) {
+  const OperatorTimes times{.seconds = {{"whole", 1}, {"one", 2}},
+                            .cpu_seconds = {{"whole", 3}, {"one", 4}},
+                            .elapsed = 3.5,
+                            .cpu = 7.5};
+  const auto serial = times.serial_seconds(3);
+  EXPECT_DOUBLE_EQ(serial.at("whole"), 0);
+  EXPECT_DOUBLE_EQ(serial.at("one"), 1);
+  EXPECT_DOUBLE_EQ(serial.at("between"), 0.5);  // half a second of one thread
 }
 
 TEST(StepPartOf, KnowsTheOperatorsOfAStep) {

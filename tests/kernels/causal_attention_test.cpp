@@ -147,7 +147,8 @@ Results by_tiles(const Attention& in) {
                                 .dq = {dq.data(), width},
                                 .dk = {dk.data(), width},
                                 .dv = {dv.data(), width},
-                                .document_starts = document_starts},
+                                .document_starts = document_starts,
+                                .part = whole_part(in.sizes)},
                                scratch.data());
   return {wide(y), wide(dq), wide(dk), wide(dv)};
 }

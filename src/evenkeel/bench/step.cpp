@@ -10,6 +10,7 @@
 #include "evenkeel/bench/usage.h"
 #include "evenkeel/data/load_corpora.h"
 #include "evenkeel/nn/parameters.h"
+#include "evenkeel/ops/common/short_waits.h"
 #include "evenkeel/plan/memory.h"
 #include "evenkeel/plan/plan.h"
 #include "evenkeel/train/trainer.h"
@@ -62,12 +63,19 @@ std::optional<double> largest(std::optional<double> of_rounds, std::optional<dou
   return std::max(*of_rounds, *of_gemms);
 }
 
-/// The profiled step of an arm.
-void profile_step(StepArm& arm, const Arm& timed) {
+/// The profiled steps of an arm.
+void profile_step(StepArm& arm, const Arm& timed, const train::Machine& machine) {
   const auto faults = usage().faults;
-  const Arm profiled{arm.scheme, [&] { arm.operators = seconds_by_operator(timed.run); }};
-  arm.profiled = interleaved_timings({profiled}, 1, /*warmups=*/0).front().least();
+  const auto times = operator_times(timed.run);
+  arm.operators = times.seconds;
+  arm.profiled = times.elapsed;
   arm.faults = usage().faults - faults;
+  if (machine.threads < 2 || machine.device.is_cuda()) return;
+  const ops::ShortWaits asleep(machine.threads);
+  timed.run();  // while the threads of the teams change
+  const auto watched = operator_times(timed.run);
+  arm.serial = watched.serial_seconds(machine.threads);
+  arm.serial_step = watched.elapsed;
 }
 
 }  // namespace
@@ -104,7 +112,7 @@ StepResult time_steps(const config::Sources& sources, const std::vector<std::str
     StepArm arm{.scheme = schemes[i], .timing = timings[i]};
     arm.flops = running[i].plan.flops_per_token * static_cast<double>(result.tokens);
     arm.against_first = ratio(timings[i], timings.front());
-    profile_step(arm, arms[i]);
+    profile_step(arm, arms[i], result.machine);
     result.arms.push_back(std::move(arm));
   }
   result.peak_bytes = usage().peak_bytes;

@@ -47,6 +47,28 @@ std::map<std::string, double> by_part(const bench::StepArm& arm) {
   return parts;
 }
 
+/// Prints the serial share of each scheme, and its largest operators of the first, in per cent.
+void print_serial_shares(const bench::StepResult& result) {
+  if (result.arms.front().serial.empty()) return;
+  print(
+      "\none thread at work while the others wait, %% of a step (a watched step whose threads "
+      "sleep)\n");
+  for (const auto& arm : result.arms) {
+    double all = 0;
+    for (const auto& [name, seconds] : arm.serial) all += seconds;
+    print("%-22s %10.2f\n", arm.scheme.c_str(), 100 * all / arm.serial_step);
+  }
+  std::vector<std::pair<double, std::string>> longest;
+  for (const auto& [name, seconds] : result.arms.front().serial)
+    longest.emplace_back(seconds, name);
+  std::sort(longest.rbegin(), longest.rend());
+  constexpr std::size_t kShown = 8;
+  for (std::size_t i = 0; i < std::min(kShown, longest.size()); ++i) {
+    print("  %-46s %9.2f\n", longest[i].second.c_str(),
+          100 * longest[i].first / result.arms.front().serial_step);
+  }
+}
+
 /// Prints two tables in ms: parts of a step per scheme, and the longest operators of the first.
 void print_parts(const bench::StepResult& result) {
   print("\nwhere the time of one step goes, ms (by operator, one watched step each)\n%-22s", "");
@@ -100,9 +122,11 @@ void bench_step_print(const bench::StepResult& result) {
           ratio.least, arm.faults);
   }
   print_parts(result);
+  print_serial_shares(result);
 }
 
-/// One record per scheme. "floor_seconds" is the GEMM-bound time; "operators" is in seconds.
+/// One record per scheme. "floor_seconds" is the GEMM-bound time; "operators" and "serial" are in
+/// seconds.
 nlohmann::ordered_json bench_step_as_json(const bench::StepResult& result,
                                           const std::string& verdict) {
   auto records = nlohmann::ordered_json::array();
@@ -126,6 +150,8 @@ nlohmann::ordered_json bench_step_as_json(const bench::StepResult& result,
                    {"faults", arm.faults},
                    {"parts", by_part(arm)},
                    {"operators", arm.operators},
+                   {"serial", arm.serial},
+                   {"serial_step_seconds", arm.serial_step},
                    {"not_judged", verdict}});
     records.push_back(std::move(record));
   }

@@ -113,6 +113,33 @@ TEST_P(CausalAttention, StaysWithinDocuments) {
 
 INSTANTIATE_TEST_SUITE_P(Shapes, CausalAttention, ::testing::ValuesIn(testing::kAttentionShapes));
 
+// Sixteen threads share two or four key heads: parts of dq, and parts of dk and dv.
+TEST(CausalAttentionParts, HaveTheBitsOfTheWhole) {
+  const int threads = at::get_num_threads();
+  const std::vector<Case> shapes = {
+      {900, 900, 2, 1, 40, {}}, {600, 1100, 4, 2, 48, 5.0}, {1030, 1030, 1, 1, 64, {}}};
+  for (const auto& each : shapes) {
+    for (const auto dtype : {at::kFloat, at::kDouble, at::kBFloat16}) {
+      for (const bool has_documents : {false, true}) {
+        const auto starts = has_documents ? std::optional(document_starts_of(each)) : std::nullopt;
+        const auto in = inputs_of(each, dtype);
+        const auto dy = at::randn(in[0].sizes(), at::kDouble).to(dtype);
+        const auto function = [&](const Tensors& x) {
+          return Tensors{ops::causal_attention(x[0], x[1], x[2], each.scale, each.softcap, starts)};
+        };
+        at::set_num_threads(1);
+        const auto whole = testing::gradients(function, in, {dy});
+        at::set_num_threads(16);
+        const auto parts = testing::gradients(function, in, {dy});
+        for (std::size_t i = 0; i < 3; ++i) {
+          EXPECT_TRUE(parts[i].equal(whole[i])) << each.keys << " " << dtype << " " << i;
+        }
+      }
+    }
+  }
+  at::set_num_threads(threads);
+}
+
 // One weight is 1, all other weights are 0: nothing overflows, and gradients of scores vanish.
 TEST(CausalAttentionInputs, MayHaveScoresInTheMillions) {
   const Case each = {40, 40, 2, 1, 16, {}, 1e6};

@@ -5,6 +5,8 @@
 #include <ATen/ops/full.h>
 #include <torch/library.h>
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <tuple>
 
@@ -22,6 +24,7 @@ using cpu::const_data;
 using cpu::KernelType;
 using cpu::mutable_data;
 using kernels::cpu::AttentionSizes;
+using kernels::cpu::BackwardBlocks;
 using kernels::cpu::HeadRows;
 using kernels::cpu::OpMathType;
 
@@ -180,7 +183,59 @@ struct AttentionGradients {
   Tensor dq, dk, dv;
 };
 
-/// A task is one key head of one sequence, with the query heads that read it.
+/// The tasks of the backward pass of one key head.
+struct Pieces {
+  std::int64_t count = 1;  // 1: the whole, in one task
+  BackwardBlocks blocks;
+
+  /// Tasks of a key head.
+  std::int64_t tasks() const { return count == 1 ? 1 : 2 * count; }
+  /// Task `task` of a key head: pieces of dq and of dk and dv alternate. A query sees the keys
+  /// before it, so pieces of equal work end at square roots.
+  kernels::cpu::AttentionPart part(std::int64_t task, const AttentionSizes& sizes) const {
+    if (count == 1) return kernels::cpu::whole_part(sizes);
+    const auto share = [&](std::int64_t i) {
+      return std::sqrt(static_cast<double>(i) / static_cast<double>(count));
+    };
+    const auto i = task / 2;
+    if (task % 2 == 0) {
+      return {.query_begin = in_blocks(share(i), sizes.queries, blocks.queries),
+              .query_end = in_blocks(share(i + 1), sizes.queries, blocks.queries)};
+    }
+    return {.key_begin = in_blocks(1 - share(count - i), sizes.keys, blocks.keys),
+            .key_end = in_blocks(1 - share(count - i - 1), sizes.keys, blocks.keys)};
+  }
+
+ private:
+  /// The nearest whole number of blocks to a share of `all`; `all` at share 1.
+  static std::int64_t in_blocks(double share, std::int64_t all, std::int64_t block) {
+    const std::int64_t near =
+        std::llround(share * static_cast<double>(all) / static_cast<double>(block));
+    return share >= 1 ? all : std::min(all, near * block);
+  }
+};
+
+/// The pieces of each of `heads` key heads. The whole has five products of a query and a key; parts
+/// compute the scores twice, seven products. They pay where whole key heads leave threads without
+/// work. Bits do not depend on it.
+Pieces pieces_of(std::int64_t heads, const AttentionSizes& sizes, const BackwardBlocks& blocks) {
+  constexpr std::int64_t kTasksPerThread = 4;
+  constexpr double kWhole = 5, kParts = 7, kWorthwhile = 0.95;
+  const std::int64_t threads = cpu::thread_count();
+  const auto rounds = [&](std::int64_t tasks) {
+    return static_cast<double>((tasks + threads - 1) / threads);
+  };
+  const auto most = std::min(sizes.queries / blocks.queries, sizes.keys / blocks.keys);
+  const auto wanted = (kTasksPerThread * threads + heads - 1) / heads;
+  const Pieces pieces{.count = std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(1, most)),
+                      .blocks = blocks};
+  const auto count = static_cast<double>(pieces.count);
+  const bool pays =
+      rounds(heads * pieces.count) * kParts / count < kWorthwhile * kWhole * rounds(heads);
+  return pays ? pieces : Pieces{};
+}
+
+/// A task is one key head of one sequence, with the query heads that read it, or a part of it.
 template <typename scalar_t>
 void attend_backward(const AttentionBackward& in, const Documents& documents,
                      const AttentionGradients& out) {
@@ -191,15 +246,21 @@ void attend_backward(const AttentionBackward& in, const Documents& documents,
   const auto queries = in.sizes.queries;
   const auto* const lse = const_data<F>(in.lse, in.q.size(0) * in.q.size(2) * queries);
   const auto scratch_size = kernels::cpu::causal_attention_backward_scratch<T>(in.sizes);
+  const auto all_heads = in.q.size(0) * kv_heads;
+  const auto pieces =
+      pieces_of(all_heads, in.sizes, kernels::cpu::causal_attention_backward_blocks<T>());
   const auto work = [&](std::int64_t task, F* scratch) {
-    const auto b = task / kv_heads, h = task % kv_heads;
+    const auto head = task / pieces.tasks();
+    const auto part = pieces.part(task % pieces.tasks(), in.sizes);
+    if (!part.has_dq() && !part.has_dk_dv()) return;  // fewer blocks than pieces
+    const auto b = head / kv_heads, h = head % kv_heads;
     kernels::cpu::causal_attention_backward<T>(in.sizes,
                                                {.q = head_in<scalar_t>(in.q, b, h * group),
                                                 .k = head_in<scalar_t>(in.k, b, h),
                                                 .v = head_in<scalar_t>(in.v, b, h),
                                                 .y = head_in<scalar_t>(in.y, b, h * group),
                                                 .dy = head_in<scalar_t>(in.dy, b, h * group),
-                                                .lse = lse + task * group * queries,
+                                                .lse = lse + head * group * queries,
                                                 .dq = head_out<scalar_t>(out.dq, b, h * group),
                                                 .dk = head_out<scalar_t>(out.dk, b, h),
                                                 .dv = head_out<scalar_t>(out.dv, b, h),
@@ -208,10 +269,11 @@ void attend_backward(const AttentionBackward& in, const Documents& documents,
                                                 .q_head = in.q.stride(2),
                                                 .y_head = in.y.stride(2),
                                                 .dy_head = in.dy.stride(2),
-                                                .dq_head = out.dq.stride(2)},
+                                                .dq_head = out.dq.stride(2),
+                                                .part = part},
                                                scratch);
   };
-  for_each_task<F>(in.q.size(0) * kv_heads, scratch_size, in.q, work);
+  for_each_task<F>(all_heads * pieces.tasks(), scratch_size, in.q, work);
 }
 
 std::tuple<Tensor, Tensor, Tensor> causal_attention_backward_cpu(

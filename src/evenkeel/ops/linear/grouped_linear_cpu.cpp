@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <tuple>
 #include <vector>
 
@@ -27,10 +28,15 @@ struct GroupedTask {
   std::int64_t group = 0, first = 0, rows = 0;
 };
 
+/// Some rows and columns of the gradient of a group's matrix.
+struct GradientTask : GroupedTask {
+  std::int64_t first_column = 0, columns = 0;
+};
+
 /// Calls work(task) for each task. A free thread takes the next one: groups are of different
 /// sizes. Each product runs on one thread.
-template <typename Work>
-void for_each_grouped_task(const std::vector<GroupedTask>& tasks, const Work& work) {
+template <typename Task, typename Work>
+void for_each_grouped_task(const std::vector<Task>& tasks, const Work& work) {
   RECORD_FUNCTION("evenkeel::grouped_linear", {});
   std::atomic<std::size_t> next = 0;
   cpu::parallel_for(0, cpu::thread_count(), /*grain=*/1, [&](std::int64_t, std::int64_t) {
@@ -77,22 +83,28 @@ void multiply_task(const Tensor& y, const Tensor& x, const Tensor& w, const Grou
   to.copy_(product.narrow(0, 0, task.rows));
 }
 
-/// Blocks of rows of the gradients of the groups' matrices, largest groups first.
-std::vector<GroupedTask> gradient_tasks(const Tensor& offsets, std::int64_t outputs) {
-  constexpr std::int64_t kRows = 512;
+/// Blocks of the gradients of the groups' matrices, largest groups first. Where rows give few
+/// blocks, as of a router, whose matrix has a row for each expert, columns are split, too.
+/// \param sum  [groups, outputs, inputs]
+std::vector<GradientTask> gradient_tasks(const Tensor& offsets, const Tensor& sum) {
+  constexpr std::int64_t kRows = 512, kColumns = 128, kFewBlocks = 16;
   const auto* const start = offsets.const_data_ptr<std::int64_t>();
-  std::vector<GroupedTask> tasks;
-  for (std::int64_t e = 0; e + 1 < offsets.size(0); ++e) {
+  const auto groups = sum.size(0), outputs = sum.size(1), inputs = sum.size(2);
+  const auto row_blocks = groups * ((outputs + kRows - 1) / kRows);
+  const auto columns = row_blocks < kFewBlocks ? kColumns : inputs;
+  std::vector<GradientTask> tasks;
+  for (std::int64_t e = 0; e < groups; ++e) {
     for (std::int64_t first = 0; first < outputs; first += kRows) {
-      tasks.push_back({e, first, std::min(kRows, outputs - first)});
+      for (std::int64_t column = 0; column < inputs; column += columns) {
+        tasks.push_back({{e, first, std::min(kRows, outputs - first)},
+                         column,
+                         std::min(columns, inputs - column)});
+      }
     }
   }
-  const auto size = [&](const GroupedTask& task) {
+  std::ranges::stable_sort(tasks, std::greater(), [&](const GradientTask& task) {
     return start[task.group + 1] - start[task.group];
-  };
-  std::stable_sort(
-      tasks.begin(), tasks.end(),
-      [&](const GroupedTask& left, const GroupedTask& right) { return size(left) > size(right); });
+  });
   return tasks;
 }
 
@@ -123,12 +135,15 @@ Tensor grouped_linear_forward_cpu(const Tensor& x_any, const Tensor& weight,
 void add_grouped_gradients(const Tensor& sum, const Tensor& dy, const Tensor& x,
                            const Tensor& offsets, bool is_first) {
   const auto* const start = offsets.const_data_ptr<std::int64_t>();
-  for_each_grouped_task(gradient_tasks(offsets, sum.size(1)), [&](const GroupedTask& task) {
-    const auto to = sum.select(0, task.group).narrow(0, task.first, task.rows);
+  for_each_grouped_task(gradient_tasks(offsets, sum), [&](const GradientTask& task) {
+    const auto to = sum.select(0, task.group)
+                        .narrow(0, task.first, task.rows)
+                        .narrow(1, task.first_column, task.columns);
     const auto begin = start[task.group];
     const auto count = start[task.group + 1] - begin;
     const auto part = dy.narrow(0, begin, count).narrow(1, task.first, task.rows);
-    serial_add_weight_gradient(to, part, x.narrow(0, begin, count), is_first);
+    const auto inputs = x.narrow(0, begin, count).narrow(1, task.first_column, task.columns);
+    serial_add_weight_gradient(to, part, inputs, is_first);
   });
 }
 

@@ -11,6 +11,10 @@ std::int64_t causal_attention_bf16_scratch(const AttentionSizes& sizes) {
   return bf16_forward::scratch_size(sizes);
 }
 
+BackwardBlocks causal_attention_bf16_backward_blocks() {
+  return bf16_backward::blocks();
+}
+
 std::int64_t causal_attention_bf16_backward_scratch(const AttentionSizes& sizes) {
   return bf16_backward::scratch_size(sizes);
 }

@@ -13,6 +13,7 @@ namespace evenkeel::kernels::cpu {
 /// Floats of scratch, which begins at a multiple of 64 bytes; here and in AMX tiles.
 std::int64_t causal_attention_bf16_scratch(const AttentionSizes& sizes);
 std::int64_t causal_attention_bf16_backward_scratch(const AttentionSizes& sizes);
+BackwardBlocks causal_attention_bf16_backward_blocks();
 
 void causal_attention_avx512(const AttentionSizes& sizes, const AttentionHead<Bf16>& head,
                              float* scratch);

@@ -5,6 +5,7 @@
 
 #include "evenkeel/kernels/cpu/avx512/gemm_bf16.h"
 #include "evenkeel/kernels/cpu/common/causal_attention_mask.h"
+#include "evenkeel/kernels/cpu/common/causal_attention_part.h"
 
 /// The backward pass of causal attention in bfloat16, for a Gemm of gemm_bf16.h. Scores are stored
 /// transposed, one row per key, so p^T and ds^T are left operands of the GEMMs for dv and dk
@@ -223,9 +224,9 @@ EK_AMX_INLINE void differentiate_softmax(const AttentionSizes& sizes,
   }
 }
 
-/// dv += p^T dy, dk += ds^T q, dq^T += k^T ds^T. \param wide  values of a head, whole tiles
+/// dv += p^T dy, dk += ds^T q. \param wide  values of a head, whole tiles
 template <typename Gemm>
-EK_AMX_INLINE void add_gradients(const ScoreBlock& block, std::int64_t wide, Buffers& buffers) {
+EK_AMX_INLINE void add_dk_dv(const ScoreBlock& block, std::int64_t wide, Buffers& buffers) {
   const auto depth = buffers.layout.depth;
   for (std::int64_t j = 0; j < block.high; j += kTwoTiles) {
     const auto first = block.first_of(j);
@@ -238,6 +239,11 @@ EK_AMX_INLINE void add_gradients(const ScoreBlock& block, std::int64_t wide, Buf
                          buffers.dk + (block.k0 + j) * depth, depth, kTwoTiles, wide,
                          block.all - first);
   }
+}
+
+/// dq^T += k^T ds^T. \param wide  values of a head, whole tiles
+template <typename Gemm>
+EK_AMX_INLINE void add_dq(const ScoreBlock& block, std::int64_t wide, Buffers& buffers) {
   for (std::int64_t i = 0; i < block.all; i += kTwoTiles) {
     multiply<Gemm, true>({buffers.key_columns + block.k0, buffers.layout.key_stride},
                          {buffers.pairs + i * (kKeys / 2), kKeys / 2 * kTile}, buffers.dq + i,
@@ -245,17 +251,18 @@ EK_AMX_INLINE void add_gradients(const ScoreBlock& block, std::int64_t wide, Buf
   }
 }
 
-/// Queries [q0, q0 + kQueries) of one head: adds to dk and dv, and stores dq.
+/// Queries [q0, q0 + kQueries) of one head and the keys of a range: adds to dk and dv, and stores
+/// dq.
 template <typename Gemm>
 EK_AMX_INLINE void backward(const AttentionSizes& sizes, const AttentionGradient<Bf16>& head,
-                            std::int64_t h, std::int64_t q0, const Factors& factors,
-                            Buffers& buffers) {
+                            std::int64_t h, std::int64_t q0, const Range& keys,
+                            const Factors& factors, Buffers& buffers) {
   const auto rows = std::min(kQueries, sizes.queries - q0);
   const auto past_length = sizes.keys - sizes.queries + q0;  // the position of the first query
   pack_queries(sizes, head, h, q0, rows, buffers);
   std::fill(buffers.dq, buffers.dq + buffers.layout.depth * kScores, 0.F);
-  const auto begin = first_key_block(head.document_starts, q0, kKeys);
-  for (auto k0 = begin; k0 < past_length + rows; k0 += kKeys) {
+  const auto begin = std::max(first_key_block(head.document_starts, q0, kKeys), keys.begin);
+  for (auto k0 = begin; k0 < std::min(past_length + rows, keys.end); k0 += kKeys) {
     const ScoreBlock block = {.q0 = q0,
                               .rows = rows,
                               .all = up_to(kTwoTiles, rows),
@@ -264,8 +271,11 @@ EK_AMX_INLINE void backward(const AttentionSizes& sizes, const AttentionGradient
                               .past_length = past_length};
     multiply_scores<Gemm>(block, buffers);
     differentiate_softmax(sizes, head, block, factors, buffers);
-    add_gradients<Gemm>(block, up_to(kTile, sizes.width), buffers);
+    const auto wide = up_to(kTile, sizes.width);
+    if (head.part.has_dk_dv()) add_dk_dv<Gemm>(block, wide, buffers);
+    if (head.part.has_dq()) add_dq<Gemm>(block, wide, buffers);
   }
+  if (!head.part.has_dq()) return;
   store_dq(buffers.dq, rows, sizes.width, static_cast<float>(sizes.scale),
            {head.dq.rows + h * head.dq_head + q0 * head.dq.stride, head.dq.stride});
 }
@@ -291,32 +301,44 @@ EK_AMX_INLINE Factors factors_of(const AttentionSizes& sizes) {
           .has_cap = has_cap};
 }
 
+inline BackwardBlocks blocks() {
+  return {.queries = kQueries, .keys = kKeys};
+}
+
 /// Floats of scratch, which begins at a multiple of 64 bytes.
 inline std::int64_t scratch_size(const AttentionSizes& sizes) {
   return ScratchLayout(sizes).end;
 }
 
-/// dq, dk and dv of one key head.
+/// A part of dq, dk and dv of one key head.
 template <typename Gemm>
 EK_AMX_INLINE void run(const AttentionSizes& sizes, const AttentionGradient<Bf16>& head,
                        float* scratch) {
   [[maybe_unused]] const typename Gemm::Scope scope;
   Buffers buffers(sizes, scratch);
-  const auto depth = buffers.layout.depth, positions = buffers.layout.positions;
-  const RowBlock keys = {head.k, 0, sizes.keys, positions, sizes.width};
-  copy_rows(keys, depth, buffers.key_rows);
-  copy_rows({head.v, 0, sizes.keys, positions, sizes.width}, depth, buffers.value_rows);
-  copy_transposed(keys, depth, buffers.key_columns, buffers.layout.key_stride);
-  std::fill(buffers.dk, buffers.dk + positions * depth, 0.F);
-  std::fill(buffers.dv, buffers.dv + positions * depth, 0.F);
+  const auto depth = buffers.layout.depth;
+  const auto queries = queries_of(sizes, head.part, kQueries);
+  const auto keys = keys_of(sizes, head.part, kKeys);
+  const auto first = keys.begin, count = keys.end - first, all = up_to(kTwoTiles, count);
+  const RowBlock key_rows = {head.k, first, count, all, sizes.width};
+  copy_rows(key_rows, depth, buffers.key_rows + first * depth);
+  copy_rows({head.v, first, count, all, sizes.width}, depth, buffers.value_rows + first * depth);
+  copy_transposed(key_rows, depth, buffers.key_columns + first, buffers.layout.key_stride);
+  std::fill_n(buffers.dk + first * depth, all * depth, 0.F);
+  std::fill_n(buffers.dv + first * depth, all * depth, 0.F);
   const Factors factors = factors_of(sizes);
   for (std::int64_t h = 0; h < head.heads; ++h) {
-    for (std::int64_t q0 = 0; q0 < sizes.queries; q0 += kQueries) {
-      backward<Gemm>(sizes, head, h, q0, factors, buffers);
+    for (auto q0 = queries.begin; q0 < queries.end; q0 += kQueries) {
+      backward<Gemm>(sizes, head, h, q0, keys, factors, buffers);
     }
   }
-  store_rows(buffers.dk, depth, sizes.keys, sizes.width, static_cast<float>(sizes.scale), head.dk);
-  store_rows(buffers.dv, depth, sizes.keys, sizes.width, 1, head.dv);
+  if (!head.part.has_dk_dv()) return;
+  const auto rows_from = [first](const HeadRows<Bf16>& rows) {
+    return HeadRows<Bf16>{rows.rows + first * rows.stride, rows.stride};
+  };
+  store_rows(buffers.dk + first * depth, depth, count, sizes.width, static_cast<float>(sizes.scale),
+             rows_from(head.dk));
+  store_rows(buffers.dv + first * depth, depth, count, sizes.width, 1, rows_from(head.dv));
 }
 
 }  // namespace evenkeel::kernels::cpu::bf16_backward

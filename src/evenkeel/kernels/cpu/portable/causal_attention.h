@@ -46,6 +46,24 @@ struct AttentionHead {
   OpMathType<T>* largest = nullptr;     // [heads], or null: becomes max(itself, all cap(s))
 };
 
+/// What one call of causal_attention_backward() computes: all of dq, dk and dv, or dq of some
+/// queries, or dk and dv of some keys. A gradient has the same bits in each part that contains it.
+struct AttentionPart {
+  std::int64_t query_begin = 0, query_end = 0;  // of dq: multiples of BackwardBlocks::queries, or
+                                                // the end
+  std::int64_t key_begin = 0, key_end = 0;      // of dk and dv: likewise of BackwardBlocks::keys
+  bool has_dq() const { return query_begin < query_end; }
+  bool has_dk_dv() const { return key_begin < key_end; }
+};
+inline AttentionPart whole_part(const AttentionSizes& sizes) {
+  return {.query_end = sizes.queries, .key_end = sizes.keys};
+}
+
+/// The blocks of queries and of keys in which causal_attention_backward() works on this processor.
+struct BackwardBlocks {
+  std::int64_t queries = 0, keys = 0;
+};
+
 /// The tensors of the backward pass, with fields as in AttentionHead.
 template <typename T>
 struct AttentionGradient {
@@ -55,6 +73,7 @@ struct AttentionGradient {
   const std::int32_t* document_starts = nullptr;
   std::int64_t heads = 1;
   std::int64_t q_head = 0, y_head = 0, dy_head = 0, dq_head = 0;
+  AttentionPart part;  // set by the caller: whole_part()
 };
 
 /// The size of `scratch` for causal_attention() and causal_attention_backward(), in values.
@@ -68,8 +87,12 @@ template <typename T>
 void causal_attention(const AttentionSizes& sizes, const AttentionHead<T>& head,
                       OpMathType<T>* scratch);
 
-/// The gradients of a key and a value are summed over the queries in a fixed order, for any number
-/// of threads.
+template <typename T>
+BackwardBlocks causal_attention_backward_blocks();
+
+/// The whole takes five matrix products. Parts of dq (three) and of dk and dv (four) compute their
+/// scores each for themselves. The gradients of a key and a value are summed over the queries in a
+/// fixed order, for any number of threads.
 template <typename T>
 void causal_attention_backward(const AttentionSizes& sizes, const AttentionGradient<T>& head,
                                OpMathType<T>* scratch);

@@ -3,6 +3,7 @@
 
 #include "evenkeel/kernels/cpu/amx/causal_attention_amx.h"
 #include "evenkeel/kernels/cpu/avx512/causal_attention_avx512.h"
+#include "evenkeel/kernels/cpu/common/causal_attention_part.h"
 #include "evenkeel/kernels/cpu/portable/causal_attention.h"
 #include "evenkeel/kernels/cpu/portable/causal_attention_common.h"
 #include "evenkeel/kernels/cpu/portable/causal_attention_softmax.h"
@@ -57,17 +58,22 @@ class BackwardPass {
       : BackwardPass(sizes, head, scratch, ScratchLayout(sizes)) {}
 
   [[gnu::always_inline]] void run() {
-    pack_panels<Shape::kPanel>(head_.k, sizes_.keys, width_, keys_);
-    pack_panels<Shape::kPanel>(head_.v, sizes_.keys, width_, values_);
-    copy_rows(head_.k, 0, sizes_.keys, width_, F(1), key_rows_, stride_);
-    std::fill(dk_, dk_ + padded(sizes_.keys + kPad) * stride_, F(0));
-    std::fill(dv_, dv_ + padded(sizes_.keys + kPad) * stride_, F(0));
+    const auto first = key_range_.begin, count = key_range_.end - first;
+    const HeadRows<const T> k = {head_.k.rows + first * head_.k.stride, head_.k.stride};
+    const HeadRows<const T> v = {head_.v.rows + first * head_.v.stride, head_.v.stride};
+    pack_panels<Shape::kPanel>(k, count, width_, keys_ + first * width_);
+    pack_panels<Shape::kPanel>(v, count, width_, values_ + first * width_);
+    copy_rows(k, 0, count, width_, F(1), key_rows_ + first * stride_, stride_);
+    if (head_.part.has_dk_dv()) {
+      std::fill(dk_ + first * stride_, dk_ + padded(key_range_.end + kPad) * stride_, F(0));
+      std::fill(dv_ + first * stride_, dv_ + padded(key_range_.end + kPad) * stride_, F(0));
+    }
     for (std::int64_t h = 0; h < head_.heads; ++h) {
-      for (std::int64_t q0 = 0; q0 < sizes_.queries; q0 += kQueries) {
+      for (auto q0 = query_range_.begin; q0 < query_range_.end; q0 += kQueries) {
         add_queries({h, q0, std::min(kQueries, sizes_.queries - q0)});
       }
     }
-    store_dk_dv();
+    if (head_.part.has_dk_dv()) store_dk_dv();
   }
 
  private:
@@ -85,6 +91,8 @@ class BackwardPass {
         stride_(padded(width_)),
         vectors_((width_ + Shape::kVector - 1) / Shape::kVector),
         past_length_(sizes.keys - sizes.queries),
+        query_range_(queries_of(sizes, head.part, kQueries)),
+        key_range_(keys_of(sizes, head.part, kKeys)),
         scale_(static_cast<F>(sizes.scale)),
         keys_(scratch + layout.keys),
         values_(scratch + layout.values),
@@ -102,15 +110,16 @@ class BackwardPass {
     F delta[kQueries];
     load_queries(block, delta);
     const auto visible = block.visible_to(past_length_, block.rows);
-    const auto begin = first_key_block(head_.document_starts, block.first, kKeys);
-    for (std::int64_t k0 = begin; k0 < visible; k0 += kKeys) {
+    const auto begin =
+        std::max(first_key_block(head_.document_starts, block.first, kKeys), key_range_.begin);
+    for (auto k0 = begin; k0 < std::min(visible, key_range_.end); k0 += kKeys) {
       const KeyBlock keys = {k0, std::min(kKeys, visible - k0)};
       multiply_scores(block, keys);
       differentiate_softmax(block, keys, delta);
-      add_dq(block, keys);
-      add_dk_dv(block, keys);
+      if (head_.part.has_dq()) add_dq(block, keys);
+      if (head_.part.has_dk_dv()) add_dk_dv(block, keys);
     }
-    store_dq(block);
+    if (head_.part.has_dq()) store_dq(block);
   }
 
   /// Queries (scaled) and dy of a block, padded with zeros, and delta; dq becomes 0.
@@ -208,7 +217,7 @@ class BackwardPass {
   }
 
   [[gnu::always_inline]] void store_dk_dv() const {
-    for (std::int64_t j = 0; j < sizes_.keys; ++j) {
+    for (auto j = key_range_.begin; j < key_range_.end; ++j) {
       T* const dk_row = head_.dk.rows + j * head_.dk.stride;
       T* const dv_row = head_.dv.rows + j * head_.dv.stride;
 #pragma omp simd
@@ -222,6 +231,7 @@ class BackwardPass {
   const AttentionSizes& sizes_;
   const AttentionGradient<T>& head_;
   const std::int64_t width_, stride_, vectors_, past_length_;
+  const Range query_range_, key_range_;
   const F scale_;
   F* const keys_;       // [panels, width, kPanel]
   F* const values_;     // [panels, width, kPanel]
@@ -255,6 +265,15 @@ std::int64_t causal_attention_backward_scratch(const AttentionSizes& sizes) {
 }
 
 template <typename T>
+BackwardBlocks causal_attention_backward_blocks() {
+  if constexpr (kHasUnits<T>) {
+    const bool is_unit = bf16_attention_unit() != AttentionUnit::vectors;
+    if (is_unit) return causal_attention_bf16_backward_blocks();
+  }
+  return {.queries = kQueries, .keys = kKeys};
+}
+
+template <typename T>
 void causal_attention_backward(const AttentionSizes& sizes, const AttentionGradient<T>& head,
                                OpMathType<T>* scratch) {
   if constexpr (kHasUnits<T>) {
@@ -270,6 +289,9 @@ void causal_attention_backward(const AttentionSizes& sizes, const AttentionGradi
 template std::int64_t causal_attention_backward_scratch<double>(const AttentionSizes&);
 template std::int64_t causal_attention_backward_scratch<float>(const AttentionSizes&);
 template std::int64_t causal_attention_backward_scratch<Bf16>(const AttentionSizes&);
+template BackwardBlocks causal_attention_backward_blocks<double>();
+template BackwardBlocks causal_attention_backward_blocks<float>();
+template BackwardBlocks causal_attention_backward_blocks<Bf16>();
 template void causal_attention_backward(const AttentionSizes&, const AttentionGradient<double>&,
                                         double*);
 template void causal_attention_backward(const AttentionSizes&, const AttentionGradient<float>&,
