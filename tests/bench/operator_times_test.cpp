@@ -20,8 +20,11 @@ TEST(OperatorTimes, NamesWhatRan) {
 // Two threads would have twice the time.
 TEST(OperatorTimes, AreThoseOfTheCallingThread) {
   const auto x = at::randn({64, 64});
+  const int threads = at::get_num_threads();
+  at::set_num_threads(2);
   const auto times = operator_times(
       [&] { at::parallel_for(0, 2, 1, [&](std::int64_t, std::int64_t) { at::mm(x, x); }); });
+  at::set_num_threads(threads);
   EXPECT_TRUE(times.seconds.empty());
 }
 

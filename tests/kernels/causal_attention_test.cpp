@@ -113,9 +113,24 @@ Values wide(const std::vector<T>& values) {
   return result;
 }
 
+/// The whole, or a part for each block of queries and for each block of keys.
+template <typename T>
+std::vector<AttentionPart> parts_of(const AttentionSizes& sizes, bool in_parts) {
+  if (!in_parts) return {whole_part(sizes)};
+  const auto blocks = causal_attention_backward_blocks<T>();
+  std::vector<AttentionPart> parts;
+  for (std::int64_t i = 0; i < sizes.queries; i += blocks.queries) {
+    parts.push_back({.query_begin = i, .query_end = std::min(sizes.queries, i + blocks.queries)});
+  }
+  for (std::int64_t j = 0; j < sizes.keys; j += blocks.keys) {
+    parts.push_back({.key_begin = j, .key_end = std::min(sizes.keys, j + blocks.keys)});
+  }
+  return parts;
+}
+
 /// Both passes of the kernel.
 template <typename T>
-Results by_tiles(const Attention& in) {
+Results by_tiles(const Attention& in, bool in_parts = false) {
   using F = OpMathType<T>;
   const auto q = typed<T>(in.q), k = typed<T>(in.k), v = typed<T>(in.v), dy = typed<T>(in.dy);
   std::vector<T> y(q.size()), dq(q.size()), dk(k.size()), dv(k.size());
@@ -136,20 +151,22 @@ Results by_tiles(const Attention& in) {
                        .lse = lse.data(),
                        .document_starts = document_starts},
                       scratch.data());
-  std::fill(scratch.begin(), scratch.end(), std::numeric_limits<F>::quiet_NaN());
-  causal_attention_backward<T>(in.sizes,
-                               {.q = {q.data(), width},
-                                .k = {k.data(), width},
-                                .v = {v.data(), width},
-                                .y = {y.data(), width},
-                                .dy = {dy.data(), width},
-                                .lse = lse.data(),
-                                .dq = {dq.data(), width},
-                                .dk = {dk.data(), width},
-                                .dv = {dv.data(), width},
-                                .document_starts = document_starts,
-                                .part = whole_part(in.sizes)},
-                               scratch.data());
+  for (const auto& part : parts_of<T>(in.sizes, in_parts)) {
+    std::fill(scratch.begin(), scratch.end(), std::numeric_limits<F>::quiet_NaN());
+    causal_attention_backward<T>(in.sizes,
+                                 {.q = {q.data(), width},
+                                  .k = {k.data(), width},
+                                  .v = {v.data(), width},
+                                  .y = {y.data(), width},
+                                  .dy = {dy.data(), width},
+                                  .lse = lse.data(),
+                                  .dq = {dq.data(), width},
+                                  .dk = {dk.data(), width},
+                                  .dv = {dv.data(), width},
+                                  .document_starts = document_starts,
+                                  .part = part},
+                                 scratch.data());
+  }
   return {wide(y), wide(dq), wide(dk), wide(dv)};
 }
 
@@ -218,6 +235,24 @@ TEST(CausalAttentionKernel, EqualsLoops) {
     const auto exact = by_loops(each);
     expect_equal<double>(each, exact, 1e-12);
     expect_equal<float>(each, exact, 2e-5);
+  });
+}
+
+template <typename T>
+void expect_equal_parts(const Attention& in) {
+  const auto whole = by_tiles<T>(in), parts = by_tiles<T>(in, /*in_parts=*/true);
+  EXPECT_EQ(parts.dq, whole.dq);
+  EXPECT_EQ(parts.dk, whole.dk);
+  EXPECT_EQ(parts.dv, whole.dv);
+}
+
+TEST(CausalAttentionKernel, HasTheSameBitsInParts) {
+  for_each_attention([](const Attention& each) {
+    expect_equal_parts<double>(each);
+    expect_equal_parts<float>(each);
+#if !defined(EK_VECTOR_BYTES)
+    expect_equal_parts<Bf16>(each);
+#endif
   });
 }
 

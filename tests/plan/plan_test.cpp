@@ -112,6 +112,8 @@ TEST(Plan, WithRecomputeReplacesAuto) {
   const auto config = countable({"model.recompute=auto"});
   const auto plan = plan::plan_of(config, {.free_memory = 1}, 257);
   EXPECT_EQ(plan::recompute_of(config), nn::Recompute::none);
+  EXPECT_EQ(plan::with_recompute(config, plan).train.micro_batch, plan.micro_batch_size);
+  EXPECT_EQ(plan::with_recompute(countable(), plan_of()).train.micro_batch, 0);
   EXPECT_EQ(plan::with_recompute(config, plan).model.recompute, plan.recompute);
   EXPECT_NE(plan.recompute, "auto");
 }

@@ -72,6 +72,7 @@ CpuFeatures CpuFeatures::detect() {
   cpu.avx512 = __builtin_cpu_supports("x86-64-v4") != 0;
   cpu.avx512_bf16 = __builtin_cpu_supports("avx512bf16") != 0;
   cpu.avx512_vnni = cpu.avx512 && __builtin_cpu_supports("avx512vnni") != 0;
+  cpu.amd = __builtin_cpu_is("amd") != 0;
   cpu.fast_bf16_dot = cpu.avx512_bf16 && is_bf16_dot_fast();
   cpu.amx_bf16 = has_amx_bf16();
 #endif

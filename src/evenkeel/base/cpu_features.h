@@ -13,6 +13,7 @@ struct CpuFeatures {
   std::string name;  // "AMD EPYC"
   bool avx2 = false, avx512 = false, avx512_bf16 = false, amx_bf16 = false;
   bool avx512_vnni = false;  // dot products of integers (vpdpwssd)
+  bool amd = false;
   /// Training in bfloat16 is expected to be faster than in float32 with the dot products of AVX-512
   /// (vdpbf16ps): on AMD's processors that have them, and on Cooper Lake. Intel's processors with
   /// AMX compute fewer products with that instruction than in float32.

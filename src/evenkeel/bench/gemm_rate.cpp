@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "evenkeel/ops/common/compute_device.h"
+#include "evenkeel/ops/linear/deterministic_matmul.h"
 
 namespace evenkeel::bench {
 
@@ -18,7 +19,9 @@ std::vector<Arm> gemm_arms(const norm::Shape& shape, std::int64_t tokens, at::Sc
         std::pair(shape.width, shape.width)}) {
     const auto x = at::randn({tokens, in}).to(ops::compute_device(), dtype);
     const auto w = at::randn({out, in}).to(ops::compute_device(), dtype);
-    arms.push_back({std::to_string(2 * tokens * out * in), [=] { at::linear(x, w); }});
+    const auto flops = std::to_string(2 * tokens * out * in);
+    arms.push_back({flops, [=] { at::linear(x, w); }});
+    arms.push_back({flops, [=] { ops::deterministic_linear(x, w); }});
   }
   return arms;
 }

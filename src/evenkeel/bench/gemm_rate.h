@@ -11,8 +11,8 @@
 
 namespace evenkeel::bench {
 
-/// Forward GEMMs x w^T: those with the most FLOPs in a training step. The name of an arm is the
-/// FLOPs of its GEMM.
+/// Forward GEMMs x w^T: those with the most FLOPs in a training step, by LibTorch and by
+/// ops::deterministic_linear(). The name of an arm is the FLOPs of its GEMM.
 std::vector<Arm> gemm_arms(const norm::Shape& shape, std::int64_t tokens, at::ScalarType dtype);
 
 /// The FLOP/s of the fastest GEMM, the peak of the roofline model.

@@ -20,6 +20,7 @@ struct OperatorTimes {
   /// while all others wait: (threads * elapsed - CPU time) / (threads - 1). By operator, and
   /// "between" operators. Only where waiting threads sleep: ops::ShortWaits. It includes the time
   /// in which they fall asleep and wake up, and uneven work.
+  /// \param threads  two or more
   OperatorSeconds serial_seconds(int threads) const;
 };
 

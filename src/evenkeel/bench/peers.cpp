@@ -15,6 +15,7 @@
 #include "evenkeel/bench/usage.h"
 #include "evenkeel/data/load_corpora.h"
 #include "evenkeel/nn/parameters.h"
+#include "evenkeel/plan/memory.h"
 #include "evenkeel/plan/plan.h"
 #include "evenkeel/store/safetensors.h"
 #include "evenkeel/train/tensor_file.h"
@@ -191,10 +192,11 @@ void peers_time_steps(const std::vector<Contender>& contenders, int rounds,
 }  // namespace
 
 PeersResult compare_with_pytorch(const config::Sources& sources, const PeersOptions& options) {
-  const auto config = comparable_config(sources);
+  auto config = comparable_config(sources);
   PeersResult result;
   result.machine = train::configure_machine(config.train);
   const auto plan = plan::plan_of(config, result.machine, data::vocabulary_of(config));
+  config = plan::with_recompute(std::move(config), plan);
   const auto& scheme = plan.scheme;
   const auto& shape = scheme.shape;
   const auto setup = peer_setup(config, scheme, result.machine);

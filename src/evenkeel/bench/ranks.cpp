@@ -133,6 +133,7 @@ RankSteps time_rank_steps(comm::Group& group, const config::Sources& sources, in
   const auto shape = config::shape_of(config, vocabulary);
   const auto precision = result.machine.precision;
   result.tokens = config.train.batch * config.model.context;
+  train::share_memory(result.machine, group);
   const auto plan = plan::plan_of(config, result.machine, vocabulary);
   config = plan::with_recompute(std::move(config), plan);
   result.flops = plan.flops_per_token * static_cast<double>(result.tokens);

@@ -70,7 +70,7 @@ void profile_step(StepArm& arm, const Arm& timed, const train::Machine& machine)
   arm.operators = times.seconds;
   arm.profiled = times.elapsed;
   arm.faults = usage().faults - faults;
-  if (machine.threads < 2 || machine.device.is_cuda()) return;
+  if (machine.threads < 2 || machine.device.is_cuda() || ops::are_waits_fixed()) return;
   const ops::ShortWaits asleep(machine.threads);
   timed.run();  // while the threads of the teams change
   const auto watched = operator_times(timed.run);

@@ -22,8 +22,8 @@ struct StepArm {
   Ratio against_first;        // step time / step time of the first arm
   OperatorSeconds operators;  // self times in one additional, profiled step
   double profiled = 0;        // seconds of the profiled step
-  // Of one more step: OperatorTimes::serial_seconds(), and the seconds of the step. Empty on GPUs
-  // and with one thread.
+  // Of one more step: OperatorTimes::serial_seconds(), and the seconds of the step. Empty on GPUs,
+  // with one thread, and if ops::are_waits_fixed().
   OperatorSeconds serial;
   double serial_step = 0;
   double faults = 0;  // minor page faults per step

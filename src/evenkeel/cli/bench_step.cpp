@@ -47,26 +47,23 @@ std::map<std::string, double> by_part(const bench::StepArm& arm) {
   return parts;
 }
 
-/// Prints the serial share of each scheme, and its largest operators of the first, in per cent.
+/// Prints the serial share of a step by part, in per cent.
 void print_serial_shares(const bench::StepResult& result) {
   if (result.arms.front().serial.empty()) return;
-  print(
-      "\none thread at work while the others wait, %% of a step (a watched step whose threads "
-      "sleep)\n");
+  print("\nserial share: one thread works and all other threads wait, %% of a step\n%-22s", "");
+  for (const char* part : kParts) print(" %10s", part);
+  print(" %10s", "all");
   for (const auto& arm : result.arms) {
-    double all = 0;
-    for (const auto& [name, seconds] : arm.serial) all += seconds;
-    print("%-22s %10.2f\n", arm.scheme.c_str(), 100 * all / arm.serial_step);
+    std::map<std::string, double> parts;
+    for (const auto& [name, seconds] : arm.serial) {
+      const auto part = name == "between" ? name : bench::step_part_of(name);
+      for (const auto& sum : {part, std::string("all")}) parts[sum] += seconds / arm.serial_step;
+    }
+    print("\n%-22s", arm.scheme.c_str());
+    for (const char* part : kParts) print(" %10.2f", 100 * parts[part]);
+    print(" %10.2f", 100 * parts["all"]);
   }
-  std::vector<std::pair<double, std::string>> longest;
-  for (const auto& [name, seconds] : result.arms.front().serial)
-    longest.emplace_back(seconds, name);
-  std::sort(longest.rbegin(), longest.rend());
-  constexpr std::size_t kShown = 8;
-  for (std::size_t i = 0; i < std::min(kShown, longest.size()); ++i) {
-    print("  %-46s %9.2f\n", longest[i].second.c_str(),
-          100 * longest[i].first / result.arms.front().serial_step);
-  }
+  print("\n");
 }
 
 /// Prints two tables in ms: parts of a step per scheme, and the longest operators of the first.
@@ -150,9 +147,10 @@ nlohmann::ordered_json bench_step_as_json(const bench::StepResult& result,
                    {"faults", arm.faults},
                    {"parts", by_part(arm)},
                    {"operators", arm.operators},
-                   {"serial", arm.serial},
-                   {"serial_step_seconds", arm.serial_step},
                    {"not_judged", verdict}});
+    if (!arm.serial.empty()) {
+      record.update({{"serial", arm.serial}, {"serial_step_seconds", arm.serial_step}});
+    }
     records.push_back(std::move(record));
   }
   return records;

@@ -72,6 +72,7 @@ PlannedMemory planned_memory(const config::Config& config, const Plan& plan,
   const auto memory_with = [&](const std::string& recompute) {
     auto tried = config;
     tried.model.recompute = recompute;
+    tried.train.micro_batch = plan.micro_batch_size;  // of a GPU, it would depend on the mode
     const auto whole = footprint_of(tried, plan.scheme, padded_vocabulary, machine.precision);
     return machine.ranks == 1
                ? whole
@@ -99,7 +100,9 @@ PlannedMemory planned_memory(const config::Config& config, const Plan& plan,
 }
 
 config::Config with_recompute(config::Config config, const Plan& plan) {
+  if (config.model.recompute != "auto") return config;
   config.model.recompute = plan.recompute;
+  config.train.micro_batch = plan.micro_batch_size;
   return config;
 }
 

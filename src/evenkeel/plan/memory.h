@@ -42,14 +42,16 @@ struct PlannedMemory {
 /// their time, whose step takes at most kFitShare of Machine::free_memory; if none does, the one
 /// with the least memory; "none" if the free memory is unknown. "block" is left out for schemes
 /// that refuse it.
-/// \param plan  with its scheme, parameters and counts
+/// The micro-batch is Plan::micro_batch_size with every mode, because it changes roundings.
+/// \param plan  with its scheme, parameters, counts and micro-batch
 /// \param padded_vocabulary  rows of the embedding
 PlannedMemory planned_memory(const config::Config& config, const Plan& plan,
                              std::int64_t padded_vocabulary, const Machine& machine);
 inline constexpr double kFitShare = 0.9;  // the rest is for the error of the prediction
 
-/// The configuration with Plan::recompute. Gradients are the same bits with each value, so every
-/// process may resolve "auto" for itself.
+/// The configuration with "auto" of model.recompute replaced by Plan::recompute, and the
+/// micro-batch of the plan. Gradients have the same bits with each mode, so every process may
+/// resolve "auto" for itself.
 config::Config with_recompute(config::Config config, const Plan& plan);
 
 }  // namespace evenkeel::plan

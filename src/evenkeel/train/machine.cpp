@@ -54,6 +54,11 @@ Machine configure_machine(const config::Train& train, std::int64_t local_ranks) 
   return machine;
 }
 
+void share_memory(Machine& machine, const comm::Group& group) {
+  machine.ranks = group.ranks();
+  machine.free_memory = plan::device_memory().free / std::max(1, group.placement().ranks_on_device);
+}
+
 namespace {
 
 /// The GPU of a machine; null without one.

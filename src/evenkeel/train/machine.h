@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "evenkeel/comm/group.h"
 #include "evenkeel/config/config.h"
 #include "evenkeel/plan/machine.h"
 
@@ -18,6 +19,9 @@ using plan::Machine;
 /// thread per core, divided by the ranks on this machine.
 /// \throws Error (busy, exit code 75) if so many threads cannot be created
 Machine configure_machine(const config::Train& train, std::int64_t local_ranks = 1);
+
+/// Sets Machine::ranks and, to this rank's share of what is free now, Machine::free_memory.
+void share_memory(Machine& machine, const comm::Group& group);
 
 /// The fields of provenance.json on program and machine: versions, commit, processor, threads,
 /// instruction set, precision.

@@ -72,10 +72,9 @@ RunSetup set_up_run(const config::Config& config, const comm::Group& group) {
   const auto& placement = group.placement();
   RunSetup setup;
   setup.machine = configure_machine(config.train, placement.local_ranks);
-  setup.machine.ranks = group.ranks();
-  setup.machine.free_memory /= std::max(1, placement.ranks_on_device);
   setup.text = data::load_corpora(config.data, config.model.context, config.model.vocabulary,
                                   [] { return stop_wanted(); });
+  share_memory(setup.machine, group);
   setup.plan = plan::plan_of(config, setup.machine, setup.text.encoding->vocabulary());
   setup.config = plan::with_recompute(config, setup.plan);
   return setup;

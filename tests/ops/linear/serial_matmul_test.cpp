@@ -6,6 +6,7 @@
 
 #include "evenkeel/kernels/cpu/amx/amx.h"
 #include "evenkeel/kernels/cpu/avx512/avx512_features.h"
+#include "evenkeel/ops/linear/grouped_linear.h"
 #include "support/close.h"
 
 namespace evenkeel {
@@ -48,6 +49,21 @@ TEST(SerialMatmul, WritesIntoViewsAndTakesEmptyOperands) {
   EXPECT_FALSE(all.narrow(0, 0, 100).any().item<bool>());
   EXPECT_FALSE(all.narrow(0, 177, 200).any().item<bool>());
   ops::serial_matmul_out(all.narrow(0, 0, 0), x.narrow(0, 0, 0), w);
+}
+
+// As of a router: the columns of its gradient are computed in blocks of 128.
+TEST(GroupedLinear, HasTheGradientOfASingleGroup) {
+  at::manual_seed(3);
+  const auto offsets = at::tensor({std::int64_t{0}, std::int64_t{210}}, at::kLong);
+  for (const auto type : {at::kDouble, at::kFloat}) {
+    for (const std::int64_t inputs : {127, 128, 300}) {
+      const auto x = at::randn({210, inputs}).to(type), dy = at::randn({210, 8}).to(type);
+      const auto w = at::randn({1, 8, inputs}).to(type).requires_grad_();
+      ops::grouped_linear(x, w, offsets).backward(dy);
+      const auto wanted = at::mm(dy.to(at::kDouble).t(), x.to(at::kDouble)).unsqueeze(0);
+      EXPECT_TRUE(close(w.grad(), wanted, rounding(type), 100 * rounding(type))) << inputs;
+    }
+  }
 }
 
 TEST(SerialMatmul, AddsWeightGradients) {

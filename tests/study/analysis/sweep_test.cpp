@@ -156,6 +156,13 @@ TEST(SweptArms, AreComparedWithTheBaseline) {
   EXPECT_EQ(summary.best, "2");
   EXPECT_FALSE(summary.is_at_edge);
   EXPECT_EQ(summary.sensitivities.size(), 3U);
+  auto untrained = results;
+  for (auto& each : untrained.arms) {
+    if (each.labels.at("scheme") == "hybrid")
+      each.seed_runs = {seed_run(1, 9), seed_run(2, 9), seed_run(3, 9)};
+  }
+  analyze_claims(untrained);
+  EXPECT_EQ(sweep_summary(untrained, compared_arms(untrained)[0]).best, "");  // all at the cap
   EXPECT_EQ(run_count(all_runs_of(results, compared_arms(results)[1]), SeedRun::State::failed), 3);
 }
 

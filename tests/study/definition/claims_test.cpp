@@ -87,6 +87,11 @@ TEST(Compare, IsAMeasureOverAnAxisThatTheBaselineDoesNotName) {
   refuses("baseline = { model.layers = 2 }\n" + over, "that does not name model.layers");
   refuses(baseline + "compare = \"loss\"\n", "a measure over an axis");
   refuses(baseline + "compare = { over = \"model.layers\" }\n", "needs the loss");
+  refuses(baseline + "compare = { over = \"model.layers\", as = \"max_trainable\" }\n",
+          "a loss or a sensitivity");
+  EXPECT_EQ(undecidable_claims(study),
+            std::vector<std::string>{"the comparisons with the baseline cannot be decided with 3 "
+                                     "seeds: a swap test needs 6"});
 }
 
 TEST(UndecidableClaims, AreThoseWithTooFewSeeds) {

@@ -190,8 +190,8 @@ struct Pieces {
 
   /// Tasks of a key head.
   std::int64_t tasks() const { return count == 1 ? 1 : 2 * count; }
-  /// Task `task` of a key head: pieces of dq and of dk and dv alternate. A query sees the keys
-  /// before it, so pieces of equal work end at square roots.
+  /// Task `task` of a key head: parts of dq and of dk and dv alternate. A query sees all keys
+  /// before it, if it has no document mask, so parts of equal work end at square roots.
   kernels::cpu::AttentionPart part(std::int64_t task, const AttentionSizes& sizes) const {
     if (count == 1) return kernels::cpu::whole_part(sizes);
     const auto share = [&](std::int64_t i) {
@@ -223,7 +223,8 @@ Pieces pieces_of(std::int64_t heads, const AttentionSizes& sizes, const Backward
   constexpr double kWhole = 5, kParts = 7, kWorthwhile = 0.95;
   const std::int64_t threads = cpu::thread_count();
   const auto rounds = [&](std::int64_t tasks) {
-    return static_cast<double>((tasks + threads - 1) / threads);
+    const auto whole = (tasks + threads - 1) / threads;
+    return static_cast<double>(whole);
   };
   const auto most = std::min(sizes.queries / blocks.queries, sizes.keys / blocks.keys);
   const auto wanted = (kTasksPerThread * threads + heads - 1) / heads;

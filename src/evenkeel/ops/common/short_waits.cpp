@@ -66,13 +66,17 @@ ShortWaits::ShortWaits(int threads) {
   if (team_.joinable()) started_.wait();
 }
 
+bool are_waits_fixed() {
+  return is_set("OMP_WAIT_POLICY") || is_set("GOMP_SPINCOUNT");
+}
+
 bool wants_short_waits(bool now, double cores) {
   constexpr double kBusy = 0.25, kQuiet = 0.1;
   return cores > (now ? kQuiet : kBusy);
 }
 
 BusyMachineWatch::BusyMachineWatch(int threads) {
-  if (threads < 2 || is_set("OMP_WAIT_POLICY") || is_set("GOMP_SPINCOUNT")) return;
+  if (threads < 2 || are_waits_fixed()) return;
   thread_ = thread_if_possible([threads](const std::stop_token& stop) {
     constexpr std::chrono::milliseconds kPeriod(250);
     const auto processors = static_cast<double>(std::thread::hardware_concurrency());

@@ -24,6 +24,9 @@ class ShortWaits {
   std::jthread team_;
 };
 
+/// True if OMP_WAIT_POLICY or GOMP_SPINCOUNT is set: a ShortWaits has no effect.
+bool are_waits_fixed();
+
 /// Whether waits are to be short, from the processors that other processes keep busy.
 /// \param now    whether waits are short at present (hysteresis)
 /// \param cores  processors that other processes keep busy: their CPU time over elapsed time

@@ -9,7 +9,7 @@
 /// processor. On the CPU these functions split the result into blocks instead. The size of a block
 /// depends on the shapes alone, and the library computes each block with one thread. Few rows of x
 /// times the transpose of a row-major weight have an own kernel, which reads the weight in place
-/// (docs/decisions/0028).
+/// (docs/decisions/0028), and so has float32 on AMD (float_product.h).
 namespace evenkeel::ops {
 
 /// x w

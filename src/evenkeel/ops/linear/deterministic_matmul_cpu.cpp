@@ -13,6 +13,7 @@
 #include "evenkeel/ops/linear/blas_product.h"
 #include "evenkeel/ops/linear/deterministic_matmul.h"
 #include "evenkeel/ops/linear/deterministic_matmul_blocks.h"
+#include "evenkeel/ops/linear/float_product.h"
 
 namespace evenkeel::ops {
 
@@ -110,6 +111,7 @@ void matmul_out_cpu(const Tensor& y, const Tensor& x, const Tensor& w, bool is_a
     return x.scalar_type() == at::kFloat ? multiply_few_rows<float>(y, x, w)
                                          : multiply_few_rows<at::BFloat16>(y, x, w);
   }
+  if (uses_float_product(y, x, w)) return float_product_out(y, x, w, is_added);
   matmul_in_blocks(y.unsqueeze(0), x.unsqueeze(0), w.unsqueeze(0), is_added);
 }
 

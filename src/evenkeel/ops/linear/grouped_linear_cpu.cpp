@@ -83,15 +83,15 @@ void multiply_task(const Tensor& y, const Tensor& x, const Tensor& w, const Grou
   to.copy_(product.narrow(0, 0, task.rows));
 }
 
-/// Blocks of the gradients of the groups' matrices, largest groups first. Where rows give few
-/// blocks, as of a router, whose matrix has a row for each expert, columns are split, too.
+/// Blocks of the gradients of the groups' matrices, largest groups first. A single group, as of a
+/// router, whose matrix has a row for each expert, has few blocks of rows: its columns are split,
+/// too.
 /// \param sum  [groups, outputs, inputs]
 std::vector<GradientTask> gradient_tasks(const Tensor& offsets, const Tensor& sum) {
-  constexpr std::int64_t kRows = 512, kColumns = 128, kFewBlocks = 16;
+  constexpr std::int64_t kRows = 512, kColumns = 128;
   const auto* const start = offsets.const_data_ptr<std::int64_t>();
   const auto groups = sum.size(0), outputs = sum.size(1), inputs = sum.size(2);
-  const auto row_blocks = groups * ((outputs + kRows - 1) / kRows);
-  const auto columns = row_blocks < kFewBlocks ? kColumns : inputs;
+  const auto columns = groups == 1 ? kColumns : inputs;
   std::vector<GradientTask> tasks;
   for (std::int64_t e = 0; e < groups; ++e) {
     for (std::int64_t first = 0; first < outputs; first += kRows) {

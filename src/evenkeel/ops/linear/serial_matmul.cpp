@@ -11,6 +11,7 @@
 #include "evenkeel/ops/common/cpu_adapter.h"
 #include "evenkeel/ops/common/operands.h"
 #include "evenkeel/ops/common/serial_libraries.h"
+#include "evenkeel/ops/linear/float_product.h"
 #include "evenkeel/ops/linear/weight_gradient.h"
 
 namespace evenkeel::ops {
@@ -73,6 +74,7 @@ void serial_matmul_out(const Tensor& y, const Tensor& x, const Tensor& w) {
     return gemm_amx(args, scratch_buffer(args.scratch()).mutable_data_ptr());
   }
 #endif
+  if (uses_float_product(y, x, w)) return float_product_out(y, x, w, /*is_added=*/false);
   const SerialLibraries one_thread;
   const auto rows = zero_padded_rows(x);
   if (rows.is_same(x)) {
@@ -87,6 +89,7 @@ void serial_add_weight_gradient(const Tensor& sum, const Tensor& dy, const Tenso
                                 bool is_first) {
   EK_ASSERT(dy.dim() == 2 && x.dim() == 2 && dy.size(0) == x.size(0) &&
             is_matrix(sum, dy.size(1), x.size(1)) && dy.scalar_type() == x.scalar_type());
+  if (uses_float_product(sum, dy.t(), x)) return float_product_out(sum, dy.t(), x, !is_first);
   const SerialLibraries one_thread;
   if (uses_own_weight_gradient(sum, dy)) return add_weight_gradient(sum, dy, x, is_first);
   auto out = sum;

@@ -143,6 +143,11 @@ std::vector<std::string> undecidable_claims(const Study& study) {
       out.push_back(cannot + "a paired difference needs two");
     }
   }
+  constexpr std::int64_t kFewest = 6;  // 2^(1 - 6) < 0.05
+  if (is_of_best(compared_measure(study)) && seeds < kFewest) {
+    out.push_back(text("the comparisons with the baseline cannot be decided with ", seeds,
+                       seeds == 1 ? " seed" : " seeds", ": a swap test needs ", kFewest));
+  }
   return out;
 }
 

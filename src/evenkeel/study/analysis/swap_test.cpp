@@ -19,7 +19,7 @@ using Losses = std::vector<std::vector<double>>;
 /// For each seed, whether its losses of both arms are swapped.
 using Subset = std::vector<bool>;
 
-/// All subsets of at most kExactSwapSeeds seeds, else `most` random ones; the empty one is first.
+/// All subsets, or `most` random ones; the empty one is first.
 /// The first seed is never swapped, since a swap of all seeds only turns the sign.
 std::vector<Subset> subsets(std::size_t seeds, bool is_exact, std::size_t most) {
   constexpr std::uint64_t kSeed = 1;
@@ -132,7 +132,7 @@ double interval_end(const Losses& arm, const Losses& reference, double mean, dou
 }  // namespace
 
 PairedDifference swap_test(const Losses& arm, const Losses& reference) {
-  constexpr std::size_t kExactSeeds = 16, kExactIntervalSeeds = 10, kIntervalSubsets = 999;
+  constexpr std::size_t kExactSeeds = 12;
   EK_ASSERT(arm.size() == reference.size() && arm.size() >= 2);
   const auto seeds = arm.size();
   const auto all = subsets(seeds, seeds <= kExactSeeds, kRandomFlips);
@@ -141,10 +141,8 @@ PairedDifference swap_test(const Losses& arm, const Losses& reference) {
   auto interval = moments.interval;
   const double step = (interval.high - interval.low) / 2;
   if (seeds >= kSwapIntervalSeeds && step > 0) {
-    const bool is_exact = seeds <= kExactIntervalSeeds;
-    const auto some = is_exact ? all : subsets(seeds, false, kIntervalSubsets);
-    interval = {.low = interval_end(arm, reference, moments.mean, -step, some),
-                .high = interval_end(arm, reference, moments.mean, step, some)};
+    interval = {.low = interval_end(arm, reference, moments.mean, -step, all),
+                .high = interval_end(arm, reference, moments.mean, step, all)};
   }
   return {.pairs = static_cast<std::int64_t>(seeds),
           .mean = moments.mean,

@@ -107,6 +107,19 @@ void check_sweep(const Study& study, const Measure& measure, const std::string& 
        study.measure.name());
 }
 
+void check_claim_of_sweep(const Study& study, const Claim& claim, const std::string& where) {
+  const auto must = [&](bool condition, const char* why) {
+    if (!condition) throw Error(Exit::usage, text(where, why));
+  };
+  const auto& measure = claim.measure;
+  must(!claim.of.contains(measure.axis) && !claim.at.contains(measure.axis),
+       "the axis that a measure goes over can't be named in `of`, `than` or `at`");
+  must(claim.kind != Claim::Kind::equivalent || measure.sweep != Measure::Sweep::best,
+       "equality of losses at their best values cannot be tested; compare one value, or ask for "
+       "\"lower\"");
+  check_sweep(study, measure, where);
+}
+
 /// Checks that a claim has all fields of its kind, and no field that its kind ignores.
 void check_claim(const Study& study, const Claim& claim, const std::string& where) {
   const auto must = [&](bool condition, const auto&... parts) {
@@ -139,14 +152,7 @@ void check_claim(const Study& study, const Claim& claim, const std::string& wher
   }
   must(is_difference(claim.kind) || !std::isfinite(claim.paper),
        "paper is a difference, which a claim of the kind \"", kind, "\" has not");
-  if (const auto& measure = claim.measure; measure.kind == Measure::Kind::sweep) {
-    must(!claim.of.contains(measure.axis) && !claim.at.contains(measure.axis),
-         "the axis that a measure goes over can't be named in `of`, `than` or `at`");
-    must(claim.kind != Claim::Kind::equivalent || measure.sweep != Measure::Sweep::best,
-         "equality of losses at their best values cannot be tested; compare one value, or ask for "
-         "\"lower\"");
-    check_sweep(study, measure, where);
-  }
+  if (claim.measure.kind == Measure::Kind::sweep) check_claim_of_sweep(study, claim, where);
   if (claim.along.empty()) return;
   must(!claim.of.contains(claim.along) && !claim.at.contains(claim.along),
        "the axis that a claim goes along can't be named in `of`, `than` or `at`");
@@ -202,6 +208,9 @@ void parse_comparison(Study& study, TableReader& top, const std::string& where) 
   if (measure.kind != Measure::Kind::sweep) {
     top.refuse("compare", "a measure over an axis: { over = \"schedule.peak\", as = \"best\" }",
                *node);
+  }
+  if (measure.sweep == Measure::Sweep::max_trainable) {
+    top.refuse("compare", "a loss or a sensitivity: as = \"best\" or \"sensitivity\"", *node);
   }
   if (study.baseline.empty() || study.baseline.contains(measure.axis)) {
     top.refuse("compare", text("of a study with a baseline that does not name ", measure.axis),

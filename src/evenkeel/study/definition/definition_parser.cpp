@@ -187,7 +187,8 @@ std::string stem_of(const std::string& where) {
 }  // namespace
 
 std::optional<double> smallest_effect_of(const Study& study, const Measure& measure) {
-  if (study.smallest_effect && measure == study.measure) {
+  const bool is_own = measure == study.measure || measure == compared_measure(study);
+  if (study.smallest_effect && is_own) {
     return *study.smallest_effect > 0 ? study.smallest_effect : std::nullopt;
   }
   return measure.unit().starts_with("nats") ? std::optional(kSmallestEffectNats) : std::nullopt;

@@ -65,6 +65,9 @@ Json study_identity(const Study& study) {
   }
   identity["measure"] = study.measure.name();
   identity["baseline"] = study.baseline;
+  if (study.comparison) {
+    identity["compare"] = {study.comparison->name(), study.comparison->cap};
+  }
   identity["[[claims]]"] = Json::array();
   for (const auto& claim : study.claims) identity["[[claims]]"].push_back(claim_line(claim));
   return identity;

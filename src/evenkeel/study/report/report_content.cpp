@@ -75,17 +75,32 @@ std::vector<Cell> difference_cells(const Results& results, const Arm& arm) {
   return cells;
 }
 
+const char* correction_name(const Study& study) {
+  return study.controls_false_discoveries ? "Benjamini-Hochberg" : "Holm";
+}
+
 /// The footnote on differences from the baseline.
 std::string differences_footnote(const Results& results) {
-  auto out = text(
-      " Difference: to the baseline",
-      has_several_baselines(results) ? " that shares all other axes" : "",
-      ", paired by seed, with its 95 % interval; effect: mean over deviation of the differences; "
-      "p: two-sided, or Fisher's test of the failed shares where that p is smaller, corrected "
-      "with the claims (Holm) if one states the comparison, else with the other comparisons (",
-      results.study.controls_false_discoveries ? "Benjamini-Hochberg" : "Holm",
-      "); sign-flip p: the same with the exact test that does not assume normal differences, whose "
-      "p is at least 2^(1 - seeds) before correction.");
+  auto out = text(" Difference: to the baseline",
+                  has_several_baselines(results) ? " that shares all other axes" : "",
+                  ", paired by seed, with its 95 % interval; effect: mean over deviation of the "
+                  "differences; ");
+  if (is_of_best(compared_measure(results.study))) {
+    out += text(
+        "p and sign-flip p: the permutation test that swaps both arms in subsets of the "
+        "seeds and repeats the choice of the best value, corrected with the other "
+        "comparisons (",
+        correction_name(results.study),
+        "); below six seeds it is never significant, and the interval is Student's t.");
+  } else {
+    out += text(
+        "p: two-sided, or Fisher's test of the failed shares where that p is smaller, corrected "
+        "with the claims (Holm) if one states the comparison, else with the other comparisons (",
+        correction_name(results.study),
+        "); sign-flip p: the same with the exact test that does not assume normal differences, "
+        "whose "
+        "p is at least 2^(1 - seeds) before correction.");
+  }
   if (results.study.controls_false_discoveries) {
     out +=
         " Shrunken: the difference drawn towards the mean of all by its share of noise (empirical "
@@ -117,22 +132,30 @@ std::string tuned_value_text(const Results& results, std::size_t at) {
 
 }  // namespace
 
+namespace {
+
+std::vector<Column> arms_columns(const Results& results) {
+  std::vector<Column> out = {{"arm", Kind::name}, {"finished"}, {"mean", Kind::number}};
+  if (!results.swept_comparison.empty()) {
+    const auto columns = sweep_columns(compared_measure(results.study));
+    out.insert(out.end(), columns.begin(), columns.end());
+  }
+  if (results.baseline_verdicts.empty()) return out;
+  out.insert(out.end(), {{"difference", Kind::number},
+                         {"effect", Kind::number},
+                         {"p", Kind::number},
+                         {"sign-flip p", Kind::number}});
+  if (results.study.controls_false_discoveries) out.push_back({"shrunken", Kind::number});
+  return out;
+}
+
+}  // namespace
+
 ReportTable arms_table(const Results& results) {
   const auto& study = results.study;
   const bool compares = !results.baseline_verdicts.empty();
   const bool sweeps = !results.swept_comparison.empty();
-  ReportTable table{{{"arm", Kind::name}, {"finished"}, {"mean", Kind::number}}};
-  if (sweeps) {
-    const auto columns = sweep_columns(compared_measure(study));
-    table.columns.insert(table.columns.end(), columns.begin(), columns.end());
-  }
-  if (compares) {
-    table.columns.insert(table.columns.end(), {{"difference", Kind::number},
-                                               {"effect", Kind::number},
-                                               {"p", Kind::number},
-                                               {"sign-flip p", Kind::number}});
-    if (study.controls_false_discoveries) table.columns.push_back({"shrunken", Kind::number});
-  }
+  ReportTable table{arms_columns(results)};
   const auto curve_styles = curve_styles_of(results);
   for (const auto at : ranking(results)) {
     const auto& arm = compared_arms(results)[at];
@@ -189,6 +212,10 @@ std::string failures_text(const Results& results) {
         text(names.empty() ? "" : "; ", arm.name, ": ", unfinished_runs_text(arm), " of ", runs);
   }
   if (names.empty()) return "";
+  if (!results.swept_comparison.empty()) {
+    return text("Not finished: ", names, ". A failed run counts as a loss of ",
+                shortest(compared_measure(results.study).cap), ".");
+  }
   return text(all, all == 1 ? " run has" : " runs have", " no value and ", all == 1 ? "is" : "are",
               " in no mean: ", names, ".");
 }

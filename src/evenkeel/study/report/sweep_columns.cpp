@@ -37,8 +37,10 @@ SweepSummary sweep_summary(const Results& results, const Arm& swept) {
   const auto means = mean_losses(swept);
   EK_ASSERT(members.size() == means.size());
   const auto best = std::ranges::min_element(means);
-  if (!std::isfinite(*best)) return {};
+  const bool is_known = std::ranges::all_of(means, [](double mean) { return std::isfinite(mean); });
+  if (!is_known || *best >= measure.cap) return {};  // runs are missing, or none trains
   std::vector<double> x;
+  x.reserve(members.size());
   for (const auto* const member : members) x.push_back(*number_of(member->labels.at(measure.axis)));
   auto sensitivities =
       sweep_values(Measure::Sweep::sensitivity, x, swept.swept_losses, measure.cap);

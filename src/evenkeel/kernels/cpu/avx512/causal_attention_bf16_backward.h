@@ -324,8 +324,10 @@ EK_AMX_INLINE void run(const AttentionSizes& sizes, const AttentionGradient<Bf16
   copy_rows(key_rows, depth, buffers.key_rows + first * depth);
   copy_rows({head.v, first, count, all, sizes.width}, depth, buffers.value_rows + first * depth);
   copy_transposed(key_rows, depth, buffers.key_columns + first, buffers.layout.key_stride);
-  std::fill_n(buffers.dk + first * depth, all * depth, 0.F);
-  std::fill_n(buffers.dv + first * depth, all * depth, 0.F);
+  if (head.part.has_dk_dv()) {
+    std::fill_n(buffers.dk + first * depth, all * depth, 0.F);
+    std::fill_n(buffers.dv + first * depth, all * depth, 0.F);
+  }
   const Factors factors = factors_of(sizes);
   for (std::int64_t h = 0; h < head.heads; ++h) {
     for (auto q0 = queries.begin; q0 < queries.end; q0 += kQueries) {

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/kernels/cpu/portable/float_matmul.h"
+
+#include <algorithm>
+
+#include "evenkeel/kernels/cpu/common/register_tile.h"
+#include "evenkeel/kernels/cpu/portable/causal_attention_common.h"
+
+namespace evenkeel::kernels::cpu {
+
+namespace {
+
+/// Copies a tile of `size` lines, transposed: to[term][line], zeros after `lines`.
+/// \param line, term  strides of `from`
+template <std::int64_t kSize>
+[[gnu::always_inline]] inline void pack_tile(const float* from, std::int64_t line,
+                                             std::int64_t term, std::int64_t lines,
+                                             std::int64_t terms, float* to) {
+  if (lines < kSize) {
+    for (std::int64_t k = 0; k < terms; ++k) {
+      for (std::int64_t i = 0; i < kSize; ++i) {
+        to[k * kSize + i] = i < lines ? from[i * line + k * term] : 0;
+      }
+    }
+  } else if (line == 1) {
+    for (std::int64_t k = 0; k < terms; ++k) std::copy_n(from + k * term, kSize, to + k * kSize);
+  } else {
+    for (std::int64_t k = 0; k < terms; ++k) {
+#pragma GCC unroll 32
+      for (std::int64_t i = 0; i < kSize; ++i) to[k * kSize + i] = from[i * line + k];
+    }
+  }
+}
+
+/// The arguments of multiply_tiles().
+struct Tiles {
+  MatmulTerms terms;
+  TileRange row_tiles, column_tiles;
+  const float *rows, *columns;
+  bool is_added;
+};
+
+/// The functions of the header, for vectors of kBytes.
+template <int kBytes>
+struct FloatMatmulPass {
+  using Shape = TileShape<float, kBytes>;
+  using V = typename Shape::V;
+  static constexpr std::int64_t kRows = Shape::kRows, kColumns = Shape::kPanel;
+
+  [[gnu::always_inline]] static void pack_rows(const FloatMatmul& in, const MatmulTerms& terms,
+                                               const TileRange& tiles, float* to) {
+    for (auto tile = tiles.first; tile < tiles.last; ++tile) {
+      pack_tile<kRows>(in.x + tile * kRows * in.x_row + terms.first * in.x_column, in.x_row,
+                       in.x_column, std::min(kRows, in.rows - tile * kRows), terms.count,
+                       to + (tile - tiles.first) * kRows * terms.count);
+    }
+  }
+
+  [[gnu::always_inline]] static void pack_columns(const FloatMatmul& in, const MatmulTerms& terms,
+                                                  const TileRange& tiles, float* to) {
+    for (auto tile = tiles.first; tile < tiles.last; ++tile) {
+      pack_tile<kColumns>(in.w + tile * kColumns * in.w_column + terms.first * in.w_row,
+                          in.w_column, in.w_row, std::min(kColumns, in.columns - tile * kColumns),
+                          terms.count, to + (tile - tiles.first) * kColumns * terms.count);
+    }
+  }
+
+  [[gnu::always_inline]] static void multiply(const FloatMatmul& in, const Tiles& tiles) {
+    const auto count = tiles.terms.count;
+    for (auto column = tiles.column_tiles.first; column < tiles.column_tiles.last; ++column) {
+      const float* const right =
+          tiles.columns + (column - tiles.column_tiles.first) * kColumns * count;
+      for (auto row = tiles.row_tiles.first; row < tiles.row_tiles.last; ++row) {
+        const float* const left = tiles.rows + (row - tiles.row_tiles.first) * kRows * count;
+        multiply_one(in, row * kRows, column * kColumns, left, right, tiles);
+      }
+    }
+  }
+
+ private:
+  /// One tile of y, at (row, column). A tile that is cut off by an end of y is computed in a
+  /// buffer.
+  [[gnu::always_inline]] static void multiply_one(const FloatMatmul& in, std::int64_t row,
+                                                  std::int64_t column, const float* left,
+                                                  const float* right, const Tiles& tiles) {
+    const auto rows = std::min(kRows, in.rows - row),
+               columns = std::min(kColumns, in.columns - column);
+    float* const y = in.y + row * in.y_row + column;
+    const bool is_whole = rows == kRows && columns == kColumns;
+    if (is_whole) return multiply_tile(left, right, y, in.y_row, tiles);
+    alignas(64) float buffer[kRows * kColumns] = {};
+    for (std::int64_t i = 0; tiles.is_added && i < rows; ++i) {
+      std::copy_n(y + i * in.y_row, columns, buffer + i * kColumns);
+    }
+    multiply_tile(left, right, buffer, kColumns, tiles);
+    for (std::int64_t i = 0; i < rows; ++i) {
+      std::copy_n(buffer + i * kColumns, columns, y + i * in.y_row);
+    }
+  }
+
+  [[gnu::always_inline]] static void multiply_tile(const float* left, const float* right, float* y,
+                                                   std::int64_t y_row, const Tiles& tiles) {
+    if (tiles.is_added) {
+      matmul_tile<V, static_cast<int>(kRows), 2, LeftLayout::column_major, true>(
+          left, kRows, right, kColumns, y, y_row, tiles.terms.count);
+    } else {
+      matmul_tile<V, static_cast<int>(kRows), 2, LeftLayout::column_major, false>(
+          left, kRows, right, kColumns, y, y_row, tiles.terms.count);
+    }
+  }
+};
+
+struct PackRows {
+  template <int kBytes>
+  [[gnu::always_inline]] static void run(const FloatMatmul& in, const MatmulTerms& terms,
+                                         const TileRange& tiles, float* to) {
+    FloatMatmulPass<kBytes>::pack_rows(in, terms, tiles, to);
+  }
+};
+
+struct PackColumns {
+  template <int kBytes>
+  [[gnu::always_inline]] static void run(const FloatMatmul& in, const MatmulTerms& terms,
+                                         const TileRange& tiles, float* to) {
+    FloatMatmulPass<kBytes>::pack_columns(in, terms, tiles, to);
+  }
+};
+
+struct Multiply {
+  template <int kBytes>
+  [[gnu::always_inline]] static void run(const FloatMatmul& in, const Tiles& tiles) {
+    FloatMatmulPass<kBytes>::multiply(in, tiles);
+  }
+};
+
+/// A function of the header, compiled for each vector size.
+template <typename Function, typename... Arguments>
+struct Versions {
+  EK_FOR("x86-64-v4")
+  static void v4(const Arguments&... arguments) { Function::template run<64>(arguments...); }
+  EK_FOR("x86-64-v3")
+  static void v3(const Arguments&... arguments) { Function::template run<32>(arguments...); }
+  static void any(const Arguments&... arguments) { Function::template run<16>(arguments...); }
+
+  /// The version for this processor.
+  static void run(const Arguments&... arguments) {
+    const int bytes = vector_bytes();
+    if (bytes == 64) return v4(arguments...);
+    if (bytes == 32) return v3(arguments...);
+    any(arguments...);
+  }
+};
+
+template <int kBytes>
+constexpr MatmulTile kTileOf = {FloatMatmulPass<kBytes>::kRows, FloatMatmulPass<kBytes>::kColumns};
+
+}  // namespace
+
+MatmulTile float_matmul_tile() {
+  const int bytes = vector_bytes();
+  return bytes == 64 ? kTileOf<64> : bytes == 32 ? kTileOf<32> : kTileOf<16>;
+}
+
+void pack_rows(const FloatMatmul& in, const MatmulTerms& terms, const TileRange& tiles, float* to) {
+  Versions<PackRows, FloatMatmul, MatmulTerms, TileRange, float*>::run(in, terms, tiles, to);
+}
+
+void pack_columns(const FloatMatmul& in, const MatmulTerms& terms, const TileRange& tiles,
+                  float* to) {
+  Versions<PackColumns, FloatMatmul, MatmulTerms, TileRange, float*>::run(in, terms, tiles, to);
+}
+
+void multiply_tiles(const FloatMatmul& in, const MatmulTerms& terms, const TileRange& row_tiles,
+                    const float* rows, const TileRange& column_tiles, const float* columns,
+                    bool is_added) {
+  const Tiles tiles{terms, row_tiles, column_tiles, rows, columns, is_added};
+  Versions<Multiply, FloatMatmul, Tiles>::run(in, tiles);
+}
+
+}  // namespace evenkeel::kernels::cpu

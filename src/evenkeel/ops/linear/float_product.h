@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace evenkeel::ops {
+
+/// True if float_product_out() computes y (+)= x w: float32 matrices on a CPU of AMD with AVX2, y
+/// row-major, x and w row-major or column-major, no side of 1. The MKL inside LibTorch uses vectors
+/// of at most 256 bits there (docs/decisions/0032).
+bool uses_float_product(const at::Tensor& y, const at::Tensor& x, const at::Tensor& w);
+
+/// y = x w or y += x w, by the tiles of kernels::cpu::FloatMatmul, in parallel; on the calling
+/// thread inside a parallel region. The bits of a value depend on its row of x, its column of w and
+/// the instruction set alone.
+/// \param y, x, w  [rows, columns], [rows, depth], [depth, columns]; uses_float_product()
+void float_product_out(const at::Tensor& y, const at::Tensor& x, const at::Tensor& w,
+                       bool is_added);
+
+}  // namespace evenkeel::ops

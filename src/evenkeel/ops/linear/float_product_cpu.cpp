@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+
+#include "evenkeel/base/cpu_features.h"
+#include "evenkeel/base/error.h"
+#include "evenkeel/kernels/cpu/portable/float_matmul.h"
+#include "evenkeel/kernels/reduction_order.h"
+#include "evenkeel/ops/common/cpu_adapter.h"
+#include "evenkeel/ops/linear/float_product.h"
+
+namespace evenkeel::ops {
+
+namespace {
+
+using at::Tensor;
+using kernels::blocks_of;
+using kernels::cpu::FloatMatmul;
+using kernels::cpu::kMatmulDepth;
+using kernels::cpu::MatmulTerms;
+using kernels::cpu::TileRange;
+
+/// Terms of the sums whose shared operand is packed at one time: 12 MB for 768 columns.
+constexpr std::int64_t kPackedTerms = 16 * kMatmulDepth;
+/// Products with fewer multiplications run on the calling thread.
+constexpr std::int64_t kSmall = 1 << 18;
+
+bool has_fast_tiles() {
+  static const bool has = [] {
+    const auto cpu = CpuFeatures::detect();
+    return cpu.amd && cpu.avx2;
+  }();
+  return has;
+}
+
+bool is_matrix_of_floats(const Tensor& x) {
+  return x.dim() == 2 && x.is_cpu() && x.scalar_type() == at::kFloat && !x.is_neg() &&
+         x.size(0) > 1 && x.size(1) > 1;
+}
+
+/// One operand is packed once and shared by all tasks; a task packs its own tiles of the other one.
+/// The smaller operand is shared.
+class FloatProduct {
+ public:
+  FloatProduct(const FloatMatmul& in, bool is_added)
+      : in_(in), is_added_(is_added), shares_columns_(in.columns <= in.rows) {
+    const auto tile = kernels::cpu::float_matmul_tile();
+    const TileAxis rows{blocks_of(in.rows, tile.rows), tile.rows};
+    const TileAxis columns{blocks_of(in.columns, tile.columns), tile.columns};
+    shared_ = shares_columns_ ? columns : rows;
+    own_ = shares_columns_ ? rows : columns;
+    threads_ = in.rows * in.columns * in.depth < kSmall ? 1 : cpu::thread_count();
+  }
+
+  void run() {
+    const auto terms = std::min(in_.depth, kPackedTerms);
+    const auto packed = at::empty({shared_.values() * terms}, at::kFloat);
+    for (std::int64_t first = 0; first < in_.depth; first += kPackedTerms) {
+      run_terms({first, std::min(kPackedTerms, in_.depth - first)},
+                packed.mutable_data_ptr<float>());
+    }
+  }
+
+ private:
+  /// The tiles of rows or of columns.
+  struct TileAxis {
+    std::int64_t tiles = 0, size = 0;
+    std::int64_t values() const { return tiles * size; }
+  };
+
+  void run_terms(const MatmulTerms& terms, float* packed) const {
+    const auto blocks = blocks_of(terms.count, kMatmulDepth);
+    for_each(blocks * shared_.tiles, [&](std::int64_t begin, std::int64_t end) {
+      for (auto i = begin; i < end; ++i) {
+        const auto block = block_of(terms, i / shared_.tiles);
+        const auto tile = i % shared_.tiles;
+        pack(shares_columns_, block, {tile, tile + 1},
+             packed_block(terms, block, packed) + tile * shared_.size * block.count);
+      }
+    });
+    const auto tasks = task_count();
+    for_each(tasks, [&](std::int64_t begin, std::int64_t end) {
+      const auto most = own_.tiles / tasks + 1;
+      const auto scratch = at::empty({most * own_.size * kMatmulDepth}, at::kFloat);
+      for (auto task = begin; task < end; ++task) {
+        const TileRange tiles{own_.tiles * task / tasks, own_.tiles * (task + 1) / tasks};
+        multiply(terms, tiles, packed, scratch.mutable_data_ptr<float>());
+      }
+    });
+  }
+
+  /// The product of a range of tiles of the axis that is not shared.
+  void multiply(const MatmulTerms& terms, const TileRange& tiles, const float* packed,
+                float* scratch) const {
+    for (std::int64_t b = 0; b < blocks_of(terms.count, kMatmulDepth); ++b) {
+      const auto block = block_of(terms, b);
+      pack(!shares_columns_, block, tiles, scratch);
+      const auto* const shared = packed_block(terms, block, packed);
+      const TileRange all{0, shared_.tiles};
+      const bool is_added = is_added_ || block.first > 0;
+      if (shares_columns_) {
+        kernels::cpu::multiply_tiles(in_, block, tiles, scratch, all, shared, is_added);
+      } else {
+        kernels::cpu::multiply_tiles(in_, block, all, shared, tiles, scratch, is_added);
+      }
+    }
+  }
+
+  void pack(bool columns, const MatmulTerms& terms, const TileRange& tiles, float* to) const {
+    columns ? kernels::cpu::pack_columns(in_, terms, tiles, to)
+            : kernels::cpu::pack_rows(in_, terms, tiles, to);
+  }
+
+  /// Block b of the terms.
+  static MatmulTerms block_of(const MatmulTerms& terms, std::int64_t b) {
+    return {terms.first + b * kMatmulDepth, std::min(kMatmulDepth, terms.count - b * kMatmulDepth)};
+  }
+
+  template <typename Float>
+  Float* packed_block(const MatmulTerms& terms, const MatmulTerms& block, Float* packed) const {
+    return packed + (block.first - terms.first) * shared_.values();
+  }
+
+  /// A multiple of the threads whose tiles stay in a cache of the second level.
+  std::int64_t task_count() const {
+    constexpr std::int64_t kTaskValues = 192;  // rows or columns
+    const auto fewest = blocks_of(own_.values(), kTaskValues);
+    return std::min(own_.tiles, blocks_of(fewest, threads_) * threads_);
+  }
+
+  template <typename Work>
+  void for_each(std::int64_t count, const Work& work) const {
+    if (threads_ == 1) return work(0, count);
+    cpu::parallel_for(0, count, /*grain=*/1, work);
+  }
+
+  const FloatMatmul& in_;
+  bool is_added_, shares_columns_;
+  TileAxis shared_, own_;
+  std::int64_t threads_ = 1;
+};
+
+}  // namespace
+
+bool uses_float_product(const Tensor& y, const Tensor& x, const Tensor& w) {
+  const auto has_unit_stride = [](const Tensor& of) {
+    return of.stride(0) == 1 || of.stride(1) == 1;
+  };
+  return has_fast_tiles() && is_matrix_of_floats(y) && is_matrix_of_floats(x) &&
+         is_matrix_of_floats(w) && y.stride(1) == 1 && has_unit_stride(x) && has_unit_stride(w);
+}
+
+void float_product_out(const Tensor& y, const Tensor& x, const Tensor& w, bool is_added) {
+  EK_ASSERT(uses_float_product(y, x, w) && x.size(0) == y.size(0) && w.size(0) == x.size(1) &&
+            w.size(1) == y.size(1));
+  const FloatMatmul in{.x = x.const_data_ptr<float>(),
+                       .x_row = x.stride(0),
+                       .x_column = x.stride(1),
+                       .w = w.const_data_ptr<float>(),
+                       .w_row = w.stride(0),
+                       .w_column = w.stride(1),
+                       .y = y.mutable_data_ptr<float>(),
+                       .y_row = y.stride(0),
+                       .rows = y.size(0),
+                       .depth = x.size(1),
+                       .columns = y.size(1)};
+  FloatProduct(in, is_added).run();
+}
+
+}  // namespace evenkeel::ops
