@@ -78,6 +78,19 @@ class TiledProduct {
     return y_;
   }
 
+  /// Computes y without packing w, `tiles` tiles at a time.
+  const Floats& run_in_place(std::int64_t tiles, bool is_added) {
+    const auto tile = float_matmul_tile();
+    const auto panels = (in_.rows + tile.columns - 1) / tile.columns * tile.columns;
+    Floats packed(static_cast<std::size_t>(panels * in_.depth), std::nanf(""));
+    pack_panels_of_rows(in_, packed.data());
+    const auto all = (in_.columns + tile.rows - 1) / tile.rows;
+    for (std::int64_t i = 0; i < all; i += tiles) {
+      multiply_in_place(in_, packed.data(), {i, std::min(all, i + tiles)}, is_added);
+    }
+    return y_;
+  }
+
   /// The sum of the terms of a value, and of their sizes.
   std::pair<double, double> exact(std::int64_t i, std::int64_t j) const {
     double sum = 0, size = 0;
@@ -142,6 +155,19 @@ TEST(FloatMatmul, HasTheSameBitsInEveryPartition) {
       const auto& found = parts.run(size, 4 - size);
       ASSERT_EQ(std::memcmp(found.data(), wanted.data(), wanted.size() * sizeof(float)), 0)
           << each.rows << " " << size;
+    }
+  }
+}
+
+TEST(FloatMatmul, HasTheSameBitsWithoutPackedColumns) {
+  for (const auto& each : kFloatShapes) {
+    if (!each.w_by_columns) continue;
+    for (const bool is_added : {false, true}) {
+      TiledProduct packed(each), in_place(each);
+      const auto& wanted = packed.run(1000, 1000, is_added);
+      const auto& found = in_place.run_in_place(2, is_added);
+      ASSERT_EQ(std::memcmp(found.data(), wanted.data(), wanted.size() * sizeof(float)), 0)
+          << each.rows << " " << is_added;
     }
   }
 }

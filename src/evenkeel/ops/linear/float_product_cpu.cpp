@@ -23,6 +23,8 @@ using kernels::cpu::TileRange;
 
 /// Terms of the sums whose shared operand is packed at one time: 12 MB for 768 columns.
 constexpr std::int64_t kPackedTerms = 16 * kMatmulDepth;
+/// Rows of x for which w is not packed.
+constexpr std::int64_t kRowsInPlace = 256;
 /// Products with fewer multiplications run on the calling thread.
 constexpr std::int64_t kSmall = 1 << 18;
 
@@ -141,6 +143,18 @@ class FloatProduct {
   std::int64_t threads_ = 1;
 };
 
+/// Few rows of x, as in decoding of a batch: to pack w would take longer than the product.
+void multiply_rows_in_place(const FloatMatmul& in, bool is_added) {
+  const auto tile = kernels::cpu::float_matmul_tile();
+  const auto panels =
+      at::empty({blocks_of(in.rows, tile.columns) * tile.columns * in.depth}, at::kFloat);
+  kernels::cpu::pack_panels_of_rows(in, panels.mutable_data_ptr<float>());
+  cpu::parallel_for(
+      0, blocks_of(in.columns, tile.rows), /*grain=*/1, [&](std::int64_t begin, std::int64_t end) {
+        kernels::cpu::multiply_in_place(in, panels.const_data_ptr<float>(), {begin, end}, is_added);
+      });
+}
+
 }  // namespace
 
 bool uses_float_product(const Tensor& y, const Tensor& x, const Tensor& w) {
@@ -165,6 +179,7 @@ void float_product_out(const Tensor& y, const Tensor& x, const Tensor& w, bool i
                        .rows = y.size(0),
                        .depth = x.size(1),
                        .columns = y.size(1)};
+  if (in.rows <= kRowsInPlace && in.w_row == 1) return multiply_rows_in_place(in, is_added);
   FloatProduct(in, is_added).run();
 }
 

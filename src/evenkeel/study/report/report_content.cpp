@@ -130,10 +130,6 @@ std::string tuned_value_text(const Results& results, std::size_t at) {
          (search_result != nullptr && search_result->at_edge ? ", at the edge of the range" : "");
 }
 
-}  // namespace
-
-namespace {
-
 std::vector<Column> arms_columns(const Results& results) {
   std::vector<Column> out = {{"arm", Kind::name}, {"finished"}, {"mean", Kind::number}};
   if (!results.swept_comparison.empty()) {

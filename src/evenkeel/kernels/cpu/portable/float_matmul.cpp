@@ -77,7 +77,58 @@ struct FloatMatmulPass {
     }
   }
 
+  [[gnu::always_inline]] static void pack_panels_of_rows(const FloatMatmul& in, float* to) {
+    for (std::int64_t row = 0; row < in.rows; row += kColumns) {
+      pack_tile<kColumns>(in.x + row * in.x_row, in.x_row, in.x_column,
+                          std::min(kColumns, in.rows - row), in.depth, to + row * in.depth);
+    }
+  }
+
+  /// y^T = w^T x^T in tiles of kRows columns of y and kColumns rows.
+  [[gnu::always_inline]] static void multiply_in_place(const FloatMatmul& in, const float* panels,
+                                                       const TileRange& tiles, bool is_added) {
+    for (auto tile = tiles.first; tile < tiles.last; ++tile) {
+      const auto column = tile * kRows;
+      if (column + kRows <= in.columns) {
+        multiply_columns<static_cast<int>(kRows)>(in, panels, column, is_added);
+      } else {
+        for (auto j = column; j < in.columns; ++j) multiply_columns<1>(in, panels, j, is_added);
+      }
+    }
+  }
+
  private:
+  /// kCount columns of y: panel by panel, the last one with half of the vectors if that suffices.
+  template <int kCount>
+  [[gnu::always_inline]] static void multiply_columns(const FloatMatmul& in, const float* panels,
+                                                      std::int64_t column, bool is_added) {
+    for (std::int64_t row = 0; row < in.rows; row += kColumns) {
+      const float* const panel = panels + row * in.depth;
+      if (in.rows - row <= kColumns / 2) {
+        multiply_panel<kCount, 1>(in, panel, row, column, is_added);
+      } else {
+        multiply_panel<kCount, 2>(in, panel, row, column, is_added);
+      }
+    }
+  }
+
+  template <int kCount, int kVectors>
+  [[gnu::always_inline]] static void multiply_panel(const FloatMatmul& in, const float* panel,
+                                                    std::int64_t row, std::int64_t column,
+                                                    bool is_added) {
+    const auto rows = std::min(kColumns, in.rows - row);
+    float* const y = in.y + row * in.y_row + column;
+    alignas(64) float buffer[kCount * kColumns] = {};
+    for (std::int64_t i = 0; is_added && i < rows; ++i) {
+      for (int j = 0; j < kCount; ++j) buffer[j * kColumns + i] = y[i * in.y_row + j];
+    }
+    matmul_tile<V, kCount, kVectors, LeftLayout::row_major, true>(
+        in.w + column * in.w_column, in.w_column, panel, kColumns, buffer, kColumns, in.depth);
+    for (std::int64_t i = 0; i < rows; ++i) {
+      for (int j = 0; j < kCount; ++j) y[i * in.y_row + j] = buffer[j * kColumns + i];
+    }
+  }
+
   /// One tile of y, at (row, column). A tile that is cut off by an end of y is computed in a
   /// buffer.
   [[gnu::always_inline]] static void multiply_one(const FloatMatmul& in, std::int64_t row,
@@ -133,6 +184,21 @@ struct Multiply {
   }
 };
 
+struct PackPanelsOfRows {
+  template <int kBytes>
+  [[gnu::always_inline]] static void run(const FloatMatmul& in, float* to) {
+    FloatMatmulPass<kBytes>::pack_panels_of_rows(in, to);
+  }
+};
+
+struct MultiplyInPlace {
+  template <int kBytes>
+  [[gnu::always_inline]] static void run(const FloatMatmul& in, const float* panels,
+                                         const TileRange& tiles, bool is_added) {
+    FloatMatmulPass<kBytes>::multiply_in_place(in, panels, tiles, is_added);
+  }
+};
+
 /// A function of the header, compiled for each vector size.
 template <typename Function, typename... Arguments>
 struct Versions {
@@ -175,6 +241,16 @@ void multiply_tiles(const FloatMatmul& in, const MatmulTerms& terms, const TileR
                     bool is_added) {
   const Tiles tiles{terms, row_tiles, column_tiles, rows, columns, is_added};
   Versions<Multiply, FloatMatmul, Tiles>::run(in, tiles);
+}
+
+void pack_panels_of_rows(const FloatMatmul& in, float* to) {
+  Versions<PackPanelsOfRows, FloatMatmul, float*>::run(in, to);
+}
+
+void multiply_in_place(const FloatMatmul& in, const float* panels, const TileRange& tiles,
+                       bool is_added) {
+  Versions<MultiplyInPlace, FloatMatmul, const float*, TileRange, bool>::run(in, panels, tiles,
+                                                                             is_added);
 }
 
 }  // namespace evenkeel::kernels::cpu

@@ -5,8 +5,8 @@
 
 /// Parts of a float32 matrix product y (+)= x w, for one thread each. Both operands are packed into
 /// tiles: x into tiles of rows, w into tiles of columns, each for kMatmulDepth terms of the sums.
-/// A sum has its terms in ascending order: the terms of each kMatmulDepth are added in a register,
-/// and these parts to y. So no bit of y depends on how the work is split.
+/// For few rows of x, w is read where it lies. A sum adds its terms one after the other, to y or to
+/// 0, so that no bit of y depends on how the work is split.
 /// \source Goto and van de Geijn 2008, "Anatomy of high-performance matrix multiplication"
 namespace evenkeel::kernels::cpu {
 
@@ -57,5 +57,15 @@ void pack_columns(const FloatMatmul& in, const MatmulTerms& terms, const TileRan
 void multiply_tiles(const FloatMatmul& in, const MatmulTerms& terms, const TileRange& row_tiles,
                     const float* rows, const TileRange& column_tiles, const float* columns,
                     bool is_added);
+
+/// Packs all rows of x as columns are packed: to[panel][term][row], zeros after the last row.
+/// \param to  [panels * MatmulTile::columns * depth]
+void pack_panels_of_rows(const FloatMatmul& in, float* to);
+
+/// y (+)= x w for tiles of MatmulTile::rows columns of y. Columns of w are contiguous (w_row = 1)
+/// and not packed.
+/// \param panels  by pack_panels_of_rows()
+void multiply_in_place(const FloatMatmul& in, const float* panels, const TileRange& tiles,
+                       bool is_added);
 
 }  // namespace evenkeel::kernels::cpu
