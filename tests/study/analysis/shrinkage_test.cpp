@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstddef>
+#include <string>
 #include <vector>
 
 #include "evenkeel/base/philox.h"
@@ -58,6 +60,41 @@ TEST(ShrunkenMeans, AreNearerToTheTruth) {
   EXPECT_LT(shrunken_error, 0.6 * raw_error);
   EXPECT_LT(raw_bias / kStudies, -1);
   EXPECT_NEAR(shrunken_bias / kStudies, 0, 0.15);
+}
+
+/// Comparisons of ten arms that differ by noise alone and of two that hardly train.
+Results comparisons() {
+  Results results;
+  for (int i = 0; i < 12; ++i) {
+    const bool is_unstable = i >= 10;
+    Verdict verdict{.arm = "arm " + std::to_string(i), .reference = "pre_norm"};
+    verdict.difference = PairedDifference{.pairs = 3,
+                                          .mean = is_unstable ? i : 0.001 * (i - 5),
+                                          .standard_deviation = is_unstable ? 2 : 0.01};
+    results.baseline_verdicts.push_back(verdict);
+  }
+  return results;
+}
+
+// With the unstable arms the deviation would be 0.8, and the spread of the arms 4.
+TEST(ShrinkDifferences, IsNotMovedByArmsThatHardlyTrain) {
+  auto results = comparisons();
+  shrink_differences(results);
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_NEAR(*results.baseline_verdicts[static_cast<std::size_t>(i)].shrunken, -0.0005, 1e-4)
+        << i;
+  }
+  EXPECT_EQ(*results.baseline_verdicts[10].shrunken, 10);
+  EXPECT_EQ(*results.baseline_verdicts[11].shrunken, 11);
+}
+
+TEST(ShrinkDifferences, PoolsAllDeviationsOfFewArms) {
+  auto results = comparisons();
+  results.baseline_verdicts.erase(results.baseline_verdicts.begin() + 4,
+                                  results.baseline_verdicts.begin() + 11);
+  shrink_differences(results);  // four arms near 0, and one of 11 whose deviation all share
+  EXPECT_LT(*results.baseline_verdicts[4].shrunken, 11);
+  EXPECT_GT(*results.baseline_verdicts[0].shrunken, 0.01);
 }
 
 }  // namespace

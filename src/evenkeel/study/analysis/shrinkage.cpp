@@ -75,24 +75,62 @@ std::vector<double> shrunken_means(const std::vector<double>& estimates,
 
 namespace {
 
-/// Shrinks the differences from one baseline. Their deviations are pooled: with few seeds that of a
-/// single difference is too uncertain, and a small one would hardly shrink.
-void shrink_group(const std::vector<Verdict*>& compared) {
+/// So many differences have a median and a spread of their own, which unstable arms do not move.
+constexpr std::size_t kMany = 10;
+
+double median_of(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// The deviation of a difference, pooled over arms: with few seeds that of a single arm is too
+/// uncertain, and a small one would hardly shrink. Of many arms it is the median, because a few
+/// unstable arms have many times the deviation of all other arms.
+double pooled_deviation(const std::vector<Verdict*>& compared) {
   double squares = 0, degrees = 0;
+  std::vector<double> variances;
   for (const auto* const verdict : compared) {
     const auto& difference = *verdict->difference;
     const auto free = static_cast<double>(difference.pairs - 1);
-    squares += free * difference.standard_deviation * difference.standard_deviation;
+    const double variance = difference.standard_deviation * difference.standard_deviation;
+    squares += free * variance;
     degrees += free;
+    const double median_ratio = std::pow(1 - 2 / (9 * free), 3);  // of chi^2 / degrees
+    variances.push_back(variance / median_ratio);
   }
+  return std::sqrt(compared.size() < kMany ? squares / degrees : median_of(variances));
+}
+
+/// The differences that are shrunken together: of many, those within five deviations of the median
+/// (by the median absolute deviation). An arm that hardly trains says nothing about all others.
+std::vector<Verdict*> without_outliers(const std::vector<Verdict*>& compared) {
+  if (compared.size() < kMany) return compared;
+  constexpr double kFar = 5, kNormal = 1.4826;
+  std::vector<double> means, distances;
+  for (const auto* const verdict : compared) means.push_back(verdict->difference->mean);
+  const double middle = median_of(means);
+  for (const double mean : means) distances.push_back(std::abs(mean - middle));
+  const double reach = kFar * kNormal * median_of(distances);
+  std::vector<Verdict*> out;
+  for (auto* const verdict : compared) {
+    if (std::abs(verdict->difference->mean - middle) <= reach) out.push_back(verdict);
+  }
+  return out;
+}
+
+/// Shrinks the differences from one baseline.
+void shrink_group(const std::vector<Verdict*>& compared) {
+  for (auto* const verdict : compared) verdict->shrunken = verdict->difference->mean;
+  const double deviation = pooled_deviation(compared);
+  const auto alike = without_outliers(compared);
   std::vector<double> estimates, errors;
-  for (const auto* const verdict : compared) {
-    const auto pairs = static_cast<double>(verdict->difference->pairs);
+  for (const auto* const verdict : alike) {
     estimates.push_back(verdict->difference->mean);
-    errors.push_back(std::sqrt(squares / degrees / pairs));
+    errors.push_back(deviation / std::sqrt(static_cast<double>(verdict->difference->pairs)));
   }
   const auto shrunken = shrunken_means(estimates, errors);
-  for (std::size_t i = 0; i < compared.size(); ++i) compared[i]->shrunken = shrunken[i];
+  for (std::size_t i = 0; i < alike.size(); ++i) alike[i]->shrunken = shrunken[i];
 }
 
 }  // namespace

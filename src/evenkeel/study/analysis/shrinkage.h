@@ -21,8 +21,9 @@ std::vector<double> shrunken_means(const std::vector<double>& estimates,
                                    const std::vector<double>& errors);
 
 /// Sets Verdict::shrunken of the comparisons with the baseline, for each baseline by itself, with
-/// errors from the pooled deviation. Comparisons with one baseline share its error, which shifts
-/// their common mean.
+/// errors from the pooled deviation. Of ten comparisons or more, the deviation is the median one,
+/// and differences beyond five deviations of their median stay as they are. Comparisons with one
+/// baseline share its error, which shifts their common mean.
 void shrink_differences(Results& results);
 
 }  // namespace evenkeel::study
