@@ -28,9 +28,13 @@ std::string processor_name() {
 }
 
 #if defined(__x86_64__)
+bool is_amd() {
+  return __builtin_cpu_is("amd") != 0;
+}
+
 /// CpuFeatures::fast_bf16_dot, where there is the instruction.
 bool is_bf16_dot_fast() {
-  return __builtin_cpu_is("amd") != 0 || __builtin_cpu_is("cooperlake") != 0;
+  return is_amd() || __builtin_cpu_is("cooperlake") != 0;
 }
 
 /// True if CPUID reports AMX-BF16: leaf 7, sub-leaf 0, EDX bit 22.
@@ -72,7 +76,7 @@ CpuFeatures CpuFeatures::detect() {
   cpu.avx512 = __builtin_cpu_supports("x86-64-v4") != 0;
   cpu.avx512_bf16 = __builtin_cpu_supports("avx512bf16") != 0;
   cpu.avx512_vnni = cpu.avx512 && __builtin_cpu_supports("avx512vnni") != 0;
-  cpu.amd = __builtin_cpu_is("amd") != 0;
+  cpu.amd = is_amd();
   cpu.fast_bf16_dot = cpu.avx512_bf16 && is_bf16_dot_fast();
   cpu.amx_bf16 = has_amx_bf16();
 #endif

@@ -223,11 +223,10 @@ Pieces pieces_of(std::int64_t heads, const AttentionSizes& sizes, const Backward
   constexpr double kWhole = 5, kParts = 7, kWorthwhile = 0.95;
   const std::int64_t threads = cpu::thread_count();
   const auto rounds = [&](std::int64_t tasks) {
-    const auto whole = (tasks + threads - 1) / threads;
-    return static_cast<double>(whole);
+    return static_cast<double>(kernels::blocks_of(tasks, threads));
   };
   const auto most = std::min(sizes.queries / blocks.queries, sizes.keys / blocks.keys);
-  const auto wanted = (kTasksPerThread * threads + heads - 1) / heads;
+  const auto wanted = kernels::blocks_of(kTasksPerThread * threads, heads);
   const Pieces pieces{.count = std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(1, most)),
                       .blocks = blocks};
   const auto count = static_cast<double>(pieces.count);

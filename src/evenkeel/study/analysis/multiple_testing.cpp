@@ -10,6 +10,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/study/analysis/hypothesis_family.h"
 #include "evenkeel/study/analysis/measure.h"
+#include "evenkeel/study/analysis/swap_test.h"
 #include "evenkeel/study/definition/grid.h"
 
 namespace evenkeel::study {
@@ -143,10 +144,10 @@ std::vector<std::string> undecidable_claims(const Study& study) {
       out.push_back(cannot + "a paired difference needs two");
     }
   }
-  constexpr std::int64_t kFewest = 6;  // 2^(1 - 6) < 0.05
-  if (is_of_best(compared_measure(study)) && seeds < kFewest) {
+  if (is_of_best(compared_measure(study)) && study.seeds.size() < kSwapIntervalSeeds) {
     out.push_back(text("the comparisons with the baseline cannot be decided with ", seeds,
-                       seeds == 1 ? " seed" : " seeds", ": a swap test needs ", kFewest));
+                       seeds == 1 ? " seed" : " seeds", ": a swap test needs ",
+                       kSwapIntervalSeeds));
   }
   return out;
 }

@@ -287,15 +287,21 @@ Results run_study(const StudyRequest& request, Resources resources, ProgressTabl
   return results;
 }
 
+namespace {
+
+norm::Scheme bound_scheme_of(const config::Config& config) {
+  return config::bind(config.scheme, config::shape_of(config, data::vocabulary_of(config)));
+}
+
+}  // namespace
+
 bool is_causal(const config::Config& config) {
-  return norm::causal_in_evaluation(
-      config::bind(config.scheme, config::shape_of(config, data::vocabulary_of(config))));
+  return norm::causal_in_evaluation(bound_scheme_of(config));
 }
 
 std::string init_of(const config::Config& config) {
   if (config.model.init != "scheme") return config.model.init;
-  const auto scheme =
-      config::bind(config.scheme, config::shape_of(config, data::vocabulary_of(config)));
+  const auto scheme = bound_scheme_of(config);
   auto out = text("scheme: ", scheme.base_init == "default" ? "normal" : scheme.base_init);
   for (const auto& [weights, factor] : scheme.init) {
     for (const auto& weight : weights) out += text(", ", weight, " x ", factor.formula());

@@ -183,7 +183,7 @@ void causal_attention(const AttentionSizes& sizes, const AttentionHead<T>& head,
     if (unit == AttentionUnit::amx) return causal_attention_amx(sizes, head, scratch);
     if (unit == AttentionUnit::avx512_bf16) return causal_attention_avx512(sizes, head, scratch);
   }
-  IsaVersions<Forward, AttentionHead<T>, OpMathType<T>>::run(sizes, head, scratch);
+  IsaVersions<Forward, AttentionSizes, AttentionHead<T>, OpMathType<T>*>::run(sizes, head, scratch);
 }
 
 template std::int64_t causal_attention_scratch<double>(const AttentionSizes&);

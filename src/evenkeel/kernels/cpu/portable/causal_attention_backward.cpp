@@ -283,7 +283,8 @@ void causal_attention_backward(const AttentionSizes& sizes, const AttentionGradi
       return causal_attention_avx512_backward(sizes, head, scratch);
     }
   }
-  IsaVersions<Backward, AttentionGradient<T>, OpMathType<T>>::run(sizes, head, scratch);
+  IsaVersions<Backward, AttentionSizes, AttentionGradient<T>, OpMathType<T>*>::run(sizes, head,
+                                                                                   scratch);
 }
 
 template std::int64_t causal_attention_backward_scratch<double>(const AttentionSizes&);

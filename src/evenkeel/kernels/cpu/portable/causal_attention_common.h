@@ -133,28 +133,22 @@ inline constexpr bool kHasUnits = std::is_same_v<T, Bf16>;
 /// The vector size of this processor, in bytes.
 int vector_bytes();
 
-/// A pass, compiled for each vector size, because target_clones cannot change a vector type.
-/// \tparam Pass  has run<kBytes>(sizes, head, scratch), always inlined
-template <typename Pass, typename Head, typename F>
+/// A function, compiled for each vector size, because target_clones cannot change a vector type.
+/// \tparam Function  has run<kBytes>(arguments...), always inlined
+template <typename Function, typename... Arguments>
 struct IsaVersions {
   EK_FOR("x86-64-v4")
-  static void v4(const AttentionSizes& sizes, const Head& head, F* scratch) {
-    Pass::template run<64>(sizes, head, scratch);
-  }
+  static void v4(const Arguments&... arguments) { Function::template run<64>(arguments...); }
   EK_FOR("x86-64-v3")
-  static void v3(const AttentionSizes& sizes, const Head& head, F* scratch) {
-    Pass::template run<32>(sizes, head, scratch);
-  }
-  static void any(const AttentionSizes& sizes, const Head& head, F* scratch) {
-    Pass::template run<16>(sizes, head, scratch);
-  }
+  static void v3(const Arguments&... arguments) { Function::template run<32>(arguments...); }
+  static void any(const Arguments&... arguments) { Function::template run<16>(arguments...); }
 
   /// The version for this processor.
-  static void run(const AttentionSizes& sizes, const Head& head, F* scratch) {
+  static void run(const Arguments&... arguments) {
     const int bytes = vector_bytes();
-    if (bytes == 64) return v4(sizes, head, scratch);
-    if (bytes == 32) return v3(sizes, head, scratch);
-    any(sizes, head, scratch);
+    if (bytes == 64) return v4(arguments...);
+    if (bytes == 32) return v3(arguments...);
+    any(arguments...);
   }
 };
 

@@ -77,13 +77,6 @@ struct FloatMatmulPass {
     }
   }
 
-  [[gnu::always_inline]] static void pack_panels_of_rows(const FloatMatmul& in, float* to) {
-    for (std::int64_t row = 0; row < in.rows; row += kColumns) {
-      pack_tile<kColumns>(in.x + row * in.x_row, in.x_row, in.x_column,
-                          std::min(kColumns, in.rows - row), in.depth, to + row * in.depth);
-    }
-  }
-
   /// y^T = w^T x^T in tiles of kRows columns of y and kColumns rows.
   [[gnu::always_inline]] static void multiply_in_place(const FloatMatmul& in, const float* panels,
                                                        const TileRange& tiles, bool is_added) {
@@ -184,36 +177,11 @@ struct Multiply {
   }
 };
 
-struct PackPanelsOfRows {
-  template <int kBytes>
-  [[gnu::always_inline]] static void run(const FloatMatmul& in, float* to) {
-    FloatMatmulPass<kBytes>::pack_panels_of_rows(in, to);
-  }
-};
-
 struct MultiplyInPlace {
   template <int kBytes>
   [[gnu::always_inline]] static void run(const FloatMatmul& in, const float* panels,
                                          const TileRange& tiles, bool is_added) {
     FloatMatmulPass<kBytes>::multiply_in_place(in, panels, tiles, is_added);
-  }
-};
-
-/// A function of the header, compiled for each vector size.
-template <typename Function, typename... Arguments>
-struct Versions {
-  EK_FOR("x86-64-v4")
-  static void v4(const Arguments&... arguments) { Function::template run<64>(arguments...); }
-  EK_FOR("x86-64-v3")
-  static void v3(const Arguments&... arguments) { Function::template run<32>(arguments...); }
-  static void any(const Arguments&... arguments) { Function::template run<16>(arguments...); }
-
-  /// The version for this processor.
-  static void run(const Arguments&... arguments) {
-    const int bytes = vector_bytes();
-    if (bytes == 64) return v4(arguments...);
-    if (bytes == 32) return v3(arguments...);
-    any(arguments...);
   }
 };
 
@@ -228,29 +196,32 @@ MatmulTile float_matmul_tile() {
 }
 
 void pack_rows(const FloatMatmul& in, const MatmulTerms& terms, const TileRange& tiles, float* to) {
-  Versions<PackRows, FloatMatmul, MatmulTerms, TileRange, float*>::run(in, terms, tiles, to);
+  IsaVersions<PackRows, FloatMatmul, MatmulTerms, TileRange, float*>::run(in, terms, tiles, to);
 }
 
 void pack_columns(const FloatMatmul& in, const MatmulTerms& terms, const TileRange& tiles,
                   float* to) {
-  Versions<PackColumns, FloatMatmul, MatmulTerms, TileRange, float*>::run(in, terms, tiles, to);
+  IsaVersions<PackColumns, FloatMatmul, MatmulTerms, TileRange, float*>::run(in, terms, tiles, to);
 }
 
 void multiply_tiles(const FloatMatmul& in, const MatmulTerms& terms, const TileRange& row_tiles,
                     const float* rows, const TileRange& column_tiles, const float* columns,
                     bool is_added) {
   const Tiles tiles{terms, row_tiles, column_tiles, rows, columns, is_added};
-  Versions<Multiply, FloatMatmul, Tiles>::run(in, tiles);
+  IsaVersions<Multiply, FloatMatmul, Tiles>::run(in, tiles);
 }
 
 void pack_panels_of_rows(const FloatMatmul& in, float* to) {
-  Versions<PackPanelsOfRows, FloatMatmul, float*>::run(in, to);
+  const FloatMatmul transposed{
+      .w = in.x, .w_row = in.x_column, .w_column = in.x_row, .depth = in.depth, .columns = in.rows};
+  const auto panel = float_matmul_tile().columns;
+  pack_columns(transposed, {0, in.depth}, {0, (in.rows + panel - 1) / panel}, to);
 }
 
 void multiply_in_place(const FloatMatmul& in, const float* panels, const TileRange& tiles,
                        bool is_added) {
-  Versions<MultiplyInPlace, FloatMatmul, const float*, TileRange, bool>::run(in, panels, tiles,
-                                                                             is_added);
+  IsaVersions<MultiplyInPlace, FloatMatmul, const float*, TileRange, bool>::run(in, panels, tiles,
+                                                                                is_added);
 }
 
 }  // namespace evenkeel::kernels::cpu
