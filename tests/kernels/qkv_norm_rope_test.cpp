@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cmath>
 #include <utility>
+#include <vector>
 
 #include "kernels/row_values.h"
 
@@ -70,6 +73,99 @@ TYPED_TEST(NormRope, IsItsFormula) {
             << is_rotated;
       }
     }
+  }
+}
+
+/// The sum of sixteen lanes, added as a binary tree.
+template <typename F>
+F tree_sum(std::array<F, 16> lanes) {
+  for (std::size_t half = 8; half > 0; half /= 2) {
+    for (std::size_t k = 0; k < half; ++k) lanes[k] += lanes[k + half];
+  }
+  return lanes[0];
+}
+
+// One order of sums, one rounding for each product, fused multiply-adds in the rotation: the same
+// bits with and without vectors of AVX-512.
+TEST(NormRopeBits, AreThoseOfEveryProcessor) {
+  constexpr std::size_t kHeads = 6;
+  constexpr double kEpsilon = 1e-5;
+  for (const std::size_t width : {16, 32, 48, 64, 96, 128, 256}) {
+    const auto x = wavy<float>(kHeads * width, 0.3), gain = wavy<float>(width, 1.1);
+    const auto cos_sin = wavy<float>(width, 0.5);
+    std::vector<float> y(kHeads * width);
+    std::vector<double> rstd(kHeads);
+    norm_rope<float>({.x = x.data(),
+                      .gain = gain.data(),
+                      .cos_sin = cos_sin.data(),
+                      .y = y.data(),
+                      .rstd = rstd.data(),
+                      .count = kHeads,
+                      .width = static_cast<std::int64_t>(width),
+                      .epsilon = kEpsilon});
+    const auto half = width / 2;
+    for (std::size_t h = 0; h < kHeads; ++h) {
+      const auto head = testing::row_of(x, h, width);
+      std::array<double, 16> squares = {};
+      for (std::size_t i = 0; i < width; ++i)
+        squares[i % 16] += static_cast<double>(head[i]) * static_cast<double>(head[i]);
+      const double mean = tree_sum(squares) / static_cast<double>(width);
+      EXPECT_EQ(rstd[h], 1 / std::sqrt(mean + kEpsilon)) << width;
+      const auto factor = static_cast<float>(rstd[h]);
+      for (std::size_t j = 0; j < half; ++j) {
+        const float a = head[j] * factor * gain[j];
+        const float b = head[j + half] * factor * gain[j + half];
+        const float c = cos_sin[j], s = cos_sin[j + half];
+        EXPECT_EQ(y[h * width + j], std::fma(a, c, -(b * s))) << width;
+        EXPECT_EQ(y[h * width + j + half], std::fma(b, c, a * s)) << width;
+      }
+    }
+  }
+}
+
+TEST(NormRopeBits, OfTheBackwardPassAreThoseOfEveryProcessor) {
+  constexpr std::size_t kHeads = 6;
+  for (const std::size_t width : {16, 32, 48, 64, 96, 128, 256}) {
+    const auto dy = wavy<float>(kHeads * width, 0.7), x = wavy<float>(kHeads * width, 0.3);
+    const auto gain = wavy<float>(width, 1.1), cos_sin = wavy<float>(width, 0.5);
+    std::vector<double> rstd;
+    for (std::size_t h = 0; h < kHeads; ++h)
+      rstd.push_back(rstd_of(exact(testing::row_of(x, h, width)), 0));
+    std::vector<float> dx(kHeads * width), dgain_in_float(width);
+    std::vector<double> dgain(width), scratch(width);
+    norm_rope_backward<float>({.dy = dy.data(),
+                               .x = x.data(),
+                               .gain = gain.data(),
+                               .cos_sin = cos_sin.data(),
+                               .rstd = rstd.data(),
+                               .dx = dx.data(),
+                               .dgain = dgain.data(),
+                               .scratch = scratch.data(),
+                               .count = kHeads,
+                               .width = static_cast<std::int64_t>(width)});
+    const auto half = width / 2;
+    for (std::size_t h = 0; h < kHeads; ++h) {
+      const auto head = testing::row_of(dy, h, width), value = testing::row_of(x, h, width);
+      const auto factor = static_cast<float>(rstd[h]);
+      std::vector<float> g(width), x_hat(width);
+      for (std::size_t j = 0; j < half; ++j) {
+        const float a = head[j], b = head[j + half], c = cos_sin[j], s = -cos_sin[j + half];
+        g[j] = std::fma(a, c, -(b * s));
+        g[j + half] = std::fma(b, c, a * s);
+      }
+      std::array<float, 16> slopes = {};
+      for (std::size_t i = 0; i < width; ++i) {
+        x_hat[i] = value[i] * factor;
+        slopes[i % 16] = std::fma(g[i] * gain[i], x_hat[i], slopes[i % 16]);
+        dgain_in_float[i] = std::fma(g[i], x_hat[i], dgain_in_float[i]);
+      }
+      const auto mean =
+          static_cast<float>(static_cast<double>(tree_sum(slopes)) / static_cast<double>(width));
+      for (std::size_t i = 0; i < width; ++i)
+        EXPECT_EQ(dx[h * width + i], factor * std::fma(g[i], gain[i], -(x_hat[i] * mean))) << width;
+    }
+    for (std::size_t i = 0; i < width; ++i)
+      EXPECT_EQ(dgain[i], static_cast<double>(dgain_in_float[i])) << width;
   }
 }
 

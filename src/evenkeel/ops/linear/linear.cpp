@@ -3,6 +3,7 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/_unsafe_view.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "evenkeel/ops/common/saved_value.h"
@@ -69,7 +70,8 @@ class LinearFunction : public torch::autograd::Function<LinearFunction> {
     if (ctx->needs_input_grad(0)) {
       auto sizes = dy.sizes().vec();
       sizes.back() = w.size(1);
-      dx = input_gradient(rows, w, dresidual).view(sizes);
+      // view() would keep a second reference to the gradient, which then is not unshared.
+      dx = at::_unsafe_view(input_gradient(rows, w, dresidual), sizes);
     }
     return {dx, dw, at::Tensor(), at::Tensor()};
   }

@@ -76,6 +76,9 @@ EK_AMX_INLINE void store_16(Bf16* to, __m512 values, AllLanes /*all*/ = {}) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
                       reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(values)));
 }
+EK_AMX_INLINE void store_16(float* to, __m512 values) {
+  _mm512_storeu_ps(to, values);
+}
 /// Converts sixteen bfloat16 to float32.
 EK_AMX_INLINE __m512 to_floats(__m256i values) {
   return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(values), 16));
@@ -115,6 +118,14 @@ EK_AMX_INLINE bool max_fits_float32(__m512 values) {
   const __m512 most = _mm512_set1_ps(static_cast<float>(kFloat32SafeMagnitude));
   return _mm512_cmp_ps_mask(values, least, _CMP_GT_OQ) != 0 &&
          _mm512_cmp_ps_mask(values, most, _CMP_NLT_UQ) == 0;
+}
+
+/// The lanes whose values are in the safe range of float32.
+EK_AMX_INLINE __mmask8 fits_float32_mask(__m256d values) {
+  const __mmask8 is_large =
+      _mm256_cmp_pd_mask(values, _mm256_set1_pd(1 / kFloat32SafeMagnitude), _CMP_GT_OQ);
+  return _mm256_mask_cmp_pd_mask(is_large, values, _mm256_set1_pd(kFloat32SafeMagnitude),
+                                 _CMP_LT_OQ);
 }
 
 /// Sixteen doubles.

@@ -6,33 +6,15 @@
 #include "evenkeel/kernels/cpu/amx/amx.h"
 #include "evenkeel/kernels/cpu/avx512/avx512_bf16.h"
 #include "evenkeel/kernels/cpu/avx512/avx512_features.h"
+#include "evenkeel/kernels/cpu/avx512/head_vectors.h"
 
 namespace evenkeel::kernels::cpu {
 
 namespace {
 
-constexpr int kMaxVectors = 16;  // in a head
-
-/// A head in kCount vectors, all of them full.
-template <int kCount>
-struct HeadVectors {
-  __m512 v[kCount];
-};
-
-/// \tparam T  Bf16 or float
-template <int kCount, typename T>
-EK_AMX_INLINE HeadVectors<kCount> load(const T* from) {
-  HeadVectors<kCount> z;
-#pragma GCC unroll 16
-  for (int j = 0; j < kCount; ++j) z.v[j] = avx512::load_16(from + 16 * j);
-  return z;
-}
-
-template <int kCount>
-EK_AMX_INLINE void store(Bf16* to, const HeadVectors<kCount>& z) {
-#pragma GCC unroll 16
-  for (int j = 0; j < kCount; ++j) avx512::store_16(to + 16 * j, z.v[j]);
-}
+using avx512::CosSin;
+using avx512::HeadVectors;
+using avx512::kHeadsAtOnce;
 
 /// True if a value is subnormal, which the rounding instruction would make 0. Normed heads need no
 /// such check: their largest result is in the safe range of float32, and values that become 0 are
@@ -45,81 +27,6 @@ EK_AMX_INLINE bool has_subnormal(const HeadVectors<kCount>& z) {
   return subnormal != 0;
 }
 
-template <int kCount>
-EK_AMX_INLINE HeadVectors<kCount> times(const HeadVectors<kCount>& z,
-                                        const HeadVectors<kCount>& other) {
-  HeadVectors<kCount> out;
-#pragma GCC unroll 16
-  for (int j = 0; j < kCount; ++j) out.v[j] = _mm512_mul_ps(z.v[j], other.v[j]);
-  return out;
-}
-
-template <int kCount>
-EK_AMX_INLINE HeadVectors<kCount> times(const HeadVectors<kCount>& z, __m512 factor) {
-  HeadVectors<kCount> out;
-#pragma GCC unroll 16
-  for (int j = 0; j < kCount; ++j) out.v[j] = _mm512_mul_ps(z.v[j], factor);
-  return out;
-}
-
-/// The head with its halves exchanged: the second value of each rotated pair (rotate_half of
-/// Hugging Face, without the sign).
-template <int kCount>
-EK_AMX_INLINE HeadVectors<kCount> swapped_halves(const HeadVectors<kCount>& z) {
-  HeadVectors<kCount> out;
-#pragma GCC unroll 16
-  for (int j = 0; j < kCount; ++j) {
-    const __m512 first = z.v[(j + kCount / 2) % kCount];
-    if constexpr (kCount % 2 == 0) {
-      out.v[j] = first;
-    } else {
-      constexpr int kHighThenLow = 0x4e;
-      const __m512 second = z.v[(j + kCount / 2 + 1) % kCount];
-      out.v[j] = _mm512_shuffle_f32x4(first, second, kHighThenLow);
-    }
-  }
-  return out;
-}
-
-/// A rotation: z * cosine + swapped_halves(z) * sine.
-template <int kCount>
-struct CosSin {
-  HeadVectors<kCount> cosine, sine;
-};
-/// Joins two half vectors in a register. A load of the whole vector from memory would wait for two
-/// stores before it.
-EK_AMX_INLINE __m512 concatenated(__m256 low, __m256 high) {
-  return _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
-}
-/// \param cos_sin       [2, width / 2]: cosines, then sines
-/// \param direction     1, or -1 for the inverse rotation
-template <int kCount>
-EK_AMX_INLINE CosSin<kCount> cos_sin_of(const float* cos_sin, float direction) {
-  const __m256 plus = _mm256_set1_ps(direction), minus = _mm256_set1_ps(-direction);
-  const float* const sines = cos_sin + 8 * kCount;
-  CosSin<kCount> rotation;
-#pragma GCC unroll 16
-  for (int j = 0; j < kCount; ++j) {
-    const int low = 2 * j, high = low + 1;  // eighths of a vector; kCount of them are half a head
-    const __m256 sine[2] = {_mm256_loadu_ps(sines + 8 * (low % kCount)),
-                            _mm256_loadu_ps(sines + 8 * (high % kCount))};
-    rotation.cosine.v[j] = concatenated(_mm256_loadu_ps(cos_sin + 8 * (low % kCount)),
-                                        _mm256_loadu_ps(cos_sin + 8 * (high % kCount)));
-    rotation.sine.v[j] = concatenated(_mm256_mul_ps(sine[0], low < kCount ? minus : plus),
-                                      _mm256_mul_ps(sine[1], high < kCount ? minus : plus));
-  }
-  return rotation;
-}
-template <int kCount>
-EK_AMX_INLINE HeadVectors<kCount> rotated(const HeadVectors<kCount>& z,
-                                          const CosSin<kCount>& rotation) {
-  auto out = times(swapped_halves(z), rotation.sine);
-#pragma GCC unroll 16
-  for (int j = 0; j < kCount; ++j)
-    out.v[j] = _mm512_fmadd_ps(z.v[j], rotation.cosine.v[j], out.v[j]);
-  return out;
-}
-
 /// Sixteen partial maxima of |z| over a head.
 template <int kCount>
 EK_AMX_INLINE __m512 largest_of(const HeadVectors<kCount>& z) {
@@ -128,8 +35,6 @@ EK_AMX_INLINE __m512 largest_of(const HeadVectors<kCount>& z) {
   for (int j = 0; j < kCount; ++j) largest = avx512::max_abs(largest, z.v[j]);
   return largest;
 }
-
-constexpr int kHeadsAtOnce = 4;
 
 /// The sum of the lanes of each of four vectors.
 EK_AMX_INLINE __m128 sums_of(const __m512 (&r)[kHeadsAtOnce]) {
@@ -140,14 +45,6 @@ EK_AMX_INLINE __m128 sums_of(const __m512 (&r)[kHeadsAtOnce]) {
   const __m512 all = _mm512_add_ps(_mm512_castpd_ps(low), _mm512_castpd_ps(high));
   const __m256 half = _mm256_add_ps(_mm512_castps512_ps256(all), _mm512_extractf32x8_ps(all, 1));
   return _mm_add_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
-}
-
-/// The lanes whose values are in the safe range of float32.
-EK_AMX_INLINE __mmask8 fits_float32_mask(__m256d values) {
-  const __mmask8 is_large =
-      _mm256_cmp_pd_mask(values, _mm256_set1_pd(1 / kFloat32SafeMagnitude), _CMP_GT_OQ);
-  return _mm256_mask_cmp_pd_mask(is_large, values, _mm256_set1_pd(kFloat32SafeMagnitude),
-                                 _CMP_LT_OQ);
 }
 
 /// Prefetches a head that is processed a few heads later.
@@ -192,42 +89,44 @@ EK_AMX_INLINE bool compute_rstd(const Heads<Bf16>& heads) {
     const __m256d squares = _mm256_cvtps_pd(sums_of(partial));
     const __m256d root = _mm256_sqrt_pd(_mm256_fmadd_pd(squares, share, epsilon));
     const __m256d rstd = _mm256_div_pd(_mm256_set1_pd(1), root);
-    _mm256_mask_storeu_pd(heads.rstd + first, static_cast<__mmask8>((1 << count) - 1), rstd);
-    if ((fits_float32_mask(squares) & fits_float32_mask(rstd)) != (1 << kHeadsAtOnce) - 1)
+    avx512::store_first(heads.rstd + first, rstd, count);
+    if ((avx512::fits_float32_mask(squares) & avx512::fits_float32_mask(rstd)) !=
+        (1 << kHeadsAtOnce) - 1)
       return false;
   }
   return true;
 }
 
 /// The factors that apply gain and rotation together:
-/// rotated(gain * z) = z * result.cosine + swapped_halves(z) * result.sine.
+/// avx512::rotated(gain * z) = z * result.cosine + avx512::swapped_halves(z) * result.sine.
 template <int kCount>
 EK_AMX_INLINE CosSin<kCount> with_gain(const HeadVectors<kCount>& gain,
                                        const CosSin<kCount>& rotation) {
-  return {times(gain, rotation.cosine), times(swapped_halves(gain), rotation.sine)};
+  return {avx512::times(gain, rotation.cosine),
+          avx512::times(avx512::swapped_halves(gain), rotation.sine)};
 }
 
 template <int kCount, bool kNorm, bool kRotate>
 EK_AMX bool forward(const Heads<Bf16>& heads) {
   HeadVectors<kCount> gain;
   CosSin<kCount> cos_sin;
-  if constexpr (kRotate) cos_sin = cos_sin_of<kCount>(heads.cos_sin, 1);
+  if constexpr (kRotate) cos_sin = avx512::cos_sin_of<kCount>(heads.cos_sin, 1);
   if constexpr (kNorm) {
-    gain = load<kCount>(heads.gain);
+    gain = avx512::load<kCount>(heads.gain);
     if (!avx512::max_fits_float32(largest_of(gain)) || !compute_rstd<kCount>(heads)) return false;
     if constexpr (kRotate) cos_sin = with_gain(gain, cos_sin);
   }
   for (std::int64_t h = 0; h < heads.count; ++h) {
     const auto offset = h * heads.width;
     if constexpr (!kNorm) prefetch_head<kCount>(heads.x + offset);
-    auto z = load<kCount>(heads.x + offset);
+    auto z = avx512::load<kCount>(heads.x + offset);
     if constexpr (kRotate) {
-      z = rotated(z, cos_sin);
+      z = avx512::rotated(z, cos_sin);
     } else {
-      z = times(z, gain);
+      z = avx512::times(z, gain);
     }
-    if constexpr (kNorm) z = times(z, _mm512_set1_ps(static_cast<float>(heads.rstd[h])));
-    store(heads.y + offset, z);
+    if constexpr (kNorm) z = avx512::times(z, _mm512_set1_ps(static_cast<float>(heads.rstd[h])));
+    avx512::store(heads.y + offset, z);
     if constexpr (!kNorm) {
       if (has_subnormal(z)) return false;
     }
@@ -257,22 +156,22 @@ EK_AMX bool backward(const HeadsGradient<Bf16>& heads) {
   const __m512 share = _mm512_set1_ps(1 / static_cast<float>(heads.width));
   HeadVectors<kCount> gain, dgain = {};
   CosSin<kCount> cos_sin;
-  if constexpr (kNorm) gain = load<kCount>(heads.gain);
-  if constexpr (kRotate) cos_sin = cos_sin_of<kCount>(heads.cos_sin, -1);
+  if constexpr (kNorm) gain = avx512::load<kCount>(heads.gain);
+  if constexpr (kRotate) cos_sin = avx512::cos_sin_of<kCount>(heads.cos_sin, -1);
   for (std::int64_t h = 0; h < heads.count; ++h) {
     const auto offset = h * heads.width;
     prefetch_head<kCount>(heads.dy + offset);
     if constexpr (kNorm) prefetch_head<kCount>(heads.x + offset);
-    auto g = load<kCount>(heads.dy + offset);
-    if constexpr (kRotate) g = rotated(g, cos_sin);
+    auto g = avx512::load<kCount>(heads.dy + offset);
+    if constexpr (kRotate) g = avx512::rotated(g, cos_sin);
     if constexpr (!kNorm) {
-      store(heads.dx + offset, g);
+      avx512::store(heads.dx + offset, g);
       if (has_subnormal(g)) return false;
       continue;
     }
     const __m512 rstd = _mm512_set1_ps(static_cast<float>(heads.rstd[h]));
-    const auto x_hat = times(load<kCount>(heads.x + offset), rstd);
-    const auto slope = times(g, gain);
+    const auto x_hat = avx512::times(avx512::load<kCount>(heads.x + offset), rstd);
+    const auto slope = avx512::times(g, gain);
     if (!fits_float32(heads.rstd[h])) return false;
     if (!avx512::max_fits_float32(_mm512_mul_ps(largest_of(slope), rstd))) return false;
     const __m512 mean = _mm512_mul_ps(broadcast_sum(dot_partials(slope, x_hat)), share);
@@ -282,7 +181,7 @@ EK_AMX bool backward(const HeadsGradient<Bf16>& heads) {
       dgain.v[j] = _mm512_fmadd_ps(g.v[j], x_hat.v[j], dgain.v[j]);
       dx.v[j] = _mm512_mul_ps(rstd, _mm512_fnmadd_ps(x_hat.v[j], mean, slope.v[j]));
     }
-    store(heads.dx + offset, dx);
+    avx512::store(heads.dx + offset, dx);
   }
   if constexpr (kNorm) {
 #pragma GCC unroll 16
@@ -306,24 +205,20 @@ bool dispatch_flags(const HeadsGradient<Bf16>& heads) {
   return backward<kCount, true, true>(heads);
 }
 
-/// Heads of exactly 16 k values, k at most kCount.
-template <int kCount, typename Of>
+template <typename Of>
 bool dispatch_width(const Of& heads) {
-  if constexpr (kCount > 0) {
-    if (heads.width == 16 * kCount) return dispatch_flags<kCount>(heads);
-    return dispatch_width<kCount - 1>(heads);
-  }
-  return false;
+  return avx512::with_vectors<avx512::kMaxVectors>(
+      heads.width, [&](auto count) { return dispatch_flags<count>(heads); });
 }
 
 }  // namespace
 
 bool norm_rope_avx512(const Heads<Bf16>& heads) {
-  return has_avx512_bf16() && dispatch_width<kMaxVectors>(heads);
+  return has_avx512_bf16() && dispatch_width(heads);
 }
 
 bool norm_rope_backward_avx512(const HeadsGradient<Bf16>& heads) {
-  return has_avx512_bf16() && dispatch_width<kMaxVectors>(heads);
+  return has_avx512_bf16() && dispatch_width(heads);
 }
 
 }  // namespace evenkeel::kernels::cpu

@@ -23,30 +23,51 @@ EK_AMX double squares_of(const Bf16* x, std::int64_t width) {
   return static_cast<double>(_mm512_reduce_add_ps(_mm512_add_ps(even, odd)));
 }
 
-/// \return false if a result is subnormal, which the rounding instruction would make 0
+/// Stores sixteen values. \return the lanes with subnormal ones, which the rounding instruction
+/// makes 0
+template <typename Mask>
+EK_AMX_INLINE __mmask16 store_normal_16(Bf16* to, __m512 values, Mask mask) {
+  avx512::store_16(to, values, mask);
+  return avx512::subnormal_mask(values);
+}
+
+template <typename Mask>
+EK_AMX_INLINE __mmask16 scale_16(const Bf16* x, __m512 factors, const float* gain, Bf16* y,
+                                 Mask mask) {
+  const __m512 x_hat = _mm512_mul_ps(avx512::load_16(x, mask), factors);
+  return store_normal_16(y, _mm512_mul_ps(x_hat, avx512::load_16(gain, mask)), mask);
+}
+
+/// \return false if a result is subnormal
 EK_AMX bool scale(const Bf16* x, float factor, const float* gain, Bf16* y, std::int64_t width) {
   const __m512 factors = _mm512_set1_ps(factor);
   __mmask16 subnormal = 0;
-  for (std::int64_t i = 0; i < width; i += 16) {
-    const auto mask = avx512::tail_mask_16(width - i);
-    const __m512 x_hat = _mm512_mul_ps(avx512::load_16(x + i, mask), factors);
-    const __m512 scaled = _mm512_mul_ps(x_hat, avx512::load_16(gain + i, mask));
-    subnormal |= avx512::subnormal_mask(scaled);
-    avx512::store_16(y + i, scaled, mask);
-  }
+  std::int64_t i = 0;
+  for (; i + 16 <= width; i += 16)
+    subnormal |= scale_16(x + i, factors, gain + i, y + i, avx512::AllLanes{});
+  const auto rest = avx512::tail_mask_16(width - i);
+  if (rest != 0) subnormal |= scale_16(x + i, factors, gain + i, y + i, rest);
   return subnormal == 0;
 }
 
-/// \return as scale()
+template <typename Mask>
+EK_AMX_INLINE __mmask16 add_16(const Bf16* residual, const Bf16* branch, Bf16* sum, Mask mask) {
+  const __m512 both = _mm512_add_ps(avx512::load_16(residual, mask), avx512::load_16(branch, mask));
+  return store_normal_16(sum, both, mask);
+}
+
+/// The norm loads the sum at once, which would wait for a store with a mask.
+/// \return false if a sum is subnormal
 EK_AMX bool add(const Bf16* residual, const Bf16* branch, Bf16* sum, std::int64_t width) {
   __mmask16 subnormal = 0;
-  for (std::int64_t i = 0; i < width; i += 16) {
-    const auto mask = avx512::tail_mask_16(width - i);
-    const __m512 both =
-        _mm512_add_ps(avx512::load_16(residual + i, mask), avx512::load_16(branch + i, mask));
-    subnormal |= avx512::subnormal_mask(both);
-    avx512::store_16(sum + i, both, mask);
+  std::int64_t i = 0;
+  for (; i + 16 <= width; i += 16) {
+    prefetch_ahead(residual + i);
+    prefetch_ahead(branch + i);
+    subnormal |= add_16(residual + i, branch + i, sum + i, avx512::AllLanes{});
   }
+  const auto rest = avx512::tail_mask_16(width - i);
+  if (rest != 0) subnormal |= add_16(residual + i, branch + i, sum + i, rest);
   return subnormal == 0;
 }
 
@@ -54,11 +75,24 @@ EK_AMX bool add(const Bf16* residual, const Bf16* branch, Bf16* sum, std::int64_
 struct Terms {
   __m512 upstream, g, x_hat;
 };
+template <typename Mask>
 EK_AMX_INLINE Terms terms_of(const RmsNormGradient<Bf16>& args, std::int64_t offset, __m512 gain,
-                             __m512 rstd, __mmask16 mask) {
+                             __m512 rstd, Mask mask) {
   const __m512 upstream = avx512::load_16(args.dy + offset, mask);
   return {upstream, _mm512_mul_ps(upstream, gain),
           _mm512_mul_ps(avx512::load_16(args.x + offset, mask), rstd)};
+}
+
+/// Sixteen partial sums of g * x_hat, and partial maxima of |g|.
+struct Partial {
+  __m512 dot, largest;
+};
+template <typename Mask>
+EK_AMX_INLINE void add_terms_16(Partial& to, const RmsNormGradient<Bf16>& args, std::int64_t offset,
+                                const float* gain, __m512 rstd, Mask mask) {
+  const auto terms = terms_of(args, offset, avx512::load_16(gain, mask), rstd, mask);
+  to.dot = _mm512_fmadd_ps(terms.g, terms.x_hat, to.dot);
+  to.largest = avx512::max_abs(to.largest, terms.g);
 }
 
 /// Computes mean(g * x_hat). \return false if the row is outside the safe range of float32
@@ -66,20 +100,40 @@ EK_AMX_INLINE bool mean_of(const RmsNormGradient<Bf16>& args, std::int64_t row, 
                            __m512& mean) {
   if (!fits_float32(args.rstd[row])) return false;
   const __m512 rstd = _mm512_set1_ps(static_cast<float>(args.rstd[row]));
-  __m512 dot = _mm512_setzero_ps(), largest = dot;
-  for (std::int64_t i = 0; i < width; i += 16) {
-    const auto mask = avx512::tail_mask_16(width - i);
-    const auto terms =
-        terms_of(args, row * width + i, avx512::load_16(args.gain + i, mask), rstd, mask);
-    prefetch_ahead(args.dy + row * width + i);
-    prefetch_ahead(args.x + row * width + i);
+  Partial of_row = {_mm512_setzero_ps(), _mm512_setzero_ps()};
+  std::int64_t i = 0;
+  for (; i + 16 <= width; i += 16) {
+    const auto offset = row * width + i;
+    prefetch_ahead(args.dy + offset);
+    prefetch_ahead(args.x + offset);
     // The next pass reads it first, in four rows at once.
-    if (args.skip != nullptr) _mm_prefetch(args.skip + row * width + i, _MM_HINT_T0);
-    dot = _mm512_fmadd_ps(terms.g, terms.x_hat, dot);
-    largest = avx512::max_abs(largest, terms.g);
+    if (args.skip != nullptr) _mm_prefetch(args.skip + offset, _MM_HINT_T0);
+    add_terms_16(of_row, args, offset, args.gain + i, rstd, avx512::AllLanes{});
   }
-  mean = _mm512_set1_ps(_mm512_reduce_add_ps(dot) / static_cast<float>(width));
-  return avx512::max_fits_float32(_mm512_mul_ps(largest, rstd));
+  const auto rest = avx512::tail_mask_16(width - i);
+  if (rest != 0) add_terms_16(of_row, args, row * width + i, args.gain + i, rstd, rest);
+  mean = _mm512_set1_ps(_mm512_reduce_add_ps(of_row.dot) / static_cast<float>(width));
+  return avx512::max_fits_float32(_mm512_mul_ps(of_row.largest, rstd));
+}
+
+/// Sixteen columns of kRows rows, from column i on.
+template <int kRows, typename Mask>
+EK_AMX_INLINE void columns_backward(const RmsNormGradient<Bf16>& args, std::int64_t first,
+                                    std::int64_t width, std::int64_t i, const __m512 (&mean)[kRows],
+                                    const __m512 (&rstd)[kRows], Mask mask) {
+  const __m512 gain = avx512::load_16(args.gain + i, mask);
+  __m512 dgain = _mm512_setzero_ps();
+#pragma GCC unroll 4
+  for (int r = 0; r < kRows; ++r) {
+    const auto offset = (first + r) * width + i;
+    const auto terms = terms_of(args, offset, gain, rstd[r], mask);
+    dgain = _mm512_fmadd_ps(terms.upstream, terms.x_hat, dgain);
+    __m512 total = _mm512_mul_ps(rstd[r], _mm512_fnmadd_ps(terms.x_hat, mean[r], terms.g));
+    if (args.skip != nullptr)
+      total = _mm512_add_ps(avx512::load_16(args.skip + offset, mask), total);
+    avx512::store_16(args.dx + offset, total, mask);
+  }
+  avx512::add_16(args.dgain + i, dgain, mask);
 }
 
 /// Computes kRows rows from `first` on, in one pass over the gradient of the gain.
@@ -90,22 +144,11 @@ EK_AMX bool backward(const RmsNormGradient<Bf16>& args, std::int64_t first, std:
     if (!mean_of(args, first + r, width, mean[r])) return false;
     rstd[r] = _mm512_set1_ps(static_cast<float>(args.rstd[first + r]));
   }
-  for (std::int64_t i = 0; i < width; i += 16) {
-    const auto mask = avx512::tail_mask_16(width - i);
-    const __m512 gain = avx512::load_16(args.gain + i, mask);
-    __m512 dgain = _mm512_setzero_ps();
-#pragma GCC unroll 4
-    for (int r = 0; r < kRows; ++r) {
-      const auto offset = (first + r) * width + i;
-      const auto terms = terms_of(args, offset, gain, rstd[r], mask);
-      dgain = _mm512_fmadd_ps(terms.upstream, terms.x_hat, dgain);
-      __m512 total = _mm512_mul_ps(rstd[r], _mm512_fnmadd_ps(terms.x_hat, mean[r], terms.g));
-      if (args.skip != nullptr)
-        total = _mm512_add_ps(avx512::load_16(args.skip + offset, mask), total);
-      avx512::store_16(args.dx + offset, total, mask);
-    }
-    avx512::add_16(args.dgain + i, dgain, mask);
-  }
+  std::int64_t i = 0;
+  for (; i + 16 <= width; i += 16)
+    columns_backward(args, first, width, i, mean, rstd, avx512::AllLanes{});
+  const auto rest = avx512::tail_mask_16(width - i);
+  if (rest != 0) columns_backward(args, first, width, i, mean, rstd, rest);
   return true;
 }
 

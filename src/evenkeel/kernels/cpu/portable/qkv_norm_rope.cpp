@@ -227,7 +227,7 @@ template <template <typename> typename Of, typename T>
 
 template <typename T>
 EK_CLONES void norm_rope(const Heads<T>& heads) {
-  if constexpr (std::is_same_v<T, Bf16>) {
+  if constexpr (!std::is_same_v<T, double>) {
     if (norm_rope_avx512(heads)) return;
   }
   dispatch_common_width(heads);
@@ -235,7 +235,7 @@ EK_CLONES void norm_rope(const Heads<T>& heads) {
 
 template <typename T>
 EK_CLONES void norm_rope_backward(const HeadsGradient<T>& heads) {
-  if constexpr (std::is_same_v<T, Bf16>) {
+  if constexpr (!std::is_same_v<T, double>) {
     if (norm_rope_backward_avx512(heads)) return;
   }
   dispatch_common_width(heads);
