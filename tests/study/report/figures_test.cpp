@@ -7,8 +7,10 @@
 #include <cmath>
 
 #include "evenkeel/study/analysis/claim_analysis.h"
+#include "evenkeel/study/analysis/measure.h"
 #include "evenkeel/study/report/axis_figures.h"
 #include "evenkeel/study/report/forest_plot.h"
+#include "evenkeel/study/report/lead_figure.h"
 #include "evenkeel/study/report/loss_figures.h"
 #include "evenkeel/study/report/profile_figures.h"
 #include "report/xml_check.h"
@@ -54,6 +56,35 @@ TEST(LossFigures, HaveABandForEachArmOfSeveralSeeds) {
   EXPECT_TRUE(has(drawn,
                   "Means over 2 to 3 seeds, with bands from the least to the largest. "
                   "Failed, not drawn: post_norm 1 of 3."));
+}
+
+TEST(LeadFigure, HasALineForEachArmButTheBaseline) {
+  auto results = sample_results();
+  EXPECT_EQ(lead_figure(results), "");  // without shares
+  results.study.loss_shares = {0.25, 0.5, 1};
+  const auto drawn = checked(lead_figure(results));
+  EXPECT_EQ(titles_of(drawn), Words{"Difference to the baseline over training"});
+  EXPECT_EQ(element_contents(drawn, "<li>").size(), 2u);
+  EXPECT_TRUE(has(drawn, "Means with 95 % intervals, paired by seed."));
+  results.study.baseline.clear();
+  EXPECT_EQ(lead_figure(results), "");
+}
+
+// Of runs.csv: hybrid_norm is 0.5 lower, then 0.25 higher.
+TEST(LeadFigure, IsOfRecordedRunsToo) {
+  auto results = sample_results({.schemes = {"pre_norm", "hybrid_norm"}, .seeds = {1, 2}});
+  results.study.loss_shares = {0.5, 1};
+  for (auto& arm : results.arms) {
+    const bool is_hybrid = arm.name == "hybrid_norm";
+    for (auto& seed_run : arm.seed_runs) {
+      const auto seed = static_cast<double>(seed_run.seed);
+      seed_run.recorded = {{loss_after(0.5).name(), seed + (is_hybrid ? 1.5 : 2)},
+                           {loss_after(1).name(), seed + (is_hybrid ? 1.25 : 1)}};
+    }
+  }
+  const auto drawn = checked(lead_figure(results));
+  EXPECT_TRUE(has(drawn, "hybrid_norm, % of the steps 50: -0.5 [-0.5, -0.5]"));
+  EXPECT_TRUE(has(drawn, "hybrid_norm, % of the steps 100: 0.25 [0.25, 0.25]"));
 }
 
 TEST(LossFigures, HaveNoBandForOneSeed) {

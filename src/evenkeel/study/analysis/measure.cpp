@@ -173,14 +173,20 @@ double seed_run_value(const SeedRun& seed_run, const Measure& measure) {
   return found == seed_run.recorded.end() ? std::nan("") : found->second;
 }
 
+Measure loss_after(double share) {
+  return {.kind = Measure::Kind::loss_at, .share = share};
+}
+
 std::vector<Measure> measures_of(const Study& study) {
   std::vector<Measure> measures = {study.measure};
+  const auto add = [&](const Measure& measure) {
+    if (std::find(measures.begin(), measures.end(), measure) == measures.end())
+      measures.push_back(measure);
+  };
   for (const auto& claim : study.claims) {
-    if (uses_sign_test(claim) || claim.measure.kind == Measure::Kind::sweep) continue;
-    const bool is_new =
-        std::find(measures.begin(), measures.end(), claim.measure) == measures.end();
-    if (is_new) measures.push_back(claim.measure);
+    if (!uses_sign_test(claim) && claim.measure.kind != Measure::Kind::sweep) add(claim.measure);
   }
+  for (const double share : study.loss_shares) add(loss_after(share));
   return measures;
 }
 

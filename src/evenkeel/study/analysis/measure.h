@@ -42,7 +42,11 @@ bool is_of_best(const Measure& measure);
 /// finish and the measure does not outlive that.
 double seed_run_value(const SeedRun& seed_run, const Measure& measure);
 
-/// The measure of a study and then those of its claims that are of one run, each once.
+/// The validation loss after a share of the steps.
+Measure loss_after(double share);
+
+/// The measure of a study, then those of its claims that are of one run, then the validation losses
+/// of Study::loss_shares, each once.
 std::vector<Measure> measures_of(const Study& study);
 
 /// The median step time over logged steps, in ms; NaN without logged steps.

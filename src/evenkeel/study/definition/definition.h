@@ -122,6 +122,9 @@ struct Study {
   // contains; else Holm.
   bool controls_false_discoveries = false;
   std::optional<double> smallest_effect;  // of interest, in the unit of the measure; 0: none
+  // TOML: val_loss_at; shares of the steps in (0, 1], rising, after which validation losses are
+  // recorded and drawn.
+  std::vector<double> loss_shares;
   std::string power_law = "none";  // "parameters": fit the measure against the number of parameters
   std::vector<Claim> claims;
   std::string text;  // content of the file

@@ -61,6 +61,24 @@ void check_conflicts(const Study& study, const std::string& where) {
   add("seed", "seeds");
 }
 
+/// A rising list of shares in (0, 1]; empty without the key. \throws Error (usage)
+std::vector<double> shares_of(TableReader& table, const std::string& key) {
+  std::vector<double> shares;
+  const auto* const node = table.node(key);
+  if (node == nullptr) return shares;
+  const auto* const list = node->as_array();
+  if (list == nullptr || list->empty()) table.refuse(key, "a list of shares", *node);
+  for (const auto& each : *list) {
+    const double share = each.value_or(0.0);
+    const bool rises = shares.empty() || share > shares.back();
+    if (!(share > 0 && share <= 1 && rises)) {
+      table.refuse(key, "a rising list of shares in (0, 1]", each);
+    }
+    shares.push_back(share);
+  }
+  return shares;
+}
+
 /// The table [tune]. Defaults: key schedule.peak, shares 1/8, 1/4 and 1 of the steps, seed 1001.
 /// \throws Error (usage)
 SearchConfig search_config_of(TableReader table) {
@@ -75,18 +93,7 @@ SearchConfig search_config_of(TableReader table) {
       table.refuse("values", "a list without repetitions", *node);
     }
   }
-  if (const auto* const node = table.node("rungs")) {
-    const auto* const list = node->as_array();
-    if (list == nullptr || list->empty()) table.refuse("rungs", "a list of shares", *node);
-    for (const auto& each : *list) {
-      const double share = each.value_or(0.0);
-      const bool rises = tune.rungs.empty() || share > tune.rungs.back();
-      if (!(share > 0 && share <= 1 && rises)) {
-        table.refuse("rungs", "a rising list of shares in (0, 1]", each);
-      }
-      tune.rungs.push_back(share);
-    }
-  }
+  tune.rungs = shares_of(table, "rungs");
   if (tune.rungs.empty()) tune.rungs = {0.125, 0.25, 1};
   tune.seed = table.integer("seed", kOwnSeed, {.least = 0});
   table.refuse_unknown_keys();
@@ -173,6 +180,7 @@ void parse_scalars(Study& study, TableReader& top) {
   if (top.node("smallest_effect") != nullptr) {
     study.smallest_effect = top.number("smallest_effect", 0, config::kNotNegative);
   }
+  study.loss_shares = shares_of(top, "val_loss_at");
   study.power_law = top.word("power_law", "none", {"none", "parameters"});
   study.seeds = seeds_of(top);
 }

@@ -9,6 +9,7 @@
 #include "evenkeel/report/chart.h"
 #include "evenkeel/study/report/axis_figures.h"
 #include "evenkeel/study/report/forest_plot.h"
+#include "evenkeel/study/report/lead_figure.h"
 #include "evenkeel/study/report/loss_figures.h"
 #include "evenkeel/study/report/number_format.h"
 #include "evenkeel/study/report/profile_figures.h"
@@ -70,8 +71,8 @@ std::string scaling_figure(const Results& results) {
 }
 
 std::string figures(const Results& results) {
-  return forest_plot(results) + loss_figures(results) + axis_figures(results) +
-         scaling_figure(results) + profile_figures(results);
+  return forest_plot(results) + lead_figure(results) + loss_figures(results) +
+         axis_figures(results) + scaling_figure(results) + profile_figures(results);
 }
 
 }  // namespace evenkeel::study

@@ -7,8 +7,8 @@
 
 namespace evenkeel::study {
 
-/// All figures of a study as HTML: differences from the baseline, loss curves, measure against
-/// numeric axes, scaling fits, probes.
+/// All figures of a study as HTML: differences from the baseline, at the end and over training,
+/// loss curves, measure against numeric axes, scaling fits, probes.
 std::string figures(const Results& results);
 
 /// Points and fitted power laws on logarithmic axes, with their exponents; "" without fits.

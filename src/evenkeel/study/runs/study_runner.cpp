@@ -252,6 +252,8 @@ void check_runs(const Study& study, const std::vector<GridPoint>& arms) {
     }
     check_measure(study.measure, config, study.exclusive);
     for (const auto& claim : study.claims) check_measure(claim.measure, config, study.exclusive);
+    for (const double share : study.loss_shares)
+      check_measure(loss_after(share), config, study.exclusive);
   }
 }
 

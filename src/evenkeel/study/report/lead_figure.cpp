@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/report/lead_figure.h"
+
+#include <cmath>
+#include <vector>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/report/chart.h"
+#include "evenkeel/study/analysis/measure.h"
+#include "evenkeel/study/analysis/ranking.h"
+#include "evenkeel/study/report/loss_figures.h"
+#include "evenkeel/study/report/panels.h"
+
+namespace evenkeel::study {
+
+namespace {
+
+constexpr double kPercent = 100;
+
+/// The validation losses of an arm less those of its baseline after a share of the steps, one per
+/// seed that has both.
+std::vector<double> leads(const Arm& arm, const Arm& reference, double share) {
+  const auto measure = loss_after(share);
+  std::vector<double> out;
+  for (std::size_t i = 0; i < arm.seed_runs.size(); ++i) {
+    const double difference = seed_run_value(arm.seed_runs[i], measure) -
+                              seed_run_value(reference.seed_runs.at(i), measure);
+    if (std::isfinite(difference)) out.push_back(difference);
+  }
+  return out;
+}
+
+report::Line lead_line(const Results& results, const Arm& arm, const Arm& reference,
+                       const CurveSpec& spec) {
+  report::Line line{arm.name, {}, spec.style.colour, spec.style.dash, report::Stroke::dotted};
+  line.bounds.as = report::ErrorBounds::As::bars;
+  for (const double share : results.study.loss_shares) {
+    const auto differences = leads(arm, reference, share);
+    if (differences.empty()) continue;
+    const auto estimate = mean_estimate(differences);
+    line.points.add(kPercent * share, estimate.mean);
+    line.bounds.low.push_back(estimate.interval.low);
+    line.bounds.high.push_back(estimate.interval.high);
+  }
+  return line;
+}
+
+std::string lead_figure_of(const Results& results, const Panel& panel) {
+  constexpr double kApart = 3;
+  report::Chart chart{text("Difference to the baseline over training",
+                           panel.where.empty() ? "" : ", " + panel.where),
+                      loss_after(1).unit()};
+  chart.x_label = "% of the steps";
+  for (const auto& spec : panel.curve_specs) {
+    for (const auto at : spec.arms) {
+      const auto& arm = results.arms.at(at);
+      const auto* const verdict = baseline_verdict(results, arm);
+      const auto* const reference =
+          verdict == nullptr ? nullptr : find_arm(results, verdict->reference);
+      if (reference == nullptr) continue;
+      chart.reference = report::Reference{0, reference->name};
+      auto line = lead_line(results, arm, *reference, spec);
+      if (line.points.size() == 0) continue;
+      line.shift = kApart * static_cast<double>(chart.lines.size());
+      chart.lines.push_back(std::move(line));
+    }
+  }
+  chart.note = text(panel.note, panel.note.empty() ? "" : " ",
+                    results.study.seeds.size() > 1 ? "Means with 95 % intervals, paired by seed."
+                                                   : "One run each: no intervals.");
+  chart.when_empty = "No run is finished.";
+  return figure(chart);
+}
+
+}  // namespace
+
+std::string lead_figure(const Results& results) {
+  if (results.study.loss_shares.empty() || results.study.baseline.empty()) return "";
+  std::string out;
+  for (const auto& panel : panels(results, "", kMaxLossPanels))
+    out += lead_figure_of(results, panel);
+  return out;
+}
+
+}  // namespace evenkeel::study
