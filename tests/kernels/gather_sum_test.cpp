@@ -33,14 +33,35 @@ TEST(GatherSum, RoundsBfloat16Once) {
   EXPECT_EQ(load(&sum), 2048);
 }
 
-TEST(GatherSum, CoversEveryWidth) {
+// 257 is rounded to the even 256.
+TEST(GatherSum, RoundsFewRowsOfBfloat16Once) {
+  const Bf16 rows[2] = {{0x4380}, {0x3f80}};  // 256, 1
+  const std::vector<std::int64_t> index = {0, 1, 1};
+  Bf16 sum{};
+  gather_sum(rows, index.data(), 3, &sum, 1);
+  EXPECT_EQ(load(&sum), 258);
+}
+
+// Up to eight rows are read side by side.
+TEST(GatherSum, CoversEveryWidthAndCount) {
   for (const std::size_t width : {1, 7, 255, 256, 257, 600}) {
     const auto rows = wavy<double>(3 * width, 0.2);
-    const std::vector<std::int64_t> index = {2, 0};
-    std::vector<double> to(width + 1, -1);
-    gather_sum(rows.data(), index.data(), 2, to.data(), static_cast<std::int64_t>(width));
-    for (std::size_t j = 0; j < width; ++j) EXPECT_EQ(to[j], rows[2 * width + j] + rows[j]);
-    EXPECT_EQ(to[width], -1) << "beyond the row";
+    for (std::size_t count = 0; count <= 10; ++count) {
+      for (const bool is_added : {false, true}) {
+        std::vector<std::int64_t> index;
+        std::vector<double> expected(width, 0.0), to(width + 1, -1);
+        for (std::size_t i = 0; i < count; ++i) {
+          index.push_back(static_cast<std::int64_t>((2 * i + 2) % 3));
+          const auto first = static_cast<std::size_t>(index.back()) * width;
+          for (std::size_t j = 0; j < width; ++j) expected[j] += rows[first + j];
+        }
+        for (auto& value : expected) value += is_added ? -1 : 0;
+        gather_sum(rows.data(), index.data(), static_cast<std::int64_t>(count), to.data(),
+                   static_cast<std::int64_t>(width), is_added);
+        for (std::size_t j = 0; j < width; ++j) EXPECT_EQ(to[j], expected[j]) << count;
+        EXPECT_EQ(to[width], -1) << "beyond the row";
+      }
+    }
   }
 }
 

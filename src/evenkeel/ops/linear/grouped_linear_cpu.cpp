@@ -14,6 +14,7 @@
 
 #include "evenkeel/ops/common/cpu_adapter.h"
 #include "evenkeel/ops/common/operands.h"
+#include "evenkeel/ops/linear/float_product.h"
 #include "evenkeel/ops/linear/grouped_linear_common.h"
 #include "evenkeel/ops/linear/serial_matmul.h"
 
@@ -48,15 +49,19 @@ void for_each_grouped_task(const std::vector<Task>& tasks, const Work& work) {
 /// Rows of a product: enough for its rate, and, in tiles of our own, whose rows do not depend on
 /// each other, as few as give every thread some products. Elsewhere bits depend on the number of
 /// rows, and it does not on that of threads.
-std::int64_t rows_per_task(const Tensor& x) {
+/// \param y, x, w  a product
+std::int64_t rows_per_task(const Tensor& y, const Tensor& x, const Tensor& w) {
   constexpr std::int64_t kLeast = 256, kMost = 1024, kMany = 4;  // products a thread
-  if (!uses_amx_gemm(x)) return kLeast;
+  if (!uses_amx_gemm(x) && !uses_float_product(y, x, w)) return kLeast;
   return std::clamp(x.size(0) / (kMany * cpu::thread_count()), kLeast, kMost);
 }
 
-/// Blocks of rows of x.
-std::vector<GroupedTask> row_tasks(const Tensor& x, const Tensor& offsets) {
-  const auto most = rows_per_task(x);
+/// Blocks of rows of y = x w, w that of the group.
+/// \param w  [groups, depth, columns]
+std::vector<GroupedTask> row_tasks(const Tensor& y, const Tensor& x, const Tensor& w,
+                                   const Tensor& offsets) {
+  if (w.size(0) == 0) return {};
+  const auto most = rows_per_task(y, x, w.select(0, 0));
   const auto* const start = offsets.const_data_ptr<std::int64_t>();
   std::vector<GroupedTask> tasks;
   for (std::int64_t e = 0; e + 1 < offsets.size(0); ++e) {
@@ -125,7 +130,8 @@ Tensor grouped_linear_forward_cpu(const Tensor& x_any, const Tensor& weight,
   const auto x = x_any.contiguous();
   const auto offsets = checked_offsets(offsets_any, x.size(0));
   const auto y = at::empty({x.size(0), weight.size(1)}, x.options());
-  for_each_grouped_task(row_tasks(x, offsets), [&](const GroupedTask& task) {
+  const auto tasks = row_tasks(y, x, weight.transpose(1, 2), offsets);
+  for_each_grouped_task(tasks, [&](const GroupedTask& task) {
     multiply_task(y, x, weight.select(0, task.group).t(), task);
   });
   return y;
@@ -157,7 +163,8 @@ std::tuple<Tensor, Tensor> grouped_linear_backward_cpu(const Tensor& dy_any, con
   const auto offsets = checked_offsets(offsets_any, x.size(0));
   const auto dx = for_x ? at::empty(x.sizes(), x.options()) : at::empty({0}, x.options());
   if (for_x) {
-    for_each_grouped_task(row_tasks(dy, offsets), [&](const GroupedTask& task) {
+    const auto tasks = row_tasks(dx, dy, weight, offsets);
+    for_each_grouped_task(tasks, [&](const GroupedTask& task) {
       multiply_task(dx, dy, weight.select(0, task.group), task);
     });
   }
