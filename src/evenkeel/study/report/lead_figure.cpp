@@ -61,10 +61,12 @@ std::string lead_figure_of(const Results& results, const Panel& panel) {
       chart.reference = report::Reference{0, reference->name};
       auto line = lead_line(results, arm, *reference, spec);
       if (line.points.size() == 0) continue;
-      line.shift = kApart * static_cast<double>(chart.lines.size());
       chart.lines.push_back(std::move(line));
     }
   }
+  const auto middle = (static_cast<double>(chart.lines.size()) - 1) / 2;
+  for (std::size_t i = 0; i < chart.lines.size(); ++i)
+    chart.lines[i].shift = kApart * (static_cast<double>(i) - middle);
   chart.note = text(panel.note, panel.note.empty() ? "" : " ",
                     results.study.seeds.size() > 1 ? "Means with 95 % intervals, paired by seed."
                                                    : "One run each: no intervals.");
