@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <cstring>
+
+#include "evenkeel/kernels/cpu/common/simd.h"
 #include "evenkeel/kernels/cpu/common/vector_type.h"
 
 namespace evenkeel::kernels::cpu {
@@ -25,5 +29,21 @@ struct Vec16 {
     for (int k = 0; k < kCount; ++k) store_vector(to + k * kPartSize, part[k]);
   }
 };
+
+/// Sixteen values from `from` on.
+template <typename F>
+[[gnu::always_inline]] inline void load_vec16(Vec16<F>& v, const F* from) {
+  v.load(from);
+}
+[[gnu::always_inline]] inline void load_vec16(Vec16<float>& v, const Bf16* from) {
+#pragma GCC unroll 8
+  for (int k = 0; k < v.kCount; ++k) {
+    VectorOf<std::uint16_t, 16>::Type bits;
+    load_vector(bits, from + k * v.kPartSize);
+    using Words = VectorOf<std::uint32_t, 32>::Type;
+    const Words words = __builtin_convertvector(bits, Words) << 16;
+    std::memcpy(&v.part[k], &words, sizeof words);
+  }
+}
 
 }  // namespace evenkeel::kernels::cpu

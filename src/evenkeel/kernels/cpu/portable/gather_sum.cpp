@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <type_traits>
+
+#include "evenkeel/kernels/cpu/common/vec16.h"
 
 namespace evenkeel::kernels::cpu {
 
@@ -17,10 +20,29 @@ template <int kTerms, typename T, typename To>
   using F = OpMathType<T>;
   const T* row[kTerms];
   for (int i = 0; i < kTerms; ++i) row[i] = rows + index[i] * width;
-#pragma omp simd
-  for (std::int64_t j = 0; j < width; ++j) {
-    F sum = 0;
+  std::int64_t j = 0;
+  for (; j + kLanes <= width; j += kLanes) {
+    Vec16<F> sum, next;
+    const auto add_next = [&] {
 #pragma GCC unroll 8
+      for (int k = 0; k < sum.kCount; ++k) sum.part[k] += next.part[k];
+    };
+#pragma GCC unroll 8
+    for (int i = 0; i < kTerms; ++i) {
+      load_vec16(next, row[i] + j);
+      add_next();
+    }
+    if (is_added) {
+      load_vec16(next, to + j);
+      add_next();
+    }
+    F lanes[kLanes];
+    sum.store(lanes);
+#pragma omp simd
+    for (int k = 0; k < kLanes; ++k) store(to + j + k, static_cast<double>(lanes[k]));
+  }
+  for (; j < width; ++j) {
+    F sum = 0;
     for (int i = 0; i < kTerms; ++i) sum += static_cast<F>(load(row[i] + j));
     if (is_added) sum += static_cast<F>(load(to + j));
     store(to + j, static_cast<double>(sum));
@@ -77,6 +99,12 @@ template <typename T, typename To>
 EK_CLONES void gather_sum(const T* __restrict rows, const std::int64_t* __restrict index,
                           std::int64_t count, To* __restrict to, std::int64_t width,
                           bool is_added) {
+  if constexpr (std::is_same_v<T, To>) {
+    if (count == 1 && !is_added) {
+      std::copy_n(rows + *index * width, width, to);
+      return;
+    }
+  }
   constexpr int kSideBySide = 8;
   dispatch_count<kSideBySide>(rows, index, count, to, width, is_added);
 }

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 
 #include "evenkeel/kernels/cpu/common/row_common.h"
 #include "evenkeel/kernels/cpu/common/vec16.h"
@@ -50,21 +49,6 @@ template <typename V>
 struct GradientSums {
   double g, slope, squares;  // of g, g * x_hat and g^2
 };
-
-/// Sixteen values from `from` on.
-[[gnu::always_inline]] inline void load_vec16(Vec16<float>& v, const float* from) {
-  v.load(from);
-}
-[[gnu::always_inline]] inline void load_vec16(Vec16<float>& v, const Bf16* from) {
-#pragma GCC unroll 8
-  for (int k = 0; k < v.kCount; ++k) {
-    VectorOf<std::uint16_t, 16>::Type bits;
-    load_vector(bits, from + k * v.kPartSize);
-    using Words = VectorOf<std::uint32_t, 32>::Type;
-    const Words words = __builtin_convertvector(bits, Words) << 16;
-    std::memcpy(&v.part[k], &words, sizeof words);
-  }
-}
 
 /// The partial sums of gradient_sums().
 struct Float32Sums {
