@@ -87,7 +87,7 @@ F tree_sum(std::array<F, 16> lanes) {
 
 // One order of sums, one rounding for each product, fused multiply-adds in the rotation: the same
 // bits with and without vectors of AVX-512.
-TEST(NormRopeBits, AreThoseOfEveryProcessor) {
+TEST(NormRopeBits, AreThoseOfEveryProcessorWithFusedMultiplyAdds) {
   constexpr std::size_t kHeads = 6;
   constexpr double kEpsilon = 1e-5;
   for (const std::size_t width : {16, 32, 48, 64, 96, 128, 256}) {
@@ -123,7 +123,7 @@ TEST(NormRopeBits, AreThoseOfEveryProcessor) {
   }
 }
 
-TEST(NormRopeBits, OfTheBackwardPassAreThoseOfEveryProcessor) {
+TEST(NormRopeBits, OfTheBackwardPassAreThoseOfEveryProcessorWithThem) {
   constexpr std::size_t kHeads = 6;
   for (const std::size_t width : {16, 32, 48, 64, 96, 128, 256}) {
     const auto dy = wavy<float>(kHeads * width, 0.7), x = wavy<float>(kHeads * width, 0.3);

@@ -114,6 +114,24 @@ TEST(Linear, AddsTheGradientOfItsResidualOutput) {
   }
 }
 
+// The gradient that one layer returns is the residual gradient of the layer before it.
+TEST(Linear, AddsToOneGradientThroughLayers) {
+  const auto w = at::randn({48, 48}).div(7).requires_grad_();
+  const auto read = at::randn({3, 40, 48}).requires_grad_() * 1;
+  auto stream = read;
+  for (int layer = 0; layer < 3; ++layer) {
+    Activation input = stream;
+    at::Tensor residual;
+    input.residual_out = &residual;
+    const auto y = nn::linear(input, w);
+    stream = at::tanh(y) + residual;
+  }
+  const void* arrived = nullptr;
+  stream.register_hook([&](const at::Tensor& gradient) { arrived = gradient.const_data_ptr(); });
+  const auto found = torch::autograd::grad({stream * 1}, {read}, {at::randn(read.sizes())});
+  EXPECT_EQ(found[0].const_data_ptr(), arrived) << "no copy between layers";
+}
+
 // The gradient of only one of the two outputs may be wanted.
 TEST(Linear, GivesTheGradientOfEitherOutputAlone) {
   const auto w = at::randn({4, 4}, at::kDouble).requires_grad_();

@@ -36,6 +36,19 @@ TEST(Definition, CrossesAxesAndTheFirstChangesSlowest) {
   EXPECT_EQ(config.schedule.peak, 1e-3);
 }
 
+TEST(Definition, RecordsLossesAfterRisingSharesOfTheSteps) {
+  const auto with = [](const std::string& shares) {
+    return "val_loss_at = " + shares + "\n" + kGrid;
+  };
+  EXPECT_EQ(read(with("[0.1, 0.5, 1]")).loss_shares, (std::vector<double>{0.1, 0.5, 1}));
+  EXPECT_TRUE(read(kGrid).loss_shares.empty());
+  EXPECT_EQ(error_of(with("[0.5, 0.2]")),
+            "my.toml:1: val_loss_at must be a rising list of shares in (0, 1], but is 0.2");
+  EXPECT_EQ(error_of(with("[1.5]")),
+            "my.toml:1: val_loss_at must be a rising list of shares in (0, 1], but is 1.5");
+  EXPECT_EQ(error_of(with("0.5")), "my.toml:1: val_loss_at must be a list of shares, but is 0.5");
+}
+
 TEST(Definition, RefusesMoreThan10000Arms) {
   std::string hundred = "[0";
   for (int value = 1; value < 100; ++value) hundred += text(", ", value);

@@ -44,6 +44,18 @@ TEST(RunsCsv, HasAHeaderAndOneRowPerRun) {
   EXPECT_EQ(rows[1][6], rows[1][8]);  // the measure is the validation loss
 }
 
+TEST(RunsCsv, HasTheLossesAfterSharesOfTheSteps) {
+  auto results = sample_results();
+  results.study.loss_shares = {0.5, 1};
+  const auto rows = parsed_csv(runs_csv(results));
+  ASSERT_EQ(rows[0].size(), rows[1].size());
+  EXPECT_EQ(Fields(rows[0].end() - 2, rows[0].end()),
+            (Fields{"validation loss after 50 % of the steps",
+                    "validation loss after 100 % of the steps"}));
+  EXPECT_EQ(rows[1].back(), rows[1][7]) << "the last validation loss";
+  EXPECT_EQ(rows.back().back(), "") << "a failed run";
+}
+
 TEST(RunsCsv, KeepsFailedRunsWithoutAValue) {
   const auto rows = parsed_csv(runs_csv(sample_results()));
   const auto& last = rows.back();

@@ -65,8 +65,26 @@ TEST(LeadFigure, HasALineForEachArmButTheBaseline) {
   const auto drawn = checked(lead_figure(results));
   EXPECT_EQ(titles_of(drawn), Words{"Difference to the baseline over training"});
   EXPECT_EQ(element_contents(drawn, "<li>").size(), 2u);
-  EXPECT_TRUE(has(drawn, "Means with 95 % intervals, paired by seed."));
+  EXPECT_TRUE(has(
+      drawn, "Means with 95 % intervals, paired by seed. Failed, not drawn: post_norm 1 of 3."));
   results.study.baseline.clear();
+  EXPECT_EQ(lead_figure(results), "");
+}
+
+TEST(LeadFigure, NamesNoSingleBaselineOfSeveral) {
+  auto results = sample_results({.layers = {"4", "8"}, .seeds = {1, 2}});
+  results.study.loss_shares = {0.5, 1};
+  const auto drawn = checked(lead_figure(results));
+  EXPECT_TRUE(has(drawn, "its baseline"));
+  EXPECT_EQ(element_contents(drawn, "<li>").size(), 4u);
+}
+
+TEST(LeadFigure, IsAbsentWhereAFileDoesNotHaveTheLosses) {
+  auto results = sample_results();
+  results.study.loss_shares = {0.5, 1};
+  for (auto& arm : results.arms) {
+    for (auto& seed_run : arm.seed_runs) seed_run.recorded = {{"training loss", 1.0}};
+  }
   EXPECT_EQ(lead_figure(results), "");
 }
 

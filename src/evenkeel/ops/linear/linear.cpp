@@ -70,7 +70,7 @@ class LinearFunction : public torch::autograd::Function<LinearFunction> {
     if (ctx->needs_input_grad(0)) {
       auto sizes = dy.sizes().vec();
       sizes.back() = w.size(1);
-      // view() would keep a second reference to the gradient, which then is not unshared.
+      // view() holds its base: is_unshared() would be false in the next linear(), which would copy.
       dx = at::_unsafe_view(input_gradient(rows, w, dresidual), sizes);
     }
     return {dx, dw, at::Tensor(), at::Tensor()};

@@ -12,8 +12,8 @@ namespace evenkeel::study {
 
 /// CSV with one row per run: arm, label on every axis, seed, state, reason, measure of the study,
 /// last training and validation loss, parameters, tokens, folder in the run cache, and the measures
-/// of the claims under their names. Missing values are empty. Equal results give equal bytes, so
-/// there are no times but those that a study measures.
+/// of the claims and the losses of Study::loss_shares under their names. Missing values are empty.
+/// Equal results give equal bytes, so there are no times but those that a study measures.
 /// \source RFC 4180, except that lines end in LF
 std::string runs_csv(const Results& results);
 

@@ -2,6 +2,8 @@
 #include "evenkeel/study/report/lead_figure.h"
 
 #include <cmath>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "evenkeel/base/error.h"
@@ -51,6 +53,7 @@ std::string lead_figure_of(const Results& results, const Panel& panel) {
                            panel.where.empty() ? "" : ", " + panel.where),
                       loss_after(1).unit()};
   chart.x_label = "% of the steps";
+  std::set<std::string> baselines;
   for (const auto& spec : panel.curve_specs) {
     for (const auto at : spec.arms) {
       const auto& arm = results.arms.at(at);
@@ -58,19 +61,22 @@ std::string lead_figure_of(const Results& results, const Panel& panel) {
       const auto* const reference =
           verdict == nullptr ? nullptr : find_arm(results, verdict->reference);
       if (reference == nullptr) continue;
-      chart.reference = report::Reference{0, reference->name};
+      baselines.insert(reference->name);
       auto line = lead_line(results, arm, *reference, spec);
       if (line.points.size() == 0) continue;
       chart.lines.push_back(std::move(line));
     }
   }
+  if (chart.lines.empty()) return "";
+  chart.reference =
+      report::Reference{0, baselines.size() == 1 ? *baselines.begin() : "its baseline"};
   const auto middle = (static_cast<double>(chart.lines.size()) - 1) / 2;
   for (std::size_t i = 0; i < chart.lines.size(); ++i)
     chart.lines[i].shift = kApart * (static_cast<double>(i) - middle);
   chart.note = text(panel.note, panel.note.empty() ? "" : " ",
                     results.study.seeds.size() > 1 ? "Means with 95 % intervals, paired by seed."
-                                                   : "One run each: no intervals.");
-  chart.when_empty = "No run is finished.";
+                                                   : "One run each: no intervals.",
+                    failed_runs_note(results, panel));
   return figure(chart);
 }
 

@@ -35,21 +35,6 @@ Quantity quantity_of(const Results& results) {
   return {};
 }
 
-/// "Without failed runs: post_norm 2 of 3."
-std::string failed_runs_note(const Results& results, const Panel& panel) {
-  std::string names;
-  for (const auto& spec : panel.curve_specs) {
-    for (const auto at : spec.arms) {
-      const auto& arm = results.arms[at];
-      const auto failed = run_count(arm, SeedRun::State::failed);
-      if (failed == 0) continue;
-      const auto& name = spec.name.empty() ? arm.name : spec.name;
-      names += text(names.empty() ? "" : "; ", name, ' ', failed, " of ", arm.seed_runs.size());
-    }
-  }
-  return names.empty() ? "" : " Failed, not drawn: " + names + ".";
-}
-
 report::Chart chart_of(const Results& results, const Panel& panel, const Quantity& quantity) {
   report::Chart chart{quantity.title() + (panel.where.empty() ? "" : ", " + panel.where),
                       "nats per token"};

@@ -208,4 +208,18 @@ std::vector<Panel> panels(const Results& results, const std::string& along, std:
   return out;
 }
 
+std::string failed_runs_note(const Results& results, const Panel& panel) {
+  std::string names;
+  for (const auto& spec : panel.curve_specs) {
+    for (const auto at : spec.arms) {
+      const auto& arm = results.arms[at];
+      const auto failed = run_count(arm, SeedRun::State::failed);
+      if (failed == 0) continue;
+      const auto& name = spec.name.empty() ? arm.name : spec.name;
+      names += text(names.empty() ? "" : "; ", name, ' ', failed, " of ", arm.seed_runs.size());
+    }
+  }
+  return names.empty() ? "" : " Failed, not drawn: " + names + ".";
+}
+
 }  // namespace evenkeel::study

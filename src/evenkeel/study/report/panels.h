@@ -34,4 +34,7 @@ inline constexpr std::size_t kMaxCurves = 8;
 /// \param most   largest number of charts
 std::vector<Panel> panels(const Results& results, const std::string& along, std::size_t most);
 
+/// " Failed, not drawn: post_norm 2 of 3."; "" if no run of the panel failed.
+std::string failed_runs_note(const Results& results, const Panel& panel);
+
 }  // namespace evenkeel::study

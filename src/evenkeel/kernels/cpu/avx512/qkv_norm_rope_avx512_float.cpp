@@ -129,17 +129,18 @@ struct Slopes {
   __mmask8 safe;
 };
 /// is_safe_in_float32() (norm_backward_float32.h) of four heads.
-EK_AMX_INLINE Slopes slopes_of(__m256d slope, __m256d squares, __m256d rstd, std::int64_t count) {
-  const __m256d width = _mm256_set1_pd(static_cast<double>(count));
-  const __m256d size = _mm256_sqrt_pd(_mm256_div_pd(squares, width));
-  const __m256d absolute = _mm256_andnot_pd(_mm256_set1_pd(-0.0), slope);
-  const __m256d removed = _mm256_div_pd(_mm256_mul_pd(slope, slope), width);
+/// \param dot, squares  sums of g * gain * x_hat, and of (g * gain)^2
+EK_AMX_INLINE Slopes slopes_of(__m256d dot, __m256d squares, __m256d rstd, std::int64_t width) {
+  const __m256d features = _mm256_set1_pd(static_cast<double>(width));
+  const __m256d size = _mm256_sqrt_pd(_mm256_div_pd(squares, features));
+  const __m256d absolute = _mm256_andnot_pd(_mm256_set1_pd(-0.0), dot);
+  const __m256d removed = _mm256_div_pd(_mm256_mul_pd(dot, dot), features);
   const auto kept = _mm256_cmp_pd_mask(_mm256_sub_pd(squares, removed),
                                        _mm256_mul_pd(squares, _mm256_set1_pd(0.25)), _CMP_GE_OQ);
   const unsigned safe = kept & avx512::fits_float32_mask(rstd) & avx512::fits_float32_mask(size) &
                         avx512::fits_float32_mask(_mm256_mul_pd(size, rstd)) &
                         avx512::fits_float32_mask(_mm256_div_pd(absolute, size));
-  return {_mm256_div_pd(slope, width), static_cast<__mmask8>(safe)};
+  return {_mm256_div_pd(dot, features), static_cast<__mmask8>(safe)};
 }
 
 /// The slopes of the four heads from `first` on; a head beyond the end is the last one.
@@ -147,24 +148,24 @@ template <int kCount, bool kRotate>
 EK_AMX_INLINE Slopes slopes_of_heads(const HeadsGradient<float>& heads, std::int64_t first,
                                      const avx512::HeadVectors<kCount>& gain,
                                      const avx512::CosSin<kCount>& cos_sin) {
-  __m512 slope[kHeadsAtOnce], squares[kHeadsAtOnce];
+  __m512 dot[kHeadsAtOnce], squares[kHeadsAtOnce];
   double rstd[kHeadsAtOnce];
 #pragma GCC unroll 4
   for (std::int64_t r = 0; r < kHeadsAtOnce; ++r) {
     const auto h = std::min(first + r, heads.count - 1);
     const auto terms = terms_of<kCount, kRotate>(heads, h, cos_sin);
-    slope[r] = squares[r] = _mm512_setzero_ps();
+    dot[r] = squares[r] = _mm512_setzero_ps();
 #pragma GCC unroll 16
     for (int j = 0; j < kCount; ++j) {
       prefetch_ahead(heads.dy + h * heads.width + 16 * j);
       prefetch_ahead(heads.x + h * heads.width + 16 * j);
       const __m512 through = _mm512_mul_ps(terms.g.v[j], gain.v[j]);
-      slope[r] = _mm512_fmadd_ps(through, terms.x_hat.v[j], slope[r]);
+      dot[r] = _mm512_fmadd_ps(through, terms.x_hat.v[j], dot[r]);
       squares[r] = _mm512_fmadd_ps(through, through, squares[r]);
     }
     rstd[r] = heads.rstd[h];
   }
-  return slopes_of(_mm256_cvtps_pd(tree_sums_of(slope)), _mm256_cvtps_pd(tree_sums_of(squares)),
+  return slopes_of(_mm256_cvtps_pd(tree_sums_of(dot)), _mm256_cvtps_pd(tree_sums_of(squares)),
                    _mm256_loadu_pd(rstd), heads.width);
 }
 

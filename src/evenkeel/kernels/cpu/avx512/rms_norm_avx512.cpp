@@ -56,7 +56,7 @@ EK_AMX_INLINE __mmask16 add_16(const Bf16* residual, const Bf16* branch, Bf16* s
   return store_normal_16(sum, both, mask);
 }
 
-/// The norm loads the sum at once, which would wait for a store with a mask.
+/// The norm loads the sum right after, and a load of what a masked store wrote waits.
 /// \return false if a sum is subnormal
 EK_AMX bool add(const Bf16* residual, const Bf16* branch, Bf16* sum, std::int64_t width) {
   __mmask16 subnormal = 0;
