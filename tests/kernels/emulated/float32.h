@@ -213,3 +213,9 @@ inline __m128 _mm256_extractf128_ps(__m256 a, int which) {
 inline __m128 _mm256_castps256_ps128(__m256 a) {
   return _mm256_extractf128_ps(a, 0);
 }
+inline __m256 _mm256_hadd_ps(__m256 a, __m256 b) {
+  return emulated::neighbour_sums<float>(a, b);
+}
+inline __m256 _mm256_permute2f128_ps(__m256 a, __m256 b, int which) {
+  return emulated::two_quarters(a, b, which);
+}

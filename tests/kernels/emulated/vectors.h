@@ -24,7 +24,7 @@ using __mmask8 = std::uint8_t;
 using __mmask16 = std::uint16_t;
 using __mmask32 = std::uint32_t;
 
-enum { _CMP_NEQ_UQ = 4, _CMP_NLT_UQ = 5, _CMP_LT_OQ = 17, _CMP_GT_OQ = 30 };
+enum { _CMP_NEQ_UQ = 4, _CMP_NLT_UQ = 5, _CMP_LT_OQ = 17, _CMP_GE_OQ = 29, _CMP_GT_OQ = 30 };
 
 namespace emulated {
 
@@ -123,6 +123,28 @@ V shuffle_quarters(const V& a, const V& b, int which) {
   });
 }
 
+/// The sums of neighbours in the quarters of a and b, in turn: those of a, then those of b.
+template <typename F, typename V>
+V neighbour_sums(const V& a, const V& b) {
+  constexpr int kQuarter = 16 / static_cast<int>(sizeof(F));
+  const auto first = lanes<F>(a), second = lanes<F>(b);
+  return of_lanes<F, V>([&](int i) {
+    const auto& from = i % kQuarter < kQuarter / 2 ? first : second;
+    const int at = i / kQuarter * kQuarter + i % (kQuarter / 2) * 2;
+    return from.of[at] + from.of[at + 1];
+  });
+}
+/// Two quarters of a and b: 0 and 1 are those of a, 2 and 3 those of b, 8 is zero.
+template <typename V>
+V two_quarters(const V& a, const V& b, int which) {
+  const auto first = lanes<Quarter>(a), second = lanes<Quarter>(b);
+  return of_lanes<Quarter, V>([&](int i) {
+    const int from = which >> 4 * i & 15;
+    if (from == 8) return Quarter{};
+    return from < 2 ? first.of[from] : second.of[from - 2];
+  });
+}
+
 /// a with its part `which`, as large as `part`, replaced.
 template <typename V, typename Part>
 V insert(const V& a, const Part& part, int which) {
@@ -148,6 +170,8 @@ bool compare(F a, F b, int how) {
       return !(a < b);
     case _CMP_LT_OQ:
       return a < b;
+    case _CMP_GE_OQ:
+      return a >= b;
     case _CMP_GT_OQ:
       return a > b;
     default:
