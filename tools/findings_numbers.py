@@ -30,7 +30,7 @@ FILES = {1: MAIN, 2: MAIN, 3: DEPTH, 4: MAIN, 5: MAIN, 6: MAIN + FLOW + DEPTH + 
          9: PLACEMENT, 10: PLACEMENT, 11: FLOW, 12: FLOW, 13: DEPTH, 14: DEPTH, 15: DEPTH, 16: RATES, 17: RATES, 18: RATES,
          19: ["gradient_start-desk"], 20: ["scaled_weight-desk"], 21: ["jacobian-desk"], 22: ["initial_gains-desk"],
          23: ["detach-desk"], 24: ["shift-desk"], 25: ["effective_rate-desk"], 26: ["batch_norm-desk"],
-         27: ["rate_atlas-desk"], 28: ["lead-desk"], 29: ["beats_both-desk"], 30: ["first_block-desk"], 31: ["attention_norms-desk"]}
+         27: ["rate_atlas-desk"], 28: ["lead-desk"], 29: ["beats_both-desk"], 30: ["first_block-desk"], 31: ["attention_norms-desk"], 32: ["norm_kind-desk"]}
 WITHOUT_PAIRS = {"rate_atlas-desk", "gradient_start-desk"}  # hundreds of arms: some pair has any number
 UNSEEN = {str(seed) for seed in range(4, 13)}  # of the confirmatory claims of study main
 # The 97.5 % quantiles of Student's t with 1, 2, ... degrees of freedom.
