@@ -19,18 +19,6 @@ namespace {
 using Outcome = Verdict::Outcome;
 using State = SeedRun::State;
 
-/// Differences of the seeds for which both arms have a value.
-std::vector<double> paired_differences(const Arm& arm, const Arm& reference,
-                                       const Measure& measure) {
-  std::vector<double> out;
-  for (std::size_t i = 0; i < arm.seed_runs.size(); ++i) {
-    const double difference =
-        seed_run_value(arm.seed_runs[i], measure) - seed_run_value(reference.seed_runs[i], measure);
-    if (std::isfinite(difference)) out.push_back(difference);
-  }
-  return out;
-}
-
 /// True if times of these arms cannot be compared, because other processes took too much CPU time.
 std::optional<NotTested> contention_of(const Arm& arm, const Arm& reference) {
   NotTested out{.kind = NotTested::Kind::cpu_contention};
@@ -138,6 +126,17 @@ Outcome equivalence_outcome(const Verdict& verdict) {
 }
 
 }  // namespace
+
+std::vector<double> paired_differences(const Arm& arm, const Arm& reference,
+                                       const Measure& measure) {
+  std::vector<double> out;
+  for (std::size_t i = 0; i < arm.seed_runs.size(); ++i) {
+    const double difference =
+        seed_run_value(arm.seed_runs[i], measure) - seed_run_value(reference.seed_runs[i], measure);
+    if (std::isfinite(difference)) out.push_back(difference);
+  }
+  return out;
+}
 
 bool is_complete(const Arm& arm) {
   return run_count(arm, State::failed) + run_count(arm, State::finished) ==

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <vector>
+
 #include "evenkeel/study/analysis/results.h"
 
 /// Comparisons of two arms, paired by seed, before any correction for multiple testing.
@@ -8,6 +10,10 @@ namespace evenkeel::study {
 
 /// True if every seed of the arm has finished or failed.
 bool is_complete(const Arm& arm);
+
+/// arm - reference, of the seeds for which both arms have a value, in their order.
+std::vector<double> paired_differences(const Arm& arm, const Arm& reference,
+                                       const Measure& measure);
 
 /// The paired difference arm - reference over the seeds for which both arms have a value. H0: no
 /// difference. Failed runs do not count for a measure that outlives_failure().

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/study/report/lead_figure.h"
 
-#include <cmath>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/report/chart.h"
+#include "evenkeel/study/analysis/comparison.h"
 #include "evenkeel/study/analysis/measure.h"
 #include "evenkeel/study/analysis/ranking.h"
 #include "evenkeel/study/report/loss_figures.h"
@@ -19,25 +18,12 @@ namespace {
 
 constexpr double kPercent = 100;
 
-/// The validation losses of an arm less those of its baseline after a share of the steps, one per
-/// seed that has both.
-std::vector<double> leads(const Arm& arm, const Arm& reference, double share) {
-  const auto measure = loss_after(share);
-  std::vector<double> out;
-  for (std::size_t i = 0; i < arm.seed_runs.size(); ++i) {
-    const double difference = seed_run_value(arm.seed_runs[i], measure) -
-                              seed_run_value(reference.seed_runs.at(i), measure);
-    if (std::isfinite(difference)) out.push_back(difference);
-  }
-  return out;
-}
-
 report::Line lead_line(const Results& results, const Arm& arm, const Arm& reference,
                        const CurveSpec& spec) {
   report::Line line{arm.name, {}, spec.style.colour, spec.style.dash, report::Stroke::dotted};
   line.bounds.as = report::ErrorBounds::As::bars;
   for (const double share : results.study.loss_shares) {
-    const auto differences = leads(arm, reference, share);
+    const auto differences = paired_differences(arm, reference, loss_after(share));
     if (differences.empty()) continue;
     const auto estimate = mean_estimate(differences);
     line.points.add(kPercent * share, estimate.mean);
