@@ -38,8 +38,17 @@ class Begun(program.Case):
         plan = json.loads(self.succeed("study", "two.toml", "--seeds", "4", "--dry-run", "--json")[0])
         self.assertTrue(0 < plan["hours"] < 0.1, plan)
         self.assertEqual(json.loads(self.succeed("study", "two.toml", "--dry-run", "--json")[0])["hours"], 0)
-        unknown = json.loads(self.succeed("study", "placement", "--dry-run", "--json")[0])
-        self.assertIsNone(unknown["hours"])
+        self.assertFalse(plan["hours_are_estimated"])
+
+    def test_dry_run_estimates_hours_and_disk(self):
+        said = self.succeed("study", "placement", "--dry-run")[0]
+        self.assertRegex(said, r"\nthe runs take about \d\S* hours here, estimated from the rate of a matrix product\n")
+        self.assertRegex(said, r"\ncheckpoints: \d\S* MiB of disk, \d\S* \wiB free here\n$")
+        plan = json.loads(self.succeed("study", "placement", "--dry-run", "--json")[0])
+        self.assertTrue(plan["hours_are_estimated"])
+        self.assertTrue(0 < plan["hours"] < 2, plan)
+        large = self.succeed("study", "beats_both", "--size", "paper_1b", "--dry-run")[0]
+        self.assertRegex(large, r"\ncheckpoints: \d\S* [GT]iB of disk, ")
 
     def test_recorded_runs_of_another_study(self):
         self.write("odd.csv", "name,scheme,seed,state,value\nx,post_norm,1,finished,2\n")

@@ -22,28 +22,6 @@ namespace evenkeel::cli {
 
 namespace {
 
-/// ": a difference of 0.01 nats per token where the differences of a seed deviate by 0.005 or less"
-std::string smallest_effect_text(const study::Study& study, const study::DryRun& plan) {
-  const auto effect = study::smallest_effect_of(study, study.measure);
-  if (!effect) return "";
-  const auto unit = study.measure.difference_unit();
-  return text(": a difference of ", with_digits(*effect, 2), unit.empty() ? "" : " ", unit,
-              " where the differences of a seed deviate by ",
-              with_digits(*effect / plan.minimum_detectable_effect, 2), " or less");
-}
-
-/// A sentence with the minimum detectable effect, in standard deviations, and the deviation at
-/// which that is the smallest effect of interest.
-std::string detectable_effect_text(const study::Study& study, const study::DryRun& plan) {
-  const auto seeds = study.seeds.size();
-  if (seeds < 2) return "one seed gives no verdict; two are the least";
-  return text("with ", seeds, " seeds and ", plan.hypotheses,
-              plan.hypotheses == 1 ? " hypothesis" : " hypotheses",
-              ", the minimum detectable effect at 80 % power is ",
-              with_digits(plan.minimum_detectable_effect, 2), " standard deviations",
-              smallest_effect_text(study, plan));
-}
-
 /// Adds the difference of a verdict, if it has one.
 void add_difference(nlohmann::ordered_json& line, const study::Verdict& verdict) {
   if (!verdict.difference) return;
@@ -134,47 +112,6 @@ void write_figures(const study::Results& results, const std::filesystem::path& f
   for (const auto& each : files) write_file(folder / each.name, each.content);
   print_message(
       text(files.size(), files.size() == 1 ? " figure in " : " figures in ", folder.string()));
-}
-
-void print_dry_run(const study::StudyRequest& request, const study::Resources& resources,
-                   bool json) {
-  const auto plan = study::dry_run(request, resources);
-  const double free = resources.memory_bytes;
-  const auto hours = plan.hours(resources.cores);
-  if (json) {
-    const nlohmann::ordered_json out = {{"arms", plan.arms},
-                                        {"runs", plan.runs},
-                                        {"finished", plan.cached},
-                                        {"searches", plan.search_runs},
-                                        {"flops", plan.flops},
-                                        {"tokens", plan.tokens},
-                                        {"most_bytes", plan.max_bytes},
-                                        {"search_flops", plan.search_flops},
-                                        {"questions", plan.hypotheses},
-                                        {"largest", plan.largest_run},
-                                        {"hours", hours ? nlohmann::ordered_json(*hours) : nullptr},
-                                        {"free_bytes", free}};
-    print_json(out);
-    return;
-  }
-  print("%s\n%zu arms, %zu seeds: %zu runs", printable_line(request.study.title).c_str(), plan.arms,
-        request.study.seeds.size(), plan.runs);
-  if (plan.cached > 0) print(", %zu of them finished", plan.cached);
-  if (plan.search_runs > 0)
-    print(", and %zu, most of them shorter, to search %s", plan.search_runs,
-          request.study.tune->key.c_str());
-  print("\n%s tokens, %s FLOPs", with_unit(plan.tokens).c_str(),
-        with_digits(plan.flops, 3).c_str());
-  if (plan.search_runs > 0) print(", and %s to search", with_digits(plan.search_flops, 3).c_str());
-  print("\n%s\n", detectable_effect_text(request.study, plan).c_str());
-  for (const auto& each : study::undecidable_claims(request.study)) print("%s\n", each.c_str());
-  if (hours) {
-    print("the other runs take about %s hours here, at the speed of the finished ones\n",
-          with_digits(*hours, 2).c_str());
-  }
-  print("largest run: %s (%s of memory, %s free here%s)\n",
-        printable_line(plan.largest_run).c_str(), bytes_text(plan.max_bytes).c_str(),
-        bytes_text(free).c_str(), plan.max_bytes > free ? ": it does not fit" : "");
 }
 
 Exit exit_of(const study::Results& results, bool strict) {

@@ -26,10 +26,6 @@ nlohmann::ordered_json results_json(const study::Results& results,
 /// \throws Error (io, exit code 74)
 void write_figures(const study::Results& results, const std::filesystem::path& folder);
 
-/// Prints number and cost of the runs that run_study() would train.
-void print_dry_run(const study::StudyRequest& request, const study::Resources& resources,
-                   bool json);
-
 /// The exit code: 70 (internal) if a run crashed twice; 1 (check_failed) if `strict` and a claim is
 /// contradicted; else 0.
 Exit exit_of(const study::Results& results, bool strict);

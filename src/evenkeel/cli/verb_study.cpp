@@ -9,6 +9,7 @@
 #include "evenkeel/base/print.h"
 #include "evenkeel/base/printable.h"
 #include "evenkeel/base/version.h"
+#include "evenkeel/cli/study_dry_run.h"
 #include "evenkeel/cli/study_results.h"
 #include "evenkeel/cli/study_slurm.h"
 #include "evenkeel/cli/verb.h"
@@ -65,6 +66,8 @@ study::RunCost cost_of(const config::Config& config) {
   return {.parameters = plan.counts.total,
           .norm_parameters = plan.counts.norms,
           .memory_bytes = plan.memory.total(),
+          .checkpoint_bytes =
+              sizeof(float) * static_cast<double>(plan.counts.total) + plan.memory.moments,
           .flops = plan.flops(),
           .norms_share = plan.norm_flops_per_token / plan.flops_per_token,
           .paper_norms_share = plan.paper_norms_share,
@@ -250,6 +253,8 @@ Exit run_study(const StudyOptions& options) {
     return Exit::success;
   }
   for (const auto& each : study::undecidable_claims(request.study)) print_message(each);
+  const auto disk = study::disk_warning(study::dry_run(request, resources), resources.run_cache);
+  if (!disk.empty()) print_message(disk);
   train::catch_signals();
   study::ProgressTable progress_table(options.common.quiet);
   const auto results = study::run_study(request, std::move(resources), progress_table);

@@ -190,4 +190,12 @@ void save_checkpoint(const Lock& lock, const CheckpointContent& content, std::in
   save_checkpoint(kernel_calls(), lock, content, keep);
 }
 
+void keep_newest_checkpoint(const Lock& lock) {
+  const auto checkpoints = open_checkpoints(kernel_calls(), lock);
+  const auto steps = listed_steps(checkpoints);
+  if (steps.empty()) return;
+  remove_old_checkpoints(checkpoints, steps.back(), /*keep=*/1);
+  remove_leftovers(checkpoints);
+}
+
 }  // namespace evenkeel::store

@@ -8,8 +8,10 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/file.h"
+#include "evenkeel/store/checkpoint.h"
 #include "evenkeel/store/lock.h"
 #include "evenkeel/study/runs/clock.h"
+#include "evenkeel/study/runs/disk_space.h"
 
 namespace evenkeel::study {
 namespace {
@@ -26,8 +28,10 @@ class JobSchedulerOfAScript : public ::testing::Test {
   }
   void TearDown() override { fs::remove_all(root_); }
 
-  /// Runs the job. \param script  $run: the folder of the run; $attempt: 1, 2, ...
-  JobResult result(const std::string& script) {
+  /// Runs the job.
+  /// \param keep    checkpoint.keep
+  /// \param script  $run: the folder of the run; $attempt: 1, 2, ...
+  JobResult result(const std::string& script, std::int64_t keep = 2) {
     constexpr double kLimit = 30;  // seconds; only a scheduler that never gives up takes so long
     const auto program = root_ / "program";
     const auto count = (root_ / "count").string();
@@ -42,9 +46,10 @@ class JobSchedulerOfAScript : public ::testing::Test {
                             .stop_requested = [end] { return seconds_now() > end; },
                             .retry_seconds = 0.01},
                            progress_table);
+    auto config = config::resolve({});
+    config.checkpoint.keep = keep;
     ::testing::internal::CaptureStderr();
-    const auto results =
-        scheduler.run({{.key = "key", .name = "arm, seed 1", .config = config::resolve({})}});
+    const auto results = scheduler.run({{.key = "key", .name = "arm, seed 1", .config = config}});
     warnings_ = ::testing::internal::GetCapturedStderr();
     return results.at("key");
   }
@@ -96,6 +101,27 @@ TEST_F(JobSchedulerOfAScript, FinishesARunOnceTheMachineIsFree) {
 TEST_F(JobSchedulerOfAScript, RetriesACrashedRunOnce) {
   EXPECT_EQ(result("exit 70\n").state, JobResult::State::crashed);
   EXPECT_EQ(attempts(), 2U);
+}
+
+TEST_F(JobSchedulerOfAScript, KeepsOneCheckpointOfAFinishedRun) {
+  for (const std::int64_t keep : {2, 3}) {
+    fs::remove_all(run_);
+    fs::create_directories(run_);
+    {
+      const store::Lock lock(run_);
+      for (const std::int64_t step : {10, 20}) store::save_checkpoint(lock, {.step = step}, 2);
+    }
+    EXPECT_EQ(result(kFinish, keep).state, JobResult::State::finished) << warnings_;
+    EXPECT_EQ(store::checkpoint_steps(run_),
+              keep == 2 ? std::vector<std::int64_t>{20} : (std::vector<std::int64_t>{10, 20}));
+  }
+}
+
+TEST_F(JobSchedulerOfAScript, LeavesTheCheckpointsOfALockedRun) {
+  const store::Lock lock(run_);
+  for (const std::int64_t step : {10, 20}) store::save_checkpoint(lock, {.step = step}, 2);
+  remove_fallback(run_);
+  EXPECT_EQ(store::checkpoint_steps(run_), (std::vector<std::int64_t>{10, 20}));
 }
 
 /// The message of a process that finds the run locked.

@@ -15,12 +15,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr double kBytes = 1e6;  // of a checkpoint
+
 StudyRequest request_of(const std::string& toml, const std::string& provenance) {
   return {.study = parse_study(toml, "my.toml", ""),
           .folder = {},
           .cost =
               [](const config::Config&) {
-                return RunCost{.steps = 4, .precision = "float32", .arithmetic = "float32 avx2"};
+                return RunCost{.checkpoint_bytes = kBytes,
+                               .flops = 6e9,
+                               .steps = 4,
+                               .precision = "float32",
+                               .arithmetic = "float32 avx2"};
               },
           .provenance = provenance,
           .command = {}};
@@ -34,6 +40,9 @@ std::string first_run_key(const StudyRequest& request, int cores = 2) {
 }
 
 constexpr const char* kStudy = "seeds = [1]\n[grid]\nscheme = [\"pre_norm\", \"keel\"]\n";
+constexpr const char* kKeep = "[settings]\ncheckpoint.keep = 5\n";
+constexpr const char* kSearch =
+    "[tune]\nkey = \"schedule.peak\"\nvalues = [1e-3, 2e-3]\nrungs = [0.5, 1]\n";
 const std::string kTimed = std::string("alone = true\n") + kStudy;
 
 TEST(RunCacheKey, OfATimedRunDependsOnProgramAndMachine) {
@@ -65,6 +74,30 @@ TEST(DryRun, CountsTheRunsInTheCache) {
     EXPECT_EQ(plan.runs, 2U);
     EXPECT_EQ(plan.cached, 1U) << toml;
   }
+}
+
+TEST(DryRun, SaysTheTimeAndTheDiskOfTheOtherRuns) {
+  const auto run_cache = fs::path(::testing::TempDir()) / "dry_run_disk";
+  fs::remove_all(run_cache);
+  const Resources resources{.run_cache = run_cache, .cores = 2};
+  const auto plan = dry_run(request_of(kStudy, ""), resources);
+  EXPECT_EQ(plan.checkpoint_bytes, 2 * kBytes);  // of two runs that keep one each
+  EXPECT_DOUBLE_EQ(plan.hours_at(1e6), 2 * 6e9 / 1e6 / 3600);
+  const auto keeps = dry_run(request_of(std::string(kStudy) + kKeep, ""), resources);
+  EXPECT_EQ(keeps.checkpoint_bytes, 2 * 5 * kBytes);
+  const auto search = dry_run(request_of(std::string(kStudy) + kSearch, ""), resources);
+  EXPECT_EQ(search.search_runs, 2U * (2 + 2));  // both values in both rungs
+  EXPECT_EQ(search.checkpoint_bytes, (2 + 2 * (2 + 2)) * kBytes);
+  EXPECT_DOUBLE_EQ(search.hours_at(1e6), 2 * (1 + 2 * 0.5 + 2 * 1) * 6e9 / 1e6 / 3600);
+}
+
+TEST(DryRun, WarnsOfADiskThatIsTooSmall) {
+  const auto nowhere = fs::path(::testing::TempDir()) / "no" / "such" / "folder";
+  EXPECT_EQ(disk_warning({.checkpoint_bytes = 1}, nowhere), "");
+  const auto warning = disk_warning({.checkpoint_bytes = 1e18}, nowhere);
+  EXPECT_TRUE(warning.starts_with("the checkpoints of the runs take 909494.7 TiB, but "))
+      << warning;
+  EXPECT_TRUE(warning.ends_with(" are free on the disk of " + nowhere.string())) << warning;
 }
 
 }  // namespace

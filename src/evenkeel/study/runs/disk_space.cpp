@@ -7,13 +7,35 @@
 #include "evenkeel/base/number.h"
 #include "evenkeel/store/checkpoint.h"
 #include "evenkeel/store/directory.h"
+#include "evenkeel/store/lock.h"
 #include "evenkeel/study/runs/child_process.h"
 
 namespace evenkeel::study {
 
-std::string low_disk_warning(const std::filesystem::path& folder) {
+std::int64_t free_disk_bytes(std::filesystem::path folder) {
+  std::error_code none;
+  folder = absolute(folder, none);
+  while (!exists(folder, none) && folder.has_relative_path()) folder = folder.parent_path();
   const auto opened = store::Directory::find(folder);
-  const auto free = opened ? store::free_bytes(opened->descriptor()) : -1;
+  return opened ? store::free_bytes(opened->descriptor()) : -1;
+}
+
+std::int64_t kept_checkpoints(const config::Config& config) {
+  const auto usual = config::Config{}.checkpoint.keep;
+  return config.checkpoint.keep == usual ? 1 : config.checkpoint.keep;
+}
+
+void remove_fallback(const std::filesystem::path& run) {
+  try {
+    const store::Lock lock(run);
+    store::keep_newest_checkpoint(lock);
+  } catch (const Error& error) {
+    if (error.exit() != Exit::busy && error.exit() != Exit::io) throw;
+  }
+}
+
+std::string low_disk_warning(const std::filesystem::path& folder) {
+  const auto free = free_disk_bytes(folder);
   if (free < 0 || static_cast<double>(free) >= store::kCheckpointReserve) return "";
   return text(folder.string(), ": ", bytes_text(static_cast<double>(free)),
               " are free, but a checkpoint needs more than ", bytes_text(store::kCheckpointReserve),

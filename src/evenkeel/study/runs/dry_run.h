@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -19,13 +20,22 @@ struct DryRun {
   double minimum_detectable_effect = 0;  // at 80 % power; 0: one seed
   double max_bytes = 0;                  // largest peak memory of a run
   std::string largest_run;               // name of that run
+  std::size_t largest_arm = 0;           // its place in grid_points()
+  double checkpoint_bytes = 0;           // that the other runs keep, those of the search included
   double cached_flops = 0;               // of the finished runs
   double cached_seconds = 0;             // that they took, one thread or more each
 
   /// The hours that the other runs take if as many as there are cores run at a time, at the speed
   /// of the finished ones; nullopt without a finished run, or with a search.
   std::optional<double> hours(int cores) const;
+  /// The hours that the other runs and the search take.
+  /// \param rate  FLOP/s of all runs that train at a time
+  double hours_at(double rate) const;
 };
+/// "the checkpoints of the runs take 32.7 GiB, but 195 MiB are free on the disk of FOLDER"; "" if
+/// they fit, or if the free space is unknown.
+/// \param run_cache  parent of the run folders
+std::string disk_warning(const DryRun& plan, const std::filesystem::path& run_cache);
 /// Computes the dry run. Starts no run.
 /// \param resources  only `run_cache` and `cores` are used
 DryRun dry_run(const StudyRequest& request, const Resources& resources);

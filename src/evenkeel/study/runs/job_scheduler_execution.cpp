@@ -11,6 +11,7 @@
 #include "evenkeel/store/directory.h"
 #include "evenkeel/store/lock.h"
 #include "evenkeel/study/runs/clock.h"
+#include "evenkeel/study/runs/disk_space.h"
 #include "evenkeel/study/runs/run_cache.h"
 #include "evenkeel/study/runs/run_leases.h"
 
@@ -257,6 +258,7 @@ void JobScheduler::Execution::handle_exit(RunningJob& ended, int code) {
   const auto log = resources.logs / (job.key + ".log");
   if (code == 0 && run_status(run).state == RunStatus::State::finished) {
     scheduler.work_done_ += job.work;
+    if (kept_checkpoints(job.config) == 1) remove_fallback(run);
     return finish(job, {JobResult::State::finished, ""});
   }
   if (code == static_cast<int>(Exit::diverged)) {

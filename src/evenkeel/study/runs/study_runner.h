@@ -18,6 +18,7 @@ namespace evenkeel::study {
 struct RunCost {
   std::int64_t parameters = 0, norm_parameters = 0;
   double memory_bytes = 0;       // peak, bytes
+  double checkpoint_bytes = 0;   // of one checkpoint: weights and moments
   double flops = 0;              // of the whole run
   double norms_share = 0;        // norm FLOPs / (GEMM + attention FLOPs)
   double paper_norms_share = 0;  // nn::paper_norms_share()

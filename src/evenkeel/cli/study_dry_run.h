@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "evenkeel/study/study.h"
+
+namespace evenkeel::cli {
+
+/// Prints number and cost of the runs that run_study() would train.
+void print_dry_run(const study::StudyRequest& request, const study::Resources& resources,
+                   bool json);
+
+}  // namespace evenkeel::cli
