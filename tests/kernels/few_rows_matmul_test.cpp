@@ -3,17 +3,55 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>
 #include <vector>
 
+#if !defined(EK_VECTOR_BYTES)
+#include "evenkeel/kernels/cpu/avx512/avx512_features.h"
+#include "evenkeel/kernels/cpu/avx512/few_rows_matmul_avx512.h"
+#endif
+
 namespace evenkeel::kernels::cpu {
 namespace {
 
-template <typename T>
-class FewRowsMatmulOf : public ::testing::Test {
+/// few_rows_matmul() of T.
+template <typename Value>
+struct Portable {
+  using T = Value;
+  using X = float;
+  static constexpr bool kIsHere = true;
+  static void copy_row(const T* row, std::int64_t depth, X* to) {
+    few_rows_operand(row, depth, to);
+  }
+  static void multiply(const FewRowsMatmul<T>& in, std::int64_t begin, std::int64_t end) {
+    few_rows_matmul(in, begin, end);
+  }
+};
+
+#if !defined(EK_VECTOR_BYTES)
+struct Avx512Bf16 {
+  using T = Bf16;
+  using X = Bf16;
+  static inline const bool kIsHere = has_avx512_bf16();
+  static void copy_row(const T* row, std::int64_t depth, X* to) { std::copy_n(row, depth, to); }
+  static void multiply(const FewRowsMatmul<T, X>& in, std::int64_t begin, std::int64_t end) {
+    few_rows_matmul_avx512(in, begin, end);
+  }
+};
+#endif
+
+template <typename Kernel>
+class FewRowsMatmulBy : public ::testing::Test {
  protected:
+  using T = typename Kernel::T;
+
+  void SetUp() override {
+    if (!Kernel::kIsHere) GTEST_SKIP() << "this processor has no AVX-512 bfloat16";
+  }
+
   /// Rows `stride` apart, of which `width` are random and the rest a value that spoils every sum.
   static std::vector<T> random_rows(std::int64_t rows, std::int64_t width, std::int64_t stride,
                                     unsigned seed) {
@@ -31,35 +69,38 @@ class FewRowsMatmulOf : public ::testing::Test {
   /// \param split  the columns before and after it are computed apart
   static std::vector<T> product(const std::vector<T>& x, const std::vector<T>& w, std::int64_t rows,
                                 std::int64_t columns, std::int64_t depth, std::int64_t split) {
-    std::vector<float> operand(static_cast<std::size_t>(rows * depth));
+    std::vector<typename Kernel::X> operand(static_cast<std::size_t>(rows * depth));
     for (std::int64_t row = 0; row < rows; ++row) {
-      few_rows_operand(&x[static_cast<std::size_t>(row * depth)], depth,
+      Kernel::copy_row(&x[static_cast<std::size_t>(row * depth)], depth,
                        &operand[static_cast<std::size_t>(row * depth)]);
     }
     std::vector<T> y(static_cast<std::size_t>(rows * (columns + 3)));
     for (auto& value : y) store(&value, -7);
-    const FewRowsMatmul<T> in{.x = operand.data(),
-                              .w = w.data(),
-                              .y = y.data(),
-                              .rows = rows,
-                              .depth = depth,
-                              .w_stride = depth + 5,
-                              .y_stride = columns + 3};
-    few_rows_matmul(in, 0, split);
-    few_rows_matmul(in, split, columns);
+    const FewRowsMatmul<T, typename Kernel::X> in{.x = operand.data(),
+                                                  .w = w.data(),
+                                                  .y = y.data(),
+                                                  .rows = rows,
+                                                  .depth = depth,
+                                                  .w_stride = depth + 5,
+                                                  .y_stride = columns + 3};
+    Kernel::multiply(in, 0, split);
+    Kernel::multiply(in, split, columns);
     return y;
   }
 };
 
-using FewRowsTypes = ::testing::Types<float, Bf16>;
-TYPED_TEST_SUITE(FewRowsMatmulOf, FewRowsTypes);
+#if defined(EK_VECTOR_BYTES)
+using FewRowsKernels = ::testing::Types<Portable<float>, Portable<Bf16>>;
+#else
+using FewRowsKernels = ::testing::Types<Portable<float>, Portable<Bf16>, Avx512Bf16>;
+#endif
+TYPED_TEST_SUITE(FewRowsMatmulBy, FewRowsKernels);
 
-TYPED_TEST(FewRowsMatmulOf, IsItsFormulaForEverySize) {
-  using T = TypeParam;
-  const double rounding = sizeof(T) == 2 ? 0x1p-8 : 0x1p-24;
+TYPED_TEST(FewRowsMatmulBy, IsItsFormulaForEverySize) {
+  const double rounding = sizeof(typename TypeParam::T) == 2 ? 0x1p-8 : 0x1p-24;
   for (const std::int64_t depth : {1, 15, 16, 17, 48, 1000}) {
     for (const std::int64_t columns : {1, 2, 3, 4, 7, 33}) {
-      for (const std::int64_t rows : {1, 2, 3, 8}) {
+      for (const std::int64_t rows : {1, 2, 3, 8, 13}) {
         const auto x = this->random_rows(rows, depth, depth, 1);
         const auto w = this->random_rows(columns, depth, depth + 5, 2);
         const auto y = this->product(x, w, rows, columns, depth, columns / 3);
@@ -87,9 +128,9 @@ TYPED_TEST(FewRowsMatmulOf, IsItsFormulaForEverySize) {
   }
 }
 
-TYPED_TEST(FewRowsMatmulOf, RowsAndColumnsDoNotDependOnOthers) {
-  constexpr std::int64_t kRows = 7, kColumns = 23;
-  for (std::int64_t depth = 128; depth < 144; ++depth) {
+TYPED_TEST(FewRowsMatmulBy, RowsAndColumnsDoNotDependOnOthers) {
+  constexpr std::int64_t kRows = 13, kColumns = 23;
+  for (std::int64_t depth = 128; depth < 161; ++depth) {
     const auto x = this->random_rows(kRows, depth, depth, 3);
     const auto w = this->random_rows(kColumns, depth, depth + 5, 4);
     const auto together = this->product(x, w, kRows, kColumns, depth, 0);

@@ -13,7 +13,6 @@
 #include "evenkeel/data/text_encoding.h"
 #include "evenkeel/nn/parameters.h"
 #include "evenkeel/plan/plan.h"
-#include "evenkeel/study/analysis/claim_analysis.h"
 #include "evenkeel/study/runs/disk_space.h"
 #include "evenkeel/train/machine.h"
 
@@ -74,33 +73,52 @@ Hours hours_of(const study::StudyRequest& request, const study::DryRun& plan, in
   return {plan.hours_at(estimated_rate(request, plan, cores)), true};
 }
 
+nlohmann::ordered_json json_of(const study::DryRun& plan, const Hours& left, double free_memory,
+                               std::int64_t free_disk) {
+  return {{"arms", plan.arms},
+          {"runs", plan.runs},
+          {"finished", plan.cached},
+          {"searches", plan.search_runs},
+          {"flops", plan.flops},
+          {"tokens", plan.tokens},
+          {"most_bytes", plan.max_bytes},
+          {"search_flops", plan.search_flops},
+          {"questions", plan.hypotheses},
+          {"largest", plan.largest_run},
+          {"hours", left.hours},
+          {"hours_are_estimated", left.is_estimate},
+          {"checkpoint_bytes", plan.checkpoint_bytes},
+          {"free_disk_bytes", free_disk},
+          {"free_bytes", free_memory}};
+}
+
+/// The lines on time, memory and disk.
+void print_resources(const study::DryRun& plan, const Hours& left, double free_memory,
+                     std::int64_t free_disk) {
+  print("the %sruns take about %s hours here, %s\n", plan.cached > 0 ? "other " : "",
+        with_digits(left.hours, 2).c_str(),
+        left.is_estimate ? "estimated from the rate of a matrix product"
+                         : "at the speed of the finished ones");
+  print("largest run: %s (%s of memory, %s free here%s)\n",
+        printable_line(plan.largest_run).c_str(), bytes_text(plan.max_bytes).c_str(),
+        bytes_text(free_memory).c_str(), plan.max_bytes > free_memory ? ": it does not fit" : "");
+  print("checkpoints: %s of disk", bytes_text(plan.checkpoint_bytes).c_str());
+  if (free_disk >= 0) {
+    const auto free = static_cast<double>(free_disk);
+    print(", %s free here%s", bytes_text(free).c_str(),
+          plan.checkpoint_bytes > free ? ": they do not fit" : "");
+  }
+  print("\n");
+}
+
 }  // namespace
 
 void print_dry_run(const study::StudyRequest& request, const study::Resources& resources,
                    bool json) {
   const auto plan = study::dry_run(request, resources);
-  const double free = resources.memory_bytes;
   const auto free_disk = study::free_disk_bytes(resources.run_cache);
   const auto left = hours_of(request, plan, resources.cores);
-  if (json) {
-    const nlohmann::ordered_json out = {{"arms", plan.arms},
-                                        {"runs", plan.runs},
-                                        {"finished", plan.cached},
-                                        {"searches", plan.search_runs},
-                                        {"flops", plan.flops},
-                                        {"tokens", plan.tokens},
-                                        {"most_bytes", plan.max_bytes},
-                                        {"search_flops", plan.search_flops},
-                                        {"questions", plan.hypotheses},
-                                        {"largest", plan.largest_run},
-                                        {"hours", left.hours},
-                                        {"hours_are_estimated", left.is_estimate},
-                                        {"checkpoint_bytes", plan.checkpoint_bytes},
-                                        {"free_disk_bytes", free_disk},
-                                        {"free_bytes", free}};
-    print_json(out);
-    return;
-  }
+  if (json) return print_json(json_of(plan, left, resources.memory_bytes, free_disk));
   print("%s\n%zu arms, %zu seeds: %zu runs", printable_line(request.study.title).c_str(), plan.arms,
         request.study.seeds.size(), plan.runs);
   if (plan.cached > 0) print(", %zu of them finished", plan.cached);
@@ -112,20 +130,7 @@ void print_dry_run(const study::StudyRequest& request, const study::Resources& r
   if (plan.search_runs > 0) print(", and %s to search", with_digits(plan.search_flops, 3).c_str());
   print("\n%s\n", detectable_effect_text(request.study, plan).c_str());
   for (const auto& each : study::undecidable_claims(request.study)) print("%s\n", each.c_str());
-  print("the %sruns take about %s hours here, %s\n", plan.cached > 0 ? "other " : "",
-        with_digits(left.hours, 2).c_str(),
-        left.is_estimate ? "estimated from the rate of a matrix product"
-                         : "at the speed of the finished ones");
-  print("largest run: %s (%s of memory, %s free here%s)\n",
-        printable_line(plan.largest_run).c_str(), bytes_text(plan.max_bytes).c_str(),
-        bytes_text(free).c_str(), plan.max_bytes > free ? ": it does not fit" : "");
-  print("checkpoints: %s of disk", bytes_text(plan.checkpoint_bytes).c_str());
-  if (free_disk >= 0) {
-    const auto free_bytes = static_cast<double>(free_disk);
-    print(", %s free here%s", bytes_text(free_bytes).c_str(),
-          plan.checkpoint_bytes > free_bytes ? ": they do not fit" : "");
-  }
-  print("\n");
+  print_resources(plan, left, resources.memory_bytes, free_disk);
 }
 
 }  // namespace evenkeel::cli

@@ -6,6 +6,9 @@
 
 #include <algorithm>
 
+#include "evenkeel/kernels/cpu/amx/amx.h"
+#include "evenkeel/kernels/cpu/avx512/avx512_features.h"
+#include "evenkeel/kernels/cpu/avx512/few_rows_matmul_avx512.h"
 #include "evenkeel/kernels/cpu/portable/few_rows_matmul.h"
 #include "evenkeel/kernels/reduction_order.h"
 #include "evenkeel/ops/common/cpu_adapter.h"
@@ -65,32 +68,57 @@ std::int64_t multiple_of_tile(std::int64_t size) {
   return kernels::blocks_of(size, kTile) * kTile;
 }
 
-/// y = x w for few rows of x, by few_rows_matmul().
+/// Whether few_rows_matmul_avx512() multiplies bfloat16. AMX is faster from three rows on.
+bool multiplies_bfloat16_pairs() {
+  return kernels::cpu::has_avx512_bf16() && !kernels::cpu::has_amx();
+}
+
+/// The most rows for which a weight is read in place (docs/decisions/0028).
+std::int64_t few_rows_of(at::ScalarType dtype) {
+  if (dtype != at::kBFloat16) return 8;
+  if (multiplies_bfloat16_pairs()) return 32;
+  return kernels::cpu::has_amx() ? 2 : 8;
+}
+
+/// Calls multiply(in, begin, end) for blocks of the columns of y.
+/// \param operand  x of `in`
 /// \param y, x, w  [n, columns], [n, depth], [depth, columns]
-template <typename T>
-void multiply_few_rows(const Tensor& y, const Tensor& x, const Tensor& w) {
-  using Kernel = cpu::KernelType<T>;
+template <typename T, typename X, typename Multiply>
+void multiply_few_rows(const Tensor& y, const X* operand, const Tensor& x, const Tensor& w,
+                       const Multiply& multiply) {
   const auto rows = x.size(0), depth = x.size(1);
-  const auto operand = at::empty({rows, depth}, x.options().dtype(at::kFloat));
-  auto* const to = operand.mutable_data_ptr<float>();
-  const auto contiguous = x.contiguous();
-  for (std::int64_t row = 0; row < rows; ++row) {
-    kernels::cpu::few_rows_operand(cpu::const_data<T>(contiguous) + row * depth, depth,
-                                   to + row * depth);
-  }
-  const kernels::cpu::FewRowsMatmul<Kernel> in{.x = to,
-                                               .w = cpu::const_data<T>(w),
-                                               .y = cpu::mutable_data<T>(y),
-                                               .rows = rows,
-                                               .depth = depth,
-                                               .w_stride = w.stride(1),
-                                               .y_stride = y.stride(0)};
+  const kernels::cpu::FewRowsMatmul<cpu::KernelType<T>, X> in{.x = operand,
+                                                              .w = cpu::const_data<T>(w),
+                                                              .y = cpu::mutable_data<T>(y),
+                                                              .rows = rows,
+                                                              .depth = depth,
+                                                              .w_stride = w.stride(1),
+                                                              .y_stride = y.stride(0)};
   // Blocks of 65,536 weights: some ten microseconds, after which another thread may go on.
   constexpr std::int64_t kBlock = 65536, kTile = 4;
   const auto columns = std::max(kBlock / std::max<std::int64_t>(depth, 1) / kTile * kTile, kTile);
   cpu::for_each_block(w.size(1), columns, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
-    kernels::cpu::few_rows_matmul(in, begin, end);
+    multiply(in, begin, end);
   });
+}
+
+/// y = x w for few rows of x, by few_rows_matmul().
+template <typename T>
+void multiply_few_rows(const Tensor& y, const Tensor& x, const Tensor& w) {
+  const auto operand = at::empty(x.sizes(), x.options().dtype(at::kFloat));
+  auto* const to = operand.mutable_data_ptr<float>();
+  const auto depth = x.size(1);
+  for (std::int64_t row = 0; row < x.size(0); ++row) {
+    kernels::cpu::few_rows_operand(cpu::const_data<T>(x) + row * depth, depth, to + row * depth);
+  }
+  multiply_few_rows<T>(y, to, x, w, kernels::cpu::few_rows_matmul<cpu::KernelType<T>>);
+}
+
+void multiply_few_rows(const Tensor& y, const Tensor& x, const Tensor& w) {
+  if (x.scalar_type() == at::kFloat) return multiply_few_rows<float>(y, x, w);
+  if (!multiplies_bfloat16_pairs()) return multiply_few_rows<at::BFloat16>(y, x, w);
+  multiply_few_rows<at::BFloat16>(y, cpu::const_data<at::BFloat16>(x), x, w,
+                                  kernels::cpu::few_rows_matmul_avx512);
 }
 
 /// Whether few_rows_matmul() computes the product: the library packs w, which takes longer than to
@@ -98,9 +126,8 @@ void multiply_few_rows(const Tensor& y, const Tensor& x, const Tensor& w) {
 bool reads_weight_in_place(const Tensor& y, const Tensor& x, const Tensor& w, bool is_added) {
   const auto dtype = x.scalar_type();
   if (dtype != at::kFloat && dtype != at::kBFloat16) return false;
-  const std::int64_t few = dtype == at::kFloat ? 8 : 2;
-  return !is_added && x.size(0) <= few && w.stride(0) == 1 && y.stride(1) == 1 && !w.is_conj() &&
-         !w.is_neg();
+  return !is_added && x.size(0) <= few_rows_of(dtype) && w.stride(0) == 1 && y.stride(1) == 1 &&
+         !w.is_conj() && !w.is_neg();
 }
 
 void matmul_out_cpu(const Tensor& y, const Tensor& x, const Tensor& w, bool is_added) {
@@ -108,8 +135,7 @@ void matmul_out_cpu(const Tensor& y, const Tensor& x, const Tensor& w, bool is_a
   bump_version(y);
   if (y.dim() == 3) return matmul_in_blocks(y, x, w, is_added);
   if (reads_weight_in_place(y, x, w, is_added)) {
-    return x.scalar_type() == at::kFloat ? multiply_few_rows<float>(y, x, w)
-                                         : multiply_few_rows<at::BFloat16>(y, x, w);
+    return multiply_few_rows(y, x.contiguous(), w);
   }
   if (uses_float_product(y, x, w)) return float_product_out(y, x, w, is_added);
   matmul_in_blocks(y.unsqueeze(0), x.unsqueeze(0), w.unsqueeze(0), is_added);

@@ -15,6 +15,38 @@ namespace {
 
 constexpr double kSecondsPerHour = 3600;
 
+/// The bytes of the checkpoints that a finished run keeps.
+double kept_bytes(const config::Config& config, const RunCost& cost) {
+  return static_cast<double>(kept_checkpoints(config)) * cost.checkpoint_bytes;
+}
+
+/// Adds the search of one arm.
+void add_search(DryRun& out, const config::Config& config, const RunCost& cost,
+                const SearchCost& effort) {
+  out.search_runs += effort.runs;
+  out.search_flops += cost.flops * effort.full_runs;
+  out.checkpoint_bytes += kept_bytes(config, cost) * static_cast<double>(effort.runs);
+}
+
+/// Adds a run of the grid.
+void add_run(DryRun& out, const config::Config& config, const RunCost& cost) {
+  ++out.runs;
+  out.flops += cost.flops;
+  out.tokens += run_tokens(config, cost);
+  out.checkpoint_bytes += kept_bytes(config, cost);
+}
+
+/// Counts a run whose folder has a result as finished.
+void take_off_if_cached(DryRun& out, const config::Config& config, const RunCost& cost,
+                        const std::filesystem::path& folder) {
+  const auto state = run_status(folder).state;
+  if (state != RunStatus::State::finished && state != RunStatus::State::diverged) return;
+  ++out.cached;
+  out.checkpoint_bytes -= kept_bytes(config, cost);
+  out.cached_flops += cost.flops;
+  out.cached_seconds += report::read_run(folder).seconds;
+}
+
 }  // namespace
 
 std::optional<double> DryRun::hours(int cores) const {
@@ -38,45 +70,31 @@ std::string disk_warning(const DryRun& plan, const std::filesystem::path& run_ca
 DryRun dry_run(const StudyRequest& request, const Resources& resources) {
   DryRun out;
   RunCacheKeys cache_keys;
-  const auto arms = grid_points(request.study);
-  check_runs(request.study, arms);
+  const auto& study = request.study;
+  const auto arms = grid_points(study);
+  check_runs(study, arms);
   out.arms = arms.size();
-  const auto effort = request.study.tune ? search_cost(*request.study.tune) : SearchCost{};
-  out.search_runs = arms.size() * effort.runs;
-  out.hypotheses = std::max<std::size_t>(1, hypothesis_count(request.study));
-  if (request.study.seeds.size() >= 2) {
+  out.hypotheses = std::max<std::size_t>(1, hypothesis_count(study));
+  if (study.seeds.size() >= 2) {
     out.minimum_detectable_effect =
-        minimum_detectable_effect(static_cast<std::int64_t>(request.study.seeds.size()),
+        minimum_detectable_effect(static_cast<std::int64_t>(study.seeds.size()),
                                   kSignificanceLevel / static_cast<double>(out.hypotheses));
   }
-  for (std::size_t at = 0; at < arms.size(); ++at) {
-    const auto& arm = arms[at];
-    for (const auto seed : request.study.seeds) {
-      const auto config = config_of(request.study, arm, seed, {});
-      const auto cost = request.cost(config);
-      ++out.runs;
-      out.flops += cost.flops;
-      const auto kept = static_cast<double>(kept_checkpoints(config)) * cost.checkpoint_bytes;
-      out.checkpoint_bytes += kept;
-      if (seed == request.study.seeds.front()) {
-        out.search_flops += cost.flops * effort.full_runs;
-        out.checkpoint_bytes += kept * static_cast<double>(effort.runs);
-      }
-      out.tokens += run_tokens(config, cost);
-      if (cost.memory_bytes > out.max_bytes) {
-        out.max_bytes = cost.memory_bytes;
-        out.largest_run = arm.name;
-        out.largest_arm = at;
-      }
-      if (request.study.tune) continue;  // its learning rate is not known yet
-      const auto key = run_cache_key(cache_keys, request, resources, config, cost);
-      const auto folder = resources.run_cache / key;
-      const auto state = run_status(folder).state;
-      if (state != RunStatus::State::finished && state != RunStatus::State::diverged) continue;
-      ++out.cached;
-      out.checkpoint_bytes -= kept;
-      out.cached_flops += cost.flops;
-      out.cached_seconds += report::read_run(folder).seconds;
+  for (std::size_t arm = 0; arm < arms.size(); ++arm) {
+    const auto config = config_of(study, arms[arm], study.seeds.front(), {});
+    const auto cost = request.cost(config);
+    if (study.tune) add_search(out, config, cost, search_cost(*study.tune));
+    if (cost.memory_bytes > out.max_bytes) {
+      out.max_bytes = cost.memory_bytes;
+      out.largest_run = arms[arm].name;
+      out.largest_arm = arm;
+    }
+    for (const auto seed : study.seeds) {
+      const auto run = config_of(study, arms[arm], seed, {});
+      add_run(out, run, cost);
+      if (study.tune) continue;  // its learning rate is not known yet
+      const auto key = run_cache_key(cache_keys, request, resources, run, cost);
+      take_off_if_cached(out, run, cost, resources.run_cache / key);
     }
   }
   return out;

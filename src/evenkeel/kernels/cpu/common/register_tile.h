@@ -8,6 +8,15 @@
 /// Small matrix products of operands in cache; a tile of the result stays in registers.
 namespace evenkeel::kernels::cpu {
 
+/// The vector type, and the shape of the register tile, for vectors of kBytes.
+template <typename F, int kBytes>
+struct TileShape {
+  using V = typename VectorOf<F, kBytes>::Type;
+  static constexpr std::int64_t kVector = kBytes / static_cast<int>(sizeof(F));
+  static constexpr std::int64_t kPanel = 2 * kVector;  // columns of a tile
+  static constexpr int kRows = kBytes == 64 ? 12 : 6;  // rows of a tile
+};
+
 /// The layout of the left operand: row-major, row i at a + i * stride, or column-major, column k at
 /// a + k * stride.
 enum class LeftLayout { row_major, column_major };

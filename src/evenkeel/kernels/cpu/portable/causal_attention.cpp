@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "evenkeel/base/cpu_features.h"
 #include "evenkeel/kernels/cpu/amx/causal_attention_amx.h"
 #include "evenkeel/kernels/cpu/avx512/causal_attention_avx512.h"
 #include "evenkeel/kernels/cpu/portable/causal_attention_common.h"
@@ -154,16 +153,6 @@ struct Forward {
 };
 
 }  // namespace
-
-int vector_bytes() {
-#if defined(EK_VECTOR_BYTES)
-  return EK_VECTOR_BYTES;
-#else
-  static const CpuFeatures cpu = CpuFeatures::detect();
-  if (cpu.avx512) return 64;
-  return cpu.avx2 ? 32 : 16;
-#endif
-}
 
 template <typename T>
 std::int64_t causal_attention_scratch(const AttentionSizes& sizes) {

@@ -9,16 +9,9 @@
 #include "evenkeel/kernels/cpu/avx512/avx512_features.h"
 #include "evenkeel/kernels/cpu/common/causal_attention_mask.h"
 #include "evenkeel/kernels/cpu/common/exp.h"
+#include "evenkeel/kernels/cpu/common/isa_versions.h"
 #include "evenkeel/kernels/cpu/common/register_tile.h"
 #include "evenkeel/kernels/cpu/portable/causal_attention.h"
-
-// Tests set EK_VECTOR_BYTES to run the version for these vectors on any processor; the compiler
-// splits vectors that are longer than the registers.
-#if defined(__x86_64__) && !defined(EK_VECTOR_BYTES)
-#define EK_FOR(ARCHITECTURE) __attribute__((target("arch=" ARCHITECTURE)))
-#else
-#define EK_FOR(ARCHITECTURE)
-#endif
 
 /// Functions of the forward and backward pass of causal_attention(); for their files only.
 namespace evenkeel::kernels::cpu {
@@ -29,15 +22,6 @@ inline constexpr std::int64_t kPad = 32;
 constexpr std::int64_t padded(std::int64_t count) {
   return (count + kPad - 1) / kPad * kPad;
 }
-
-/// The vector type, and the shape of the register tile, for vectors of kBytes.
-template <typename F, int kBytes>
-struct TileShape {
-  using V = typename VectorOf<F, kBytes>::Type;
-  static constexpr std::int64_t kVector = kBytes / static_cast<int>(sizeof(F));
-  static constexpr std::int64_t kPanel = 2 * kVector;  // columns of a tile of scores
-  static constexpr int kRows = kBytes == 64 ? 12 : 6;  // rows of a tile: divides the queries
-};
 
 /// The queries [first, first + rows) of query head `head`.
 struct QueryBlock {
@@ -129,27 +113,5 @@ inline constexpr bool kHasUnits = false;
 template <typename T>
 inline constexpr bool kHasUnits = std::is_same_v<T, Bf16>;
 #endif
-
-/// The vector size of this processor, in bytes.
-int vector_bytes();
-
-/// A function, compiled for each vector size, because target_clones cannot change a vector type.
-/// \tparam Function  has run<kBytes>(arguments...), always inlined
-template <typename Function, typename... Arguments>
-struct IsaVersions {
-  EK_FOR("x86-64-v4")
-  static void v4(const Arguments&... arguments) { Function::template run<64>(arguments...); }
-  EK_FOR("x86-64-v3")
-  static void v3(const Arguments&... arguments) { Function::template run<32>(arguments...); }
-  static void any(const Arguments&... arguments) { Function::template run<16>(arguments...); }
-
-  /// The version for this processor.
-  static void run(const Arguments&... arguments) {
-    const int bytes = vector_bytes();
-    if (bytes == 64) return v4(arguments...);
-    if (bytes == 32) return v3(arguments...);
-    any(arguments...);
-  }
-};
 
 }  // namespace evenkeel::kernels::cpu

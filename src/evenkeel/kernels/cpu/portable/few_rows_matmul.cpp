@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "evenkeel/kernels/cpu/common/isa_versions.h"
 #include "evenkeel/kernels/cpu/common/prefetch.h"
 #include "evenkeel/kernels/cpu/common/row_reduction.h"
 
@@ -10,71 +11,137 @@ namespace evenkeel::kernels::cpu {
 
 namespace {
 
-constexpr std::int64_t kPage = 4096;  // bytes
+constexpr std::int64_t kPage = 4096;     // bytes
+constexpr std::int64_t kSequential = 4;  // so few rows of x read w row by row, which is faster
 
 /// Sixteen values of a row of w in the order of few_rows_operand().
-[[gnu::always_inline]] inline void load_columns(Vec16<float>& to, const float* from) {
+template <int kBytes>
+[[gnu::always_inline]] inline void load_columns(Vec16<float, kBytes>& to, const float* from) {
   to.load(from);
 }
-/// Two bfloat16 are a word, whose halves are the upper halves of two floats: no values are moved
-/// between lanes.
-[[gnu::always_inline]] inline void load_columns(Vec16<float>& to, const Bf16* from) {
-  static_assert(Vec16<float>::kCount == 2);
-  using Words = VectorOf<std::uint32_t, 32>::Type;
-  Words pairs;
-  load_vector(pairs, from);
-  const Words even = pairs << 16, odd = pairs & 0xffff0000U;
-  std::memcpy(&to.part[0], &even, sizeof even);
-  std::memcpy(&to.part[1], &odd, sizeof odd);
+/// Two bfloat16 are a word, whose halves are the upper halves of two floats: the even columns and
+/// the odd ones.
+template <int kBytes>
+[[gnu::always_inline]] inline void load_columns(Vec16<float, kBytes>& to, const Bf16* from) {
+  using V = typename Vec16<float, kBytes>::V;
+  constexpr int kShare = kBytes == 16 ? 2 : 1;  // parts that the even columns take; also the odd
+  using Words = typename VectorOf<std::uint32_t, 32 / kShare>::Type;
+#pragma GCC unroll 2
+  for (int part = 0; part < kShare; ++part) {
+    Words pairs;
+    load_vector(pairs, from + part * (kLanes / kShare));
+    const Words even = pairs << 16, odd = pairs & 0xffff0000U;
+    if constexpr (kBytes == 64) {
+      to.part[0] = __builtin_bit_cast(V, __builtin_shufflevector(even, odd, 0, 1, 2, 3, 4, 5, 6, 7,
+                                                                 8, 9, 10, 11, 12, 13, 14, 15));
+    } else {
+      to.part[part] = __builtin_bit_cast(V, even);
+      to.part[kShare + part] = __builtin_bit_cast(V, odd);
+    }
+  }
 }
 
-/// kRows rows of x times kColumns rows of w: as many sums as the registers hold.
-template <int kRows, int kColumns, typename T>
-[[gnu::always_inline]] inline void multiply_tile(const FewRowsMatmul<T>& in, std::int64_t row,
-                                                 std::int64_t column) {
-  const float* const x = in.x + row * in.depth;
-  const T* const w = in.w + column * in.w_stride;
-  Vec16<float> sum[kRows][kColumns], left[kRows], right;
-  std::int64_t k = 0;
-  for (; k + kLanes <= in.depth; k += kLanes) {
-#pragma GCC unroll 8
-    for (int i = 0; i < kRows; ++i) left[i].load(x + i * in.depth + k);
-#pragma GCC unroll 8
-    for (int j = 0; j < kColumns; ++j) {
-      const T* const at = w + j * in.w_stride + k;
-      load_columns(right, at);
-      // A row of the next tile, or the next page: the processor does not fetch ahead over the end
-      // of a page.
-      prefetch(at, kColumns == 1 ? kPage
-                                 : kColumns * in.w_stride * static_cast<std::int64_t>(sizeof(T)));
-#pragma GCC unroll 8
+/// horizontal_sum() in registers.
+[[gnu::always_inline]] inline float sum_of_lanes(const Vec16<float, 16>& lanes) {
+  const auto four = (lanes.part[0] + lanes.part[2]) + (lanes.part[1] + lanes.part[3]);
+  const auto two = four + __builtin_shufflevector(four, four, 2, 3, 0, 1);
+  return two[0] + two[1];
+}
+[[gnu::always_inline]] inline float sum_of_lanes(const Vec16<float, 32>& lanes) {
+  const auto eight = lanes.part[0] + lanes.part[1];
+  const auto four = __builtin_shufflevector(eight, eight, 0, 1, 2, 3) +
+                    __builtin_shufflevector(eight, eight, 4, 5, 6, 7);
+  const auto two = four + __builtin_shufflevector(four, four, 2, 3, 0, 1);
+  return two[0] + two[1];
+}
+[[gnu::always_inline]] inline float sum_of_lanes(const Vec16<float, 64>& lanes) {
+  const auto& all = lanes.part[0];
+  Vec16<float, 32> halves;
+  halves.part[0] = __builtin_shufflevector(all, all, 0, 1, 2, 3, 4, 5, 6, 7);
+  halves.part[1] = __builtin_shufflevector(all, all, 8, 9, 10, 11, 12, 13, 14, 15);
+  return sum_of_lanes(halves);
+}
+
+/// few_rows_matmul() for vectors of kBytes.
+template <int kBytes>
+struct FewRowsPass {
+  using Lanes = Vec16<float, kBytes>;
+  static constexpr int kTile = kBytes == 64 ? 4 : 2;  // rows and columns of a tile
+
+  template <typename T>
+  [[gnu::always_inline]] static void multiply(const FewRowsMatmul<T>& in, std::int64_t begin,
+                                              std::int64_t end) {
+    auto column = begin;
+    if (in.rows > kSequential) {
+      for (; column + kTile <= end; column += kTile) multiply_columns<kTile>(in, column);
+    }
+    for (; column < end; ++column) multiply_columns<1>(in, column);
+  }
+
+ private:
+  /// All rows of x times kColumns rows of w, which stay in the cache meanwhile.
+  template <int kColumns, typename T>
+  [[gnu::always_inline]] static void multiply_columns(const FewRowsMatmul<T>& in,
+                                                      std::int64_t column) {
+    constexpr int kRows = kColumns == 1 ? 4 : kTile;
+    std::int64_t row = 0;
+    for (; row + kRows <= in.rows; row += kRows) multiply_tile<kRows, kColumns>(in, row, column);
+    if constexpr (kRows > 2) {
+      for (; row + 2 <= in.rows; row += 2) multiply_tile<2, kColumns>(in, row, column);
+    }
+    if (row < in.rows) multiply_tile<1, kColumns>(in, row, column);
+  }
+
+  /// kRows rows of x times kColumns rows of w: as many sums as the registers hold.
+  template <int kRows, int kColumns, typename T>
+  [[gnu::always_inline]] static void multiply_tile(const FewRowsMatmul<T>& in, std::int64_t row,
+                                                   std::int64_t column) {
+    const float* const x = in.x + row * in.depth;
+    const T* const w = in.w + column * in.w_stride;
+    Lanes sum[kRows][kColumns], left, right[kColumns];
+    std::int64_t k = 0;
+    for (; k + kLanes <= in.depth; k += kLanes) {
+#pragma GCC unroll 4
+      for (int j = 0; j < kColumns; ++j) {
+        const T* const at = w + j * in.w_stride + k;
+        load_columns(right[j], at);
+        // A row of the next tile, or the next page: the processor does not fetch ahead over the
+        // end of a page.
+        const auto next_tile = kColumns * in.w_stride * static_cast<std::int64_t>(sizeof(T));
+        prefetch(at, kColumns == 1 ? kPage : next_tile);
+      }
+#pragma GCC unroll 4
       for (int i = 0; i < kRows; ++i) {
-#pragma GCC unroll 8
-        for (int part = 0; part < right.kCount; ++part) {
-          sum[i][j].part[part] += left[i].part[part] * right.part[part];
+        left.load(x + i * in.depth + k);
+#pragma GCC unroll 4
+        for (int j = 0; j < kColumns; ++j) {
+#pragma GCC unroll 4
+          for (int part = 0; part < Lanes::kCount; ++part) {
+            sum[i][j].part[part] += left.part[part] * right[j].part[part];
+          }
         }
       }
     }
-  }
-  for (int i = 0; i < kRows; ++i) {
-    for (int j = 0; j < kColumns; ++j) {
-      float total = horizontal_sum(sum[i][j]);
-      for (auto rest = k; rest < in.depth; ++rest) {
-        total += x[i * in.depth + rest] * static_cast<float>(load(w + j * in.w_stride + rest));
+    for (int i = 0; i < kRows; ++i) {
+      for (int j = 0; j < kColumns; ++j) {
+        float total = sum_of_lanes(sum[i][j]);
+        for (auto rest = k; rest < in.depth; ++rest) {
+          total += x[i * in.depth + rest] * static_cast<float>(load(w + j * in.w_stride + rest));
+        }
+        store(in.y + (row + i) * in.y_stride + column + j, static_cast<double>(total));
       }
-      store(in.y + (row + i) * in.y_stride + column + j, static_cast<double>(total));
     }
   }
-}
+};
 
-/// All rows of x times kColumns rows of w, which stay in the cache meanwhile.
-template <int kColumns, typename T>
-[[gnu::always_inline]] inline void multiply_columns(const FewRowsMatmul<T>& in,
-                                                    std::int64_t column) {
-  std::int64_t row = 0;
-  for (; row + 2 <= in.rows; row += 2) multiply_tile<2, kColumns>(in, row, column);
-  if (row < in.rows) multiply_tile<1, kColumns>(in, row, column);
-}
+/// For IsaVersions.
+struct Multiply {
+  template <int kBytes, typename T>
+  [[gnu::always_inline]] static void run(const FewRowsMatmul<T>& in, std::int64_t begin,
+                                         std::int64_t end) {
+    FewRowsPass<kBytes>::multiply(in, begin, end);
+  }
+};
 
 }  // namespace
 
@@ -96,13 +163,8 @@ void few_rows_operand(const Bf16* row, std::int64_t depth, float* to) {
 }
 
 template <typename T>
-EK_CLONES void few_rows_matmul(const FewRowsMatmul<T>& in, std::int64_t begin, std::int64_t end) {
-  auto column = begin;
-  if (in.rows == 1) {  // reads w sequentially, which is fastest
-    for (; column < end; ++column) multiply_tile<1, 1>(in, 0, column);
-  }
-  for (; column + 2 <= end; column += 2) multiply_columns<2>(in, column);
-  if (column < end) multiply_columns<1>(in, column);
+void few_rows_matmul(const FewRowsMatmul<T>& in, std::int64_t begin, std::int64_t end) {
+  IsaVersions<Multiply, FewRowsMatmul<T>, std::int64_t, std::int64_t>::run(in, begin, end);
 }
 
 template void few_rows_matmul(const FewRowsMatmul<float>&, std::int64_t, std::int64_t);

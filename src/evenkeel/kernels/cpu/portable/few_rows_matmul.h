@@ -9,11 +9,12 @@ namespace evenkeel::kernels::cpu {
 
 /// Operands of y = x w^T for few rows of x, as in decoding. Each row of w is read once from memory,
 /// and not packed.
-template <typename T>
+/// \tparam X  float: x is by few_rows_operand(); Bf16: x as it is, for few_rows_matmul_avx512()
+template <typename T, typename X = float>
 struct FewRowsMatmul {
-  const float* x = nullptr;  // [rows, depth], by few_rows_operand()
-  const T* w = nullptr;      // [columns, depth], rows `w_stride` apart
-  T* y = nullptr;            // [rows, columns], rows `y_stride` apart; written
+  const X* x = nullptr;  // [rows, depth]
+  const T* w = nullptr;  // [columns, depth], rows `w_stride` apart
+  T* y = nullptr;        // [rows, columns], rows `y_stride` apart; written
   std::int64_t rows = 0, depth = 0, w_stride = 0, y_stride = 0;
 };
 

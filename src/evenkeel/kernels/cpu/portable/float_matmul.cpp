@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "evenkeel/kernels/cpu/common/isa_versions.h"
 #include "evenkeel/kernels/cpu/common/register_tile.h"
-#include "evenkeel/kernels/cpu/portable/causal_attention_common.h"
 
 namespace evenkeel::kernels::cpu {
 
