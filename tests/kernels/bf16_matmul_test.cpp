@@ -2,6 +2,7 @@
 // Products of our own in AMX tiles, and with the dot products of AVX-512, against loops in double.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "evenkeel/kernels/cpu/amx/gemm_amx.h"
 #include "evenkeel/kernels/cpu/amx/weight_gradient_amx.h"
 #include "evenkeel/kernels/cpu/avx512/avx512_features.h"
+#include "evenkeel/kernels/cpu/avx512/bf16_product_avx512.h"
 #include "evenkeel/kernels/cpu/avx512/weight_gradient_avx512.h"
 #include "kernels/row_values.h"
 
@@ -141,6 +143,116 @@ TEST_F(AmxMatmul, GemmRowsDoNotDependOnOtherRows) {
     product.count = 1;
     multiply(product);
     for (std::int64_t j = 0; j < 50; ++j) EXPECT_EQ(alone.at(0, j), together.at(i, j)) << i;
+  }
+}
+
+class Avx512Matmul : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!has_avx512_bf16()) GTEST_SKIP() << "this processor has no AVX-512 bfloat16";
+  }
+
+  static Bf16Product product_of(const Matrix& x, const Matrix& w, bool no_transpose, Matrix& y) {
+    return {.x = x.values.data(),
+            .w = w.values.data(),
+            .y = y.values.data(),
+            .x_stride = x.stride,
+            .w_stride = w.stride,
+            .y_stride = y.stride,
+            .rows = x.rows,
+            .depth = x.columns,
+            .columns = y.columns,
+            .is_transposed = !no_transpose};
+  }
+
+  /// Computes y in blocks of `most` terms, in parts of `rows` rows and one panel.
+  static void multiply(const Bf16Product& whole, std::int64_t most, std::int64_t rows) {
+    auto block = whole;
+    std::vector<float> sums(
+        static_cast<std::size_t>(whole.rows * whole.panels() * Bf16Product::kPanel), std::nanf(""));
+    if (most < whole.depth) block.sums = sums.data();
+    for (std::int64_t first = 0; first < whole.depth; first += most) {
+      block.x = whole.x + first;
+      block.w = whole.w + first * (whole.is_transposed ? 1 : whole.w_stride);
+      block.depth = std::min(most, whole.depth - first);
+      block.is_first = first == 0;
+      block.is_last = first + block.depth == whole.depth;
+      auto packed = scratch_of(4 * block.panels() * block.panel_pairs());
+      auto* const pairs = reinterpret_cast<std::uint32_t*>(packed.data());
+      for (auto panel = block.panels(); panel-- > 0;) pack_panel(block, panel, pairs);
+      for (std::int64_t row = 0; row < block.rows; row += rows) {
+        for (std::int64_t panel = 0; panel < block.panels(); ++panel) {
+          multiply_panels(block, pairs, {row, std::min(row + rows, block.rows)},
+                          {panel, panel + 1});
+        }
+      }
+    }
+  }
+};
+
+TEST_F(Avx512Matmul, IsItsFormulaForEverySize) {
+  for (const auto& [count, depth, width] : {Sizes{1, 1, 1}, Sizes{31, 33, 17}, Sizes{32, 64, 96},
+                                            Sizes{70, 41, 130}, Sizes{19, 300, 64}}) {
+    for (const bool no_transpose : {false, true}) {
+      const Matrix x(count, depth, 0.1);
+      const Matrix w = no_transpose ? Matrix(depth, width, 0.2) : Matrix(width, depth, 0.2);
+      Matrix y(count, width, 0.3);
+      const auto before = y;
+      multiply(product_of(x, w, no_transpose, y), depth, count);
+      expect_product(x, w, no_transpose, y);
+      for (std::int64_t i = 0; i < count; ++i) {
+        for (auto j = width; j < y.stride; ++j) {
+          ASSERT_EQ(y.at(i, j), before.at(i, j)) << "behind row " << i;
+        }
+      }
+      Matrix in_parts(count, width, 0);
+      multiply(product_of(x, w, no_transpose, in_parts), 32, 7);
+      for (std::int64_t i = 0; i < count; ++i) {
+        for (std::int64_t j = 0; j < width; ++j) {
+          ASSERT_EQ(in_parts.at(i, j), y.at(i, j)) << i << ", " << j << " over " << depth;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(Avx512Matmul, MayAddToY) {
+  const Matrix x(21, 50, 0.1), w(40, 50, 0.2), before(21, 40, 0.3);
+  for (const std::int64_t most : {50, 16}) {
+    auto y = before;
+    auto product = product_of(x, w, false, y);
+    product.is_added = true;
+    multiply(product, most, 21);
+    for (std::int64_t i = 0; i < 21; ++i) {
+      for (std::int64_t j = 0; j < 40; ++j) {
+        double sum = before.at(i, j), sizes = std::abs(sum);
+        for (std::int64_t k = 0; k < 50; ++k) {
+          const double term = x.at(i, k) * w.at(j, k);
+          sum += term, sizes += std::abs(term);
+        }
+        ASSERT_NEAR(y.at(i, j), sum, kRounding<Bf16> * std::abs(sum) + slack(sizes, 51));
+      }
+    }
+  }
+}
+
+// Only whole lines of a cache may, others are written as ever.
+TEST_F(Avx512Matmul, MayStorePastTheCaches) {
+  const Matrix x(45, 64, 0.1, 0), w(100, 64, 0.2, 0);
+  for (const std::int64_t room : {0, 1, 28}) {
+    Matrix y(45, 100, 0, room);
+    auto lines = scratch_of(45 * y.stride * 2);  // whole lines of a cache with 28
+    auto product = product_of(x, w, false, y);
+    multiply(product, 64, 45);
+    expect_product(x, w, false, y);
+    product.y = reinterpret_cast<Bf16*>(lines.data());
+    product.non_temporal = true;
+    multiply(product, 64, 45);
+    for (std::int64_t i = 0; i < 45; ++i) {
+      for (std::int64_t j = 0; j < 100; ++j) {
+        ASSERT_EQ(load(product.y + i * y.stride + j), y.at(i, j)) << i << ", " << j;
+      }
+    }
   }
 }
 

@@ -7,12 +7,12 @@
 #include <algorithm>
 
 #include "evenkeel/kernels/cpu/amx/amx.h"
-#include "evenkeel/kernels/cpu/avx512/avx512_features.h"
 #include "evenkeel/kernels/cpu/avx512/few_rows_matmul_avx512.h"
 #include "evenkeel/kernels/cpu/portable/few_rows_matmul.h"
 #include "evenkeel/kernels/reduction_order.h"
 #include "evenkeel/ops/common/cpu_adapter.h"
 #include "evenkeel/ops/common/operands.h"
+#include "evenkeel/ops/linear/bf16_product.h"
 #include "evenkeel/ops/linear/blas_product.h"
 #include "evenkeel/ops/linear/deterministic_matmul.h"
 #include "evenkeel/ops/linear/deterministic_matmul_blocks.h"
@@ -68,15 +68,10 @@ std::int64_t multiple_of_tile(std::int64_t size) {
   return kernels::blocks_of(size, kTile) * kTile;
 }
 
-/// Whether few_rows_matmul_avx512() multiplies bfloat16. AMX is faster from three rows on.
-bool multiplies_bfloat16_pairs() {
-  return kernels::cpu::has_avx512_bf16() && !kernels::cpu::has_amx();
-}
-
 /// The most rows for which a weight is read in place (docs/decisions/0028).
 std::int64_t few_rows_of(at::ScalarType dtype) {
   if (dtype != at::kBFloat16) return 8;
-  if (multiplies_bfloat16_pairs()) return 32;
+  if (multiplies_bf16_pairs()) return 32;
   return kernels::cpu::has_amx() ? 2 : 8;
 }
 
@@ -116,7 +111,7 @@ void multiply_few_rows(const Tensor& y, const Tensor& x, const Tensor& w) {
 
 void multiply_few_rows(const Tensor& y, const Tensor& x, const Tensor& w) {
   if (x.scalar_type() == at::kFloat) return multiply_few_rows<float>(y, x, w);
-  if (!multiplies_bfloat16_pairs()) return multiply_few_rows<at::BFloat16>(y, x, w);
+  if (!multiplies_bf16_pairs()) return multiply_few_rows<at::BFloat16>(y, x, w);
   multiply_few_rows<at::BFloat16>(y, cpu::const_data<at::BFloat16>(x), x, w,
                                   kernels::cpu::few_rows_matmul_avx512);
 }
@@ -138,6 +133,7 @@ void matmul_out_cpu(const Tensor& y, const Tensor& x, const Tensor& w, bool is_a
     return multiply_few_rows(y, x.contiguous(), w);
   }
   if (uses_float_product(y, x, w)) return float_product_out(y, x, w, is_added);
+  if (uses_bf16_product(y, x, w)) return bf16_product_out(y, x, w, is_added);
   matmul_in_blocks(y.unsqueeze(0), x.unsqueeze(0), w.unsqueeze(0), is_added);
 }
 

@@ -14,6 +14,7 @@
 
 #include "evenkeel/ops/common/cpu_adapter.h"
 #include "evenkeel/ops/common/operands.h"
+#include "evenkeel/ops/linear/bf16_product.h"
 #include "evenkeel/ops/linear/float_product.h"
 #include "evenkeel/ops/linear/grouped_linear_common.h"
 #include "evenkeel/ops/linear/serial_matmul.h"
@@ -52,7 +53,8 @@ void for_each_grouped_task(const std::vector<Task>& tasks, const Work& work) {
 /// \param y, x, w  a product
 std::int64_t rows_per_task(const Tensor& y, const Tensor& x, const Tensor& w) {
   constexpr std::int64_t kLeast = 256, kMost = 1024, kMany = 4;  // products a thread
-  if (!uses_amx_gemm(x) && !uses_float_product(y, x, w)) return kLeast;
+  const bool is_own = uses_amx_gemm(x) || uses_float_product(y, x, w) || uses_bf16_product(y, x, w);
+  if (!is_own) return kLeast;
   return std::clamp(x.size(0) / (kMany * cpu::thread_count()), kLeast, kMost);
 }
 

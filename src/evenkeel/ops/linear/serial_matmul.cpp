@@ -11,6 +11,7 @@
 #include "evenkeel/ops/common/cpu_adapter.h"
 #include "evenkeel/ops/common/operands.h"
 #include "evenkeel/ops/common/serial_libraries.h"
+#include "evenkeel/ops/linear/bf16_product.h"
 #include "evenkeel/ops/linear/float_product.h"
 #include "evenkeel/ops/linear/weight_gradient.h"
 
@@ -75,6 +76,7 @@ void serial_matmul_out(const Tensor& y, const Tensor& x, const Tensor& w) {
   }
 #endif
   if (uses_float_product(y, x, w)) return float_product_out(y, x, w, /*is_added=*/false);
+  if (uses_bf16_product(y, x, w)) return bf16_product_out(y, x, w, /*is_added=*/false);
   const SerialLibraries one_thread;
   const auto rows = zero_padded_rows(x);
   if (rows.is_same(x)) {
