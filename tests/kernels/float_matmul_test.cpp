@@ -54,7 +54,9 @@ class TiledProduct {
   }
 
   /// Computes y in parts of at most so many tiles of rows and of columns.
-  const Floats& run(std::int64_t row_tiles, std::int64_t column_tiles, bool is_added = false) {
+  /// \param packs_rows  false: x is read where it lies
+  const Floats& run(std::int64_t row_tiles, std::int64_t column_tiles, bool is_added = false,
+                    bool packs_rows = true) {
     const auto tile = float_matmul_tile();
     const auto all_rows = (in_.rows + tile.rows - 1) / tile.rows,
                all_columns = (in_.columns + tile.columns - 1) / tile.columns;
@@ -64,14 +66,14 @@ class TiledProduct {
         const TileRange rows{i, std::min(all_rows, i + row_tiles)};
         Floats left(static_cast<std::size_t>(rows.count() * tile.rows * terms.count),
                     std::nanf(""));
-        pack_rows(in_, terms, rows, left.data());
+        if (packs_rows) pack_rows(in_, terms, rows, left.data());
         for (std::int64_t j = 0; j < all_columns; j += column_tiles) {
           const TileRange columns{j, std::min(all_columns, j + column_tiles)};
           Floats right(static_cast<std::size_t>(columns.count() * tile.columns * terms.count),
                        std::nanf(""));
           pack_columns(in_, terms, columns, right.data());
-          multiply_tiles(in_, terms, rows, left.data(), columns, right.data(),
-                         is_added || first > 0);
+          multiply_tiles(in_, terms, rows, packs_rows ? left.data() : nullptr, columns,
+                         right.data(), is_added || first > 0);
         }
       }
     }
@@ -111,11 +113,12 @@ class TiledProduct {
   FloatMatmul in_;
 };
 
-// Around the edges of tiles (12 or 6 rows, 32, 16 or 8 columns) and of blocks of 256 terms.
+// Around the edges of tiles (12 or 6 rows, 32, 16 or 8 columns) and of blocks of 1,024 terms.
 const std::vector<FloatShape> kFloatShapes = {
-    {1, 1, 1, false, false},    {12, 256, 32, false, false}, {13, 257, 33, false, true},
-    {25, 5, 70, true, false},   {11, 300, 31, true, true},   {6, 512, 16, false, false},
-    {70, 600, 17, true, false}, {24, 1, 64, false, true}};
+    {1, 1, 1, false, false},     {12, 1024, 32, false, false}, {13, 1025, 33, false, true},
+    {25, 5, 70, true, false},    {11, 1100, 31, true, true},   {6, 2048, 16, false, false},
+    {70, 1500, 17, true, false}, {24, 1, 64, false, true},     {70, 60, 100, false, false}};
+static_assert(kMatmulDepth == 1024);
 
 TEST(FloatMatmul, IsItsFormula) {
   for (const auto& each : kFloatShapes) {
@@ -155,6 +158,19 @@ TEST(FloatMatmul, HasTheSameBitsInEveryPartition) {
       const auto& found = parts.run(size, 4 - size);
       ASSERT_EQ(std::memcmp(found.data(), wanted.data(), wanted.size() * sizeof(float)), 0)
           << each.rows << " " << size;
+    }
+  }
+}
+
+TEST(FloatMatmul, HasTheSameBitsWithoutPackedRows) {
+  for (const auto& each : kFloatShapes) {
+    if (each.x_by_columns) continue;
+    for (const bool is_added : {false, true}) {
+      TiledProduct packed(each), in_place(each);
+      const auto& wanted = packed.run(1000, 1000, is_added);
+      const auto& found = in_place.run(2, 1, is_added, /*packs_rows=*/false);
+      ASSERT_EQ(std::memcmp(found.data(), wanted.data(), wanted.size() * sizeof(float)), 0)
+          << each.rows << " " << is_added;
     }
   }
 }

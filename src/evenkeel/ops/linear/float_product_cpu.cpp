@@ -22,7 +22,7 @@ using kernels::cpu::MatmulTerms;
 using kernels::cpu::TileRange;
 
 /// Terms of the sums whose shared operand is packed at one time: 12 MB for 768 columns.
-constexpr std::int64_t kPackedTerms = 16 * kMatmulDepth;
+constexpr std::int64_t kPackedTerms = 4 * kMatmulDepth;
 /// Rows of x for which w is not packed.
 constexpr std::int64_t kRowsInPlace = 256;
 /// Products with fewer multiplications run on the calling thread.
@@ -42,11 +42,14 @@ bool is_matrix_of_floats(const Tensor& x) {
 }
 
 /// One operand is packed once and shared by all tasks; a task packs its own tiles of the other one.
-/// The smaller operand is shared.
+/// The smaller operand is shared. Contiguous rows of x are not packed.
 class FloatProduct {
  public:
   FloatProduct(const FloatMatmul& in, bool is_added)
-      : in_(in), is_added_(is_added), shares_columns_(in.columns <= in.rows) {
+      : in_(in),
+        is_added_(is_added),
+        shares_columns_(in.columns <= in.rows),
+        packs_rows_(in.x_column != 1) {
     const auto tile = kernels::cpu::float_matmul_tile();
     const TileAxis rows{blocks_of(in.rows, tile.rows), tile.rows};
     const TileAxis columns{blocks_of(in.columns, tile.columns), tile.columns};
@@ -57,10 +60,10 @@ class FloatProduct {
 
   void run() {
     const auto terms = std::min(in_.depth, kPackedTerms);
-    const auto packed = at::empty({shared_.values() * terms}, at::kFloat);
+    const auto packed = at::empty({packs_shared() ? shared_.values() * terms : 0}, at::kFloat);
+    auto* const to = packs_shared() ? packed.mutable_data_ptr<float>() : nullptr;
     for (std::int64_t first = 0; first < in_.depth; first += kPackedTerms) {
-      run_terms({first, std::min(kPackedTerms, in_.depth - first)},
-                packed.mutable_data_ptr<float>());
+      run_terms({first, std::min(kPackedTerms, in_.depth - first)}, to);
     }
   }
 
@@ -71,8 +74,11 @@ class FloatProduct {
     std::int64_t values() const { return tiles * size; }
   };
 
+  bool packs_shared() const { return shares_columns_ || packs_rows_; }
+  bool packs_own() const { return !shares_columns_ || packs_rows_; }
+
   void run_terms(const MatmulTerms& terms, float* packed) const {
-    const auto blocks = blocks_of(terms.count, kMatmulDepth);
+    const auto blocks = packs_shared() ? blocks_of(terms.count, kMatmulDepth) : 0;
     for_each(blocks * shared_.tiles, [&](std::int64_t begin, std::int64_t end) {
       for (auto i = begin; i < end; ++i) {
         const auto block = block_of(terms, i / shared_.tiles);
@@ -84,10 +90,11 @@ class FloatProduct {
     const auto tasks = task_count();
     for_each(tasks, [&](std::int64_t begin, std::int64_t end) {
       const auto most = own_.tiles / tasks + 1;
-      const auto scratch = at::empty({most * own_.size * kMatmulDepth}, at::kFloat);
+      const auto size = packs_own() ? most * own_.size * kMatmulDepth : 0;
+      const auto scratch = at::empty({size}, at::kFloat);
+      auto* const to = packs_own() ? scratch.mutable_data_ptr<float>() : nullptr;
       for (auto task = begin; task < end; ++task) {
-        const TileRange tiles{own_.tiles * task / tasks, own_.tiles * (task + 1) / tasks};
-        multiply(terms, tiles, packed, scratch.mutable_data_ptr<float>());
+        multiply(terms, {own_.tiles * task / tasks, own_.tiles * (task + 1) / tasks}, packed, to);
       }
     });
   }
@@ -97,8 +104,8 @@ class FloatProduct {
                 float* scratch) const {
     for (std::int64_t b = 0; b < blocks_of(terms.count, kMatmulDepth); ++b) {
       const auto block = block_of(terms, b);
-      pack(!shares_columns_, block, tiles, scratch);
-      const auto* const shared = packed_block(terms, block, packed);
+      if (packs_own()) pack(!shares_columns_, block, tiles, scratch);
+      const auto* const shared = packs_shared() ? packed_block(terms, block, packed) : nullptr;
       const TileRange all{0, shared_.tiles};
       const bool is_added = is_added_ || block.first > 0;
       if (shares_columns_) {
@@ -138,7 +145,7 @@ class FloatProduct {
   }
 
   const FloatMatmul& in_;
-  bool is_added_, shares_columns_;
+  bool is_added_, shares_columns_, packs_rows_;
   TileAxis shared_, own_;
   std::int64_t threads_ = 1;
 };

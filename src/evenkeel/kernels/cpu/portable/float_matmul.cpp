@@ -66,15 +66,17 @@ struct FloatMatmulPass {
   }
 
   [[gnu::always_inline]] static void multiply(const FloatMatmul& in, const Tiles& tiles) {
-    const auto count = tiles.terms.count;
-    for (auto column = tiles.column_tiles.first; column < tiles.column_tiles.last; ++column) {
-      const float* const right =
-          tiles.columns + (column - tiles.column_tiles.first) * kColumns * count;
-      for (auto row = tiles.row_tiles.first; row < tiles.row_tiles.last; ++row) {
-        const float* const left = tiles.rows + (row - tiles.row_tiles.first) * kRows * count;
-        multiply_one(in, row * kRows, column * kColumns, left, right, tiles);
-      }
+    if (tiles.rows != nullptr) {
+      return multiply_by_columns<LeftLayout::column_major>(in, tiles, tiles.row_tiles, tiles.rows);
     }
+    const auto whole = std::min(tiles.row_tiles.last, in.rows / kRows);
+    const float* const x = in.x + tiles.row_tiles.first * kRows * in.x_row + tiles.terms.first;
+    multiply_by_columns<LeftLayout::row_major>(in, tiles, {tiles.row_tiles.first, whole}, x);
+    if (whole == tiles.row_tiles.last) return;
+    const TileRange last{whole, whole + 1};  // with fewer rows, beyond which nothing may be read
+    alignas(64) float packed[kRows * kMatmulDepth];
+    pack_rows(in, tiles.terms, last, packed);
+    multiply_by_columns<LeftLayout::column_major>(in, tiles, last, packed);
   }
 
   /// y^T = w^T x^T in tiles of kRows columns of y and kColumns rows.
@@ -91,6 +93,24 @@ struct FloatMatmulPass {
   }
 
  private:
+  /// The products of row tiles and all column tiles.
+  /// \param left  the first row tile: packed, or of x
+  template <LeftLayout kLeft>
+  [[gnu::always_inline]] static void multiply_by_columns(const FloatMatmul& in, const Tiles& tiles,
+                                                         const TileRange& row_tiles,
+                                                         const float* left) {
+    const auto count = tiles.terms.count;
+    const auto step = kRows * (kLeft == LeftLayout::row_major ? in.x_row : count);
+    for (auto column = tiles.column_tiles.first; column < tiles.column_tiles.last; ++column) {
+      const float* const right =
+          tiles.columns + (column - tiles.column_tiles.first) * kColumns * count;
+      for (auto row = row_tiles.first; row < row_tiles.last; ++row) {
+        multiply_one<kLeft>(in, row * kRows, column * kColumns,
+                            left + (row - row_tiles.first) * step, right, tiles);
+      }
+    }
+  }
+
   /// kCount columns of y: panel by panel, the last one with half of the vectors if that suffices.
   template <int kCount>
   [[gnu::always_inline]] static void multiply_columns(const FloatMatmul& in, const float* panels,
@@ -124,6 +144,7 @@ struct FloatMatmulPass {
 
   /// One tile of y, at (row, column). A tile that is cut off by an end of y is computed in a
   /// buffer.
+  template <LeftLayout kLeft>
   [[gnu::always_inline]] static void multiply_one(const FloatMatmul& in, std::int64_t row,
                                                   std::int64_t column, const float* left,
                                                   const float* right, const Tiles& tiles) {
@@ -131,25 +152,29 @@ struct FloatMatmulPass {
                columns = std::min(kColumns, in.columns - column);
     float* const y = in.y + row * in.y_row + column;
     const bool is_whole = rows == kRows && columns == kColumns;
-    if (is_whole) return multiply_tile(left, right, y, in.y_row, tiles);
+    const auto stride = kLeft == LeftLayout::row_major ? in.x_row : kRows;
+    if (is_whole) return multiply_tile<kLeft>(left, stride, right, y, in.y_row, tiles);
     alignas(64) float buffer[kRows * kColumns] = {};
     for (std::int64_t i = 0; tiles.is_added && i < rows; ++i) {
       std::copy_n(y + i * in.y_row, columns, buffer + i * kColumns);
     }
-    multiply_tile(left, right, buffer, kColumns, tiles);
+    multiply_tile<kLeft>(left, stride, right, buffer, kColumns, tiles);
     for (std::int64_t i = 0; i < rows; ++i) {
       std::copy_n(buffer + i * kColumns, columns, y + i * in.y_row);
     }
   }
 
-  [[gnu::always_inline]] static void multiply_tile(const float* left, const float* right, float* y,
-                                                   std::int64_t y_row, const Tiles& tiles) {
+  template <LeftLayout kLeft>
+  [[gnu::always_inline]] static void multiply_tile(const float* left, std::int64_t stride,
+                                                   const float* right, float* y, std::int64_t y_row,
+                                                   const Tiles& tiles) {
+    constexpr int kTileRows = static_cast<int>(kRows);
     if (tiles.is_added) {
-      matmul_tile<V, static_cast<int>(kRows), 2, LeftLayout::column_major, true>(
-          left, kRows, right, kColumns, y, y_row, tiles.terms.count);
+      matmul_tile<V, kTileRows, 2, kLeft, true>(left, stride, right, kColumns, y, y_row,
+                                                tiles.terms.count);
     } else {
-      matmul_tile<V, static_cast<int>(kRows), 2, LeftLayout::column_major, false>(
-          left, kRows, right, kColumns, y, y_row, tiles.terms.count);
+      matmul_tile<V, kTileRows, 2, kLeft, false>(left, stride, right, kColumns, y, y_row,
+                                                 tiles.terms.count);
     }
   }
 };

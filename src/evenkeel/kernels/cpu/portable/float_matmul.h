@@ -3,10 +3,10 @@
 
 #include <cstdint>
 
-/// Parts of a float32 matrix product y (+)= x w, for one thread each. Both operands are packed into
-/// tiles: x into tiles of rows, w into tiles of columns, each for kMatmulDepth terms of the sums.
-/// For few rows of x, w is read where it lies. A sum adds its terms one after the other, to y or to
-/// 0, so that no bit of y depends on how the work is split.
+/// Parts of a float32 matrix product y (+)= x w, for one thread each. Operands are packed into
+/// tiles: w into tiles of columns, and x into tiles of rows unless its rows are contiguous, each
+/// for kMatmulDepth terms of the sums. For few rows of x, w is read where it lies. A sum adds its
+/// terms one after the other, to y or to 0, so that no bit of y depends on how the work is split.
 /// \source Goto and van de Geijn 2008, "Anatomy of high-performance matrix multiplication"
 namespace evenkeel::kernels::cpu {
 
@@ -21,7 +21,7 @@ struct FloatMatmul {
   std::int64_t rows = 0, depth = 0, columns = 0;
 };
 
-inline constexpr std::int64_t kMatmulDepth = 256;
+inline constexpr std::int64_t kMatmulDepth = 1024;
 
 /// Rows of a tile of x, and columns of a tile of w.
 struct MatmulTile {
@@ -52,7 +52,9 @@ void pack_columns(const FloatMatmul& in, const MatmulTerms& terms, const TileRan
                   float* to);
 
 /// y (+)= the products of tiles of rows and of columns.
-/// \param rows, columns  packed tiles; the first is that of the range
+/// \param rows     packed tiles, the first that of the range; nullptr: x is read where it lies,
+///                 and its columns must be contiguous (x_column = 1)
+/// \param columns  packed tiles, the first that of the range
 /// \param is_added  false: y is overwritten
 void multiply_tiles(const FloatMatmul& in, const MatmulTerms& terms, const TileRange& row_tiles,
                     const float* rows, const TileRange& column_tiles, const float* columns,
