@@ -100,7 +100,7 @@ TYPED_TEST(FewRowsMatmulBy, IsItsFormulaForEverySize) {
   const double rounding = sizeof(typename TypeParam::T) == 2 ? 0x1p-8 : 0x1p-24;
   for (const std::int64_t depth : {1, 15, 16, 17, 48, 1000}) {
     for (const std::int64_t columns : {1, 2, 3, 4, 7, 33}) {
-      for (const std::int64_t rows : {1, 2, 3, 8, 13}) {
+      for (const std::int64_t rows : {1, 2, 3, 4, 8, 11, 13}) {
         const auto x = this->random_rows(rows, depth, depth, 1);
         const auto w = this->random_rows(columns, depth, depth + 5, 2);
         const auto y = this->product(x, w, rows, columns, depth, columns / 3);

@@ -6,9 +6,9 @@
 namespace evenkeel {
 
 /// The instruction sets of this processor, detected with CPUID at run time.
-/// EVENKEEL_ISA=avx512-bf16, avx512, avx2 or baseline hides wider ones from attention, from
-/// int8 weights and from train.precision = "auto", so that tests take the paths of older
-/// processors. Functions with target_clones ignore EVENKEEL_ISA.
+/// EVENKEEL_ISA=avx512-bf16, avx512, avx2 or baseline hides wider ones from attention,
+/// products of our own, int8 weights and train.precision = "auto", so that tests take the paths of
+/// older processors. Functions with target_clones ignore EVENKEEL_ISA.
 struct CpuFeatures {
   std::string name;  // "AMD EPYC"
   bool avx2 = false, avx512 = false, avx512_bf16 = false, amx_bf16 = false;

@@ -43,9 +43,9 @@ std::string detectable_effect_text(const study::Study& study, const study::DryRu
 }
 
 /// The FLOP/s of all runs that train at a time, from the rate of the fastest matrix product of the
-/// largest run, which is measured here. Trainings of small models took 1.6 to 2.5 times the time of
-/// their FLOPs at that rate, evaluations included.
-double estimated_rate(const study::StudyRequest& request, const study::DryRun& plan, int cores) {
+/// largest run, which is measured here. Runs share a GPU. Trainings of small models took 1.6 to 2.5
+/// times the time of their FLOPs at that rate, evaluations included.
+double estimated_rate(const study::StudyRequest& request, const study::DryRun& plan) {
   constexpr double kUtilization = 0.45;
   constexpr std::int64_t kMaxTokens = 256;  // a product takes a second at most
   const auto& study = request.study;
@@ -57,8 +57,7 @@ double estimated_rate(const study::StudyRequest& request, const study::DryRun& p
   const auto tokens = std::min(kMaxTokens, run.micro_batch_size * config.model.context);
   const auto rate = bench::best_gemm_rate(
       bench::gemm_arms(run.scheme.shape, tokens, nn::compute_dtype(machine.precision)));
-  const auto runs = static_cast<double>(plan.runs - plan.cached);
-  return kUtilization * rate * (study.exclusive ? 1 : std::min<double>(cores, runs));
+  return kUtilization * rate * (machine.device.is_cuda() ? 1 : plan.at_once);
 }
 
 /// The hours that the other runs take.
@@ -67,10 +66,10 @@ struct Hours {
   bool is_estimate = false;  // by estimated_rate(); else by the finished runs
 };
 
-Hours hours_of(const study::StudyRequest& request, const study::DryRun& plan, int cores) {
-  if (const auto measured = plan.hours(cores)) return {*measured};
+Hours hours_of(const study::StudyRequest& request, const study::DryRun& plan) {
+  if (const auto measured = plan.hours()) return {*measured};
   if (plan.cached == plan.runs) return {0};
-  return {plan.hours_at(estimated_rate(request, plan, cores)), true};
+  return {plan.hours_at(estimated_rate(request, plan)), true};
 }
 
 nlohmann::ordered_json json_of(const study::DryRun& plan, const Hours& left, double free_memory,
@@ -88,7 +87,7 @@ nlohmann::ordered_json json_of(const study::DryRun& plan, const Hours& left, dou
           {"hours", left.hours},
           {"hours_are_estimated", left.is_estimate},
           {"checkpoint_bytes", plan.checkpoint_bytes},
-          {"free_disk_bytes", free_disk},
+          {"free_disk_bytes", free_disk >= 0 ? nlohmann::ordered_json(free_disk) : nullptr},
           {"free_bytes", free_memory}};
 }
 
@@ -117,7 +116,7 @@ void print_dry_run(const study::StudyRequest& request, const study::Resources& r
                    bool json) {
   const auto plan = study::dry_run(request, resources);
   const auto free_disk = study::free_disk_bytes(resources.run_cache);
-  const auto left = hours_of(request, plan, resources.cores);
+  const auto left = hours_of(request, plan);
   if (json) return print_json(json_of(plan, left, resources.memory_bytes, free_disk));
   print("%s\n%zu arms, %zu seeds: %zu runs", printable_line(request.study.title).c_str(), plan.arms,
         request.study.seeds.size(), plan.runs);

@@ -5,7 +5,8 @@
 
 namespace evenkeel::cli {
 
-/// Prints number and cost of the runs that run_study() would train.
+/// Prints number and cost of the runs that run_study() would train. Times a matrix product, which
+/// takes some seconds, unless finished runs say the speed.
 void print_dry_run(const study::StudyRequest& request, const study::Resources& resources,
                    bool json);
 

@@ -253,8 +253,10 @@ Exit run_study(const StudyOptions& options) {
     return Exit::success;
   }
   for (const auto& each : study::undecidable_claims(request.study)) print_message(each);
-  const auto disk = study::disk_warning(study::dry_run(request, resources), resources.run_cache);
-  if (!disk.empty()) print_message(disk);
+  if (!request.is_worker && !exists(request.folder / "runs.csv")) {  // else it has runs already
+    const auto disk = study::disk_warning(study::dry_run(request, resources), resources.run_cache);
+    if (!disk.empty()) print_message(disk);
+  }
   train::catch_signals();
   study::ProgressTable progress_table(options.common.quiet);
   const auto results = study::run_study(request, std::move(resources), progress_table);

@@ -57,7 +57,7 @@ struct VerifiedCheckpoint {
 ///         RUN/lock was removed or replaced
 void save_checkpoint(const Lock& lock, const CheckpointContent& content, std::int64_t keep);
 
-/// Removes all but the newest checkpoint with the file sizes of its manifest. For a finished run,
+/// Removes all but the newest checkpoint, if that is intact: its digests match. For a finished run,
 /// which needs no fallback.
 /// \throws Error (io, exit code 74) on an I/O error, or if RUN/lock was removed or replaced
 void keep_newest_checkpoint(const Lock& lock);

@@ -191,10 +191,11 @@ void save_checkpoint(const Lock& lock, const CheckpointContent& content, std::in
 }
 
 void keep_newest_checkpoint(const Lock& lock) {
+  const auto newest = newest_checkpoint(lock.directory()).found;
   const auto checkpoints = open_checkpoints(kernel_calls(), lock);
   const auto steps = listed_steps(checkpoints);
-  if (steps.empty()) return;
-  remove_old_checkpoints(checkpoints, steps.back(), /*keep=*/1);
+  if (!newest || newest->step != steps.back()) return;
+  remove_old_checkpoints(checkpoints, newest->step, /*keep=*/1);
   remove_leftovers(checkpoints);
 }
 

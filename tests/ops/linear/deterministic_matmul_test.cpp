@@ -106,7 +106,8 @@ TEST_F(DeterministicMatmul, OfLongSumsAndLargeResultsIsTheProduct) {
   struct Sizes {
     std::int64_t rows, depth, columns;
   };
-  for (const auto& [rows, depth, columns] : {Sizes{67, 9001, 70}, Sizes{300, 8, 32000}}) {
+  for (const auto& [rows, depth, columns] :
+       {Sizes{67, 9001, 70}, Sizes{300, 8, 32000}, Sizes{33, 300, 640}}) {
     for (const auto dtype : {at::kFloat, at::kBFloat16}) {
       const auto x = at::randn({rows, depth}).to(dtype);
       for (const bool is_transposed : {false, true}) {
@@ -114,13 +115,16 @@ TEST_F(DeterministicMatmul, OfLongSumsAndLargeResultsIsTheProduct) {
                                      : at::randn({depth, columns}).to(dtype);
         const auto exact = at::mm(x.to(at::kDouble), w.to(at::kDouble));
         const double rounding = dtype == at::kBFloat16 ? 5e-3 : 1e-4;
+        at::set_num_threads(1);
         const auto y = deterministic_matmul(x, w);
         EXPECT_TRUE(testing::close(y.to(at::kDouble), exact, rounding, 20 * rounding)) << dtype;
         const auto sum = at::ones({rows, columns}, w.options());
         deterministic_matmul_out(sum, x, w, /*is_added=*/true);
         EXPECT_TRUE(testing::close(sum.to(at::kDouble), 1 + exact, rounding, 20 * rounding));
-        at::set_num_threads(3);
-        EXPECT_TRUE(deterministic_matmul(x, w).equal(y)) << dtype;
+        for (const int threads : {2, 3, 16}) {
+          at::set_num_threads(threads);
+          EXPECT_TRUE(deterministic_matmul(x, w).equal(y)) << dtype << ", " << threads;
+        }
       }
     }
   }

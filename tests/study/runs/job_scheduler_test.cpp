@@ -111,16 +111,23 @@ TEST_F(JobSchedulerOfAScript, KeepsOneCheckpointOfAFinishedRun) {
       const store::Lock lock(run_);
       for (const std::int64_t step : {10, 20}) store::save_checkpoint(lock, {.step = step}, 2);
     }
+    const auto wanted =
+        keep == 2 ? std::vector<std::int64_t>{20} : std::vector<std::int64_t>{10, 20};
     EXPECT_EQ(result(kFinish, keep).state, JobResult::State::finished) << warnings_;
-    EXPECT_EQ(store::checkpoint_steps(run_),
-              keep == 2 ? std::vector<std::int64_t>{20} : (std::vector<std::int64_t>{10, 20}));
+    EXPECT_EQ(store::checkpoint_steps(run_), wanted);
+    {  // as in a pool of an older version
+      const store::Lock lock(run_);
+      for (const std::int64_t step : {10, 20}) store::save_checkpoint(lock, {.step = step}, 2);
+    }
+    EXPECT_EQ(result(kFinish, keep).state, JobResult::State::finished) << warnings_;
+    EXPECT_EQ(store::checkpoint_steps(run_), wanted) << "of a run that was finished before";
   }
 }
 
 TEST_F(JobSchedulerOfAScript, LeavesTheCheckpointsOfALockedRun) {
   const store::Lock lock(run_);
   for (const std::int64_t step : {10, 20}) store::save_checkpoint(lock, {.step = step}, 2);
-  remove_fallback(run_);
+  EXPECT_EQ(remove_older_checkpoints(run_), "");
   EXPECT_EQ(store::checkpoint_steps(run_), (std::vector<std::int64_t>{10, 20}));
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "evenkeel/base/file.h"
+#include "evenkeel/store/checkpoint.h"
 #include "evenkeel/study/definition/grid.h"
 #include "evenkeel/study/runs/dry_run.h"
 
@@ -73,6 +74,7 @@ TEST(DryRun, CountsTheRunsInTheCache) {
     const auto plan = dry_run(request, resources);
     EXPECT_EQ(plan.runs, 2U);
     EXPECT_EQ(plan.cached, 1U) << toml;
+    EXPECT_EQ(plan.checkpoint_bytes, kBytes) << "of the other run";
   }
 }
 
@@ -83,6 +85,9 @@ TEST(DryRun, SaysTheTimeAndTheDiskOfTheOtherRuns) {
   const auto plan = dry_run(request_of(kStudy, ""), resources);
   EXPECT_EQ(plan.checkpoint_bytes, 2 * kBytes);  // of two runs that keep one each
   EXPECT_DOUBLE_EQ(plan.hours_at(1e6), 2 * 6e9 / 1e6 / 3600);
+  EXPECT_EQ(plan.at_once, 2);
+  EXPECT_EQ(plan.running_bytes, 2 * 2 * kBytes + store::kCheckpointReserve);
+  EXPECT_EQ(dry_run(request_of(kTimed, ""), resources).at_once, 1);
   const auto keeps = dry_run(request_of(std::string(kStudy) + kKeep, ""), resources);
   EXPECT_EQ(keeps.checkpoint_bytes, 2 * 5 * kBytes);
   const auto search = dry_run(request_of(std::string(kStudy) + kSearch, ""), resources);
@@ -97,7 +102,11 @@ TEST(DryRun, WarnsOfADiskThatIsTooSmall) {
   const auto warning = disk_warning({.checkpoint_bytes = 1e18}, nowhere);
   EXPECT_TRUE(warning.starts_with("the checkpoints of the runs take 909494.7 TiB, but "))
       << warning;
-  EXPECT_TRUE(warning.ends_with(" are free on the disk of " + nowhere.string())) << warning;
+  EXPECT_TRUE(warning.ends_with(" are free on the disk of " + nowhere.string() +
+                                "; free space, or name a folder on another disk with --run"))
+      << warning;
+  EXPECT_EQ(disk_warning({.checkpoint_bytes = 1, .running_bytes = 1}, nowhere), "");
+  EXPECT_NE(disk_warning({.checkpoint_bytes = 1, .running_bytes = 1e18}, nowhere), "");
 }
 
 }  // namespace

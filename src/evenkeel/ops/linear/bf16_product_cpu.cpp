@@ -19,7 +19,7 @@ using at::Tensor;
 using kernels::blocks_of;
 using kernels::cpu::Bf16Product;
 
-/// Values of x of a task, which stay in a cache of the second level.
+/// Values of x of a task, which stay in the L2 cache.
 constexpr std::int64_t kValuesOfATask = 192 * 1024;
 /// Terms of a sum that are packed at one time. Even.
 constexpr std::int64_t kMostDepth = 4096;

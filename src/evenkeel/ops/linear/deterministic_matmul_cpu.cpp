@@ -116,8 +116,8 @@ void multiply_few_rows(const Tensor& y, const Tensor& x, const Tensor& w) {
                                   kernels::cpu::few_rows_matmul_avx512);
 }
 
-/// Whether few_rows_matmul() computes the product: the library packs w, which takes longer than to
-/// read it.
+/// Whether few_rows_matmul() or few_rows_matmul_avx512() computes the product: to pack w takes
+/// longer than to read it.
 bool reads_weight_in_place(const Tensor& y, const Tensor& x, const Tensor& w, bool is_added) {
   const auto dtype = x.scalar_type();
   if (dtype != at::kFloat && dtype != at::kBFloat16) return false;

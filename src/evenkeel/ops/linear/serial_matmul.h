@@ -3,8 +3,9 @@
 
 #include <ATen/core/Tensor.h>
 
-/// Single-threaded matmul for callers that parallelize themselves: the calling thread computes it.
-/// bfloat16 on a CPU with AMX uses gemm_amx(), all else LibTorch with SerialLibraries.
+/// Matmul for callers that parallelize themselves: inside their parallel regions the calling thread
+/// computes it. bfloat16 uses gemm_amx() with AMX and bf16_product_out() with AVX-512 bfloat16,
+/// float32 on AMD float_product_out(), all else LibTorch with SerialLibraries.
 namespace evenkeel::ops {
 
 /// True if matmuls of the dtype and device of x use gemm_amx(), where the bits of a row of the

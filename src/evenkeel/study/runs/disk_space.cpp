@@ -16,8 +16,12 @@ std::int64_t free_disk_bytes(std::filesystem::path folder) {
   std::error_code none;
   folder = absolute(folder, none);
   while (!exists(folder, none) && folder.has_relative_path()) folder = folder.parent_path();
-  const auto opened = store::Directory::find(folder);
-  return opened ? store::free_bytes(opened->descriptor()) : -1;
+  try {
+    const auto opened = store::Directory::find(folder);
+    return opened ? store::free_bytes(opened->descriptor()) : -1;
+  } catch (const Error&) {  // a folder that may not be opened
+    return -1;
+  }
 }
 
 std::int64_t kept_checkpoints(const config::Config& config) {
@@ -25,13 +29,16 @@ std::int64_t kept_checkpoints(const config::Config& config) {
   return config.checkpoint.keep == usual ? 1 : config.checkpoint.keep;
 }
 
-void remove_fallback(const std::filesystem::path& run) {
+std::string remove_older_checkpoints(const std::filesystem::path& run) {
   try {
+    if (store::checkpoint_steps(run).size() < 2) return "";
     const store::Lock lock(run);
     store::keep_newest_checkpoint(lock);
   } catch (const Error& error) {
-    if (error.exit() != Exit::busy && error.exit() != Exit::io) throw;
+    if (error.exit() == Exit::io) return error.what();
+    if (error.exit() != Exit::busy) throw;
   }
+  return "";
 }
 
 std::string low_disk_warning(const std::filesystem::path& folder) {

@@ -17,8 +17,9 @@ std::int64_t free_disk_bytes(std::filesystem::path folder);
 std::int64_t kept_checkpoints(const config::Config& config);
 
 /// Removes all checkpoints of a finished run but the newest, unless another process has locked the
-/// run. An I/O error is not one of the study: the checkpoints stay.
-void remove_fallback(const std::filesystem::path& run);
+/// run.
+/// \return the message of an I/O error, after which the checkpoints stay; else ""
+std::string remove_older_checkpoints(const std::filesystem::path& run);
 
 /// A warning if the disk of a folder has less free space than each checkpoint requires; "" if it
 /// has enough. A run that ends then waits for space, and cannot even write that into its log.

@@ -22,22 +22,26 @@ struct DryRun {
   std::string largest_run;               // name of that run
   std::size_t largest_arm = 0;           // its place in grid_points()
   double checkpoint_bytes = 0;           // that the other runs keep, those of the search included
+  double running_bytes = 0;              // of further checkpoints while runs train
   double cached_flops = 0;               // of the finished runs
   double cached_seconds = 0;             // that they took, one thread or more each
 
-  /// The hours that the other runs take if as many as there are cores run at a time, at the speed
-  /// of the finished ones; nullopt without a finished run, or with a search.
-  std::optional<double> hours(int cores) const;
+  int at_once = 1;  // runs that train at a time
+
+  /// The hours that the other runs take at the speed of the finished ones; nullopt without a
+  /// finished run, or with a search.
+  std::optional<double> hours() const;
   /// The hours that the other runs and the search take.
   /// \param rate  FLOP/s of all runs that train at a time
   double hours_at(double rate) const;
 };
-/// "the checkpoints of the runs take 32.7 GiB, but 195 MiB are free on the disk of FOLDER"; "" if
-/// they fit, or if the free space is unknown.
+/// "the checkpoints of the runs take 32.7 GiB, but 195 MiB are free on the disk of FOLDER; free
+/// space, or name a folder on another disk with --run"; "" if they fit, or if the free space is
+/// unknown.
 /// \param run_cache  parent of the run folders
 std::string disk_warning(const DryRun& plan, const std::filesystem::path& run_cache);
-/// Computes the dry run. Starts no run.
-/// \param resources  only `run_cache` and `cores` are used
+/// Computes the dry run. Starts no run. With a search no run counts as finished.
+/// \param resources  only `run_cache`, `cores`, `device` and `memory_bytes` are used
 DryRun dry_run(const StudyRequest& request, const Resources& resources);
 
 }  // namespace evenkeel::study

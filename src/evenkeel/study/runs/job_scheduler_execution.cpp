@@ -45,8 +45,16 @@ bool JobScheduler::Execution::finish_if_cached(const Job& job) {
   }
   const bool has_diverged = state == RunStatus::State::diverged;
   if (state != RunStatus::State::finished && !has_diverged) return false;
+  if (!has_diverged && is_ours) remove_unneeded_checkpoints(job);
   finish(job, {has_diverged ? JobResult::State::diverged : JobResult::State::finished, ""});
   return true;
+}
+
+/// Leaves a finished run the checkpoints that kept_checkpoints() counts.
+void JobScheduler::Execution::remove_unneeded_checkpoints(const Job& job) {
+  if (kept_checkpoints(job.config) > 1) return;
+  const auto error = remove_older_checkpoints(resources.run_cache / job.key);
+  if (!error.empty()) progress_table.warn(text(job.name, ": ", error));
 }
 
 /// Adds jobs to the queue. Finished runs of the cache are done at once; jobs with equal keys are
@@ -258,7 +266,7 @@ void JobScheduler::Execution::handle_exit(RunningJob& ended, int code) {
   const auto log = resources.logs / (job.key + ".log");
   if (code == 0 && run_status(run).state == RunStatus::State::finished) {
     scheduler.work_done_ += job.work;
-    if (kept_checkpoints(job.config) == 1) remove_fallback(run);
+    remove_unneeded_checkpoints(job);
     return finish(job, {JobResult::State::finished, ""});
   }
   if (code == static_cast<int>(Exit::diverged)) {

@@ -52,6 +52,7 @@ struct JobScheduler::Execution {
   void enqueue(const std::vector<Job>& jobs);
   void finish(const Job& job, JobResult job_result);
   bool finish_if_cached(const Job& job);
+  void remove_unneeded_checkpoints(const Job& job);
   bool fits_memory(const Job& job) const;
   int threads_for(const Job& job) const;
   Start take_lease(QueuedJob& queued);

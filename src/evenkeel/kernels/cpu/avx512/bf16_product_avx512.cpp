@@ -85,8 +85,8 @@ struct PanelSums {
   }
 };
 
-/// Whether a row of a panel of y is a line of a cache.
-bool consists_of_lines(const Bf16Product& in, std::int64_t column) {
+/// Whether a row of a panel of y is a cache line.
+bool is_cache_line(const Bf16Product& in, std::int64_t column) {
   return column + Bf16Product::kPanel <= in.columns && in.y_stride % Bf16Product::kPanel == 0 &&
          reinterpret_cast<std::uintptr_t>(in.y) % 64 == 0;
 }
@@ -113,7 +113,7 @@ EK_AMX_INLINE void multiply_rows(const Bf16Product& in, const std::uint32_t* pai
   const auto columns = in.columns - column;
   if (in.is_added) sums.add_rows(in.y + row * in.y_stride + column, in.y_stride, columns);
   const auto mask = avx512::tail_mask_32(columns);
-  const bool is_streamed = in.non_temporal && consists_of_lines(in, column);
+  const bool is_streamed = in.non_temporal && is_cache_line(in, column);
 #pragma GCC unroll 8
   for (int i = 0; i < kRows; ++i) {
     Bf16* const to = in.y + (row + i) * in.y_stride + column;

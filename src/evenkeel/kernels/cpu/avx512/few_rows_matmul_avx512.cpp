@@ -10,10 +10,8 @@ namespace {
 
 using Matmul = FewRowsMatmul<Bf16, Bf16>;
 
-constexpr std::int64_t kStep = 32;       // values of a vector
-constexpr std::int64_t kPage = 4096;     // bytes, over whose end the processor does not fetch ahead
-constexpr int kColumns = 4;              // of a tile; its rows are six at most
-constexpr std::int64_t kSequential = 4;  // so few rows of x read w row by row, which is faster
+constexpr std::int64_t kStep = 32;  // values of a vector
+constexpr int kColumns = 4;         // of a tile; its rows are six at most
 
 /// The sum of sixteen lanes, in the order of horizontal_sum().
 EK_AMX_INLINE float sum_of_lanes(__m512 lanes) {
@@ -89,7 +87,7 @@ EK_AMX_INLINE void multiply_columns(const Matmul& in, std::int64_t column) {
 
 EK_AMX void few_rows_matmul_avx512(const Matmul& in, std::int64_t begin, std::int64_t end) {
   auto column = begin;
-  if (in.rows > kSequential) {
+  if (in.rows > kMaxSequentialRows) {
     for (; column + kColumns <= end; column += kColumns) multiply_columns<kColumns>(in, column);
   }
   for (; column < end; ++column) multiply_columns<1>(in, column);

@@ -11,9 +11,6 @@ namespace evenkeel::kernels::cpu {
 
 namespace {
 
-constexpr std::int64_t kPage = 4096;     // bytes
-constexpr std::int64_t kSequential = 4;  // so few rows of x read w row by row, which is faster
-
 /// Sixteen values of a row of w in the order of few_rows_operand().
 template <int kBytes>
 [[gnu::always_inline]] inline void load_columns(Vec16<float, kBytes>& to, const float* from) {
@@ -72,7 +69,7 @@ struct FewRowsPass {
   [[gnu::always_inline]] static void multiply(const FewRowsMatmul<T>& in, std::int64_t begin,
                                               std::int64_t end) {
     auto column = begin;
-    if (in.rows > kSequential) {
+    if (in.rows > kMaxSequentialRows) {
       for (; column + kTile <= end; column += kTile) multiply_columns<kTile>(in, column);
     }
     for (; column < end; ++column) multiply_columns<1>(in, column);

@@ -7,6 +7,11 @@
 
 namespace evenkeel::kernels::cpu {
 
+/// So few rows of x read w row by row, which is faster, and prefetch a page ahead: the processor
+/// does not fetch ahead over the end of a page.
+inline constexpr std::int64_t kMaxSequentialRows = 4;
+inline constexpr std::int64_t kPage = 4096;  // bytes
+
 /// Operands of y = x w^T for few rows of x, as in decoding. Each row of w is read once from memory,
 /// and not packed.
 /// \tparam X  float: x is by few_rows_operand(); Bf16: x as it is, for few_rows_matmul_avx512()
