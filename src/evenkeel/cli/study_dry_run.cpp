@@ -105,7 +105,7 @@ void print_resources(const study::DryRun& plan, const Hours& left, double free_m
   if (free_disk >= 0) {
     const auto free = static_cast<double>(free_disk);
     print(", %s free here%s", bytes_text(free).c_str(),
-          plan.checkpoint_bytes > free ? ": they do not fit" : "");
+          plan.disk_bytes() > free ? ": they do not fit" : "");
   }
   print("\n");
 }

@@ -71,10 +71,9 @@ double DryRun::hours_at(double rate) const {
 
 std::string disk_warning(const DryRun& plan, const std::filesystem::path& run_cache) {
   const auto free = static_cast<double>(free_disk_bytes(run_cache));
-  const auto wanted = plan.checkpoint_bytes + plan.running_bytes;
-  if (free < 0 || wanted <= free) return "";
-  return text("the checkpoints of the runs take ", bytes_text(wanted), ", but ", bytes_text(free),
-              " are free on the disk of ", run_cache.string(),
+  if (free < 0 || plan.disk_bytes() <= free) return "";
+  return text("the checkpoints of the runs take ", bytes_text(plan.disk_bytes()), ", but ",
+              bytes_text(free), " are free on the disk of ", run_cache.string(),
               "; free space, or name a folder on another disk with --run");
 }
 

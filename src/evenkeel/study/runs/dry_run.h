@@ -31,6 +31,8 @@ struct DryRun {
   /// The hours that the other runs take at the speed of the finished ones; nullopt without a
   /// finished run, or with a search.
   std::optional<double> hours() const;
+  /// The free disk space that the other runs need.
+  double disk_bytes() const { return checkpoint_bytes + running_bytes; }
   /// The hours that the other runs and the search take.
   /// \param rate  FLOP/s of all runs that train at a time
   double hours_at(double rate) const;
