@@ -192,6 +192,9 @@ class Tuned(Case):
         self.assertEqual(len(trials), 2 * 3)
         chosen = {(each["name"], each["schedule.peak"]) for each in trials if each["chosen"]}
         self.assertEqual(chosen, {(row["name"], row["tuned"]) for row in self.rows("whole/two")})
+        out, _ = self.succeed("study", "two.toml", "--run", "whole/two", "--dry-run")
+        self.assertRegex(out, r"4 runs, 4 of them finished, and 6, .*, 6 of them finished")
+        self.assertIn("the other runs take about 0 hours here, at the speed", out)
 
     def kill(self, process):
         """As a power cut would, for the study; its children get word of its death."""

@@ -78,6 +78,7 @@ nlohmann::ordered_json json_of(const study::DryRun& plan, const Hours& left, dou
           {"runs", plan.runs},
           {"finished", plan.cached},
           {"searches", plan.search_runs},
+          {"searches_finished", plan.search_cached},
           {"flops", plan.flops},
           {"tokens", plan.tokens},
           {"most_bytes", plan.max_bytes},
@@ -94,8 +95,8 @@ nlohmann::ordered_json json_of(const study::DryRun& plan, const Hours& left, dou
 /// The lines on time, memory and disk.
 void print_resources(const study::DryRun& plan, const Hours& left, double free_memory,
                      std::int64_t free_disk) {
-  print("the %sruns take about %s hours here, %s\n", plan.cached > 0 ? "other " : "",
-        with_digits(left.hours, 2).c_str(),
+  print("the %sruns take about %s hours here, %s\n",
+        plan.cached + plan.search_cached > 0 ? "other " : "", with_digits(left.hours, 2).c_str(),
         left.is_estimate ? "estimated from the rate of a matrix product"
                          : "at the speed of the finished ones");
   print("largest run: %s (%s of memory, %s free here%s)\n",
@@ -121,9 +122,11 @@ void print_dry_run(const study::StudyRequest& request, const study::Resources& r
   print("%s\n%zu arms, %zu seeds: %zu runs", printable_line(request.study.title).c_str(), plan.arms,
         request.study.seeds.size(), plan.runs);
   if (plan.cached > 0) print(", %zu of them finished", plan.cached);
-  if (plan.search_runs > 0)
+  if (plan.search_runs > 0) {
     print(", and %zu, most of them shorter, to search %s", plan.search_runs,
           request.study.tune->key.c_str());
+  }
+  if (plan.search_cached > 0) print(", %zu of them finished", plan.search_cached);
   print("\n%s tokens, %s FLOPs", with_unit(plan.tokens).c_str(),
         with_digits(plan.flops, 3).c_str());
   if (plan.search_runs > 0) print(", and %s to search", with_digits(plan.search_flops, 3).c_str());

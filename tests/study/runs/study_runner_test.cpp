@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 
@@ -10,6 +11,7 @@
 #include "evenkeel/store/checkpoint.h"
 #include "evenkeel/study/definition/grid.h"
 #include "evenkeel/study/runs/dry_run.h"
+#include "evenkeel/study/runs/study_jobs.h"
 
 namespace evenkeel::study {
 namespace {
@@ -17,15 +19,18 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kBytes = 1e6;  // of a checkpoint
+constexpr double kFlops = 6e9;  // of a run
+constexpr std::int64_t kSteps = 4;
 
 StudyRequest request_of(const std::string& toml, const std::string& provenance) {
   return {.study = parse_study(toml, "my.toml", ""),
           .folder = {},
           .cost =
-              [](const config::Config&) {
+              [](const config::Config& config) {
+                const auto steps = std::min<std::int64_t>(kSteps, config.train.steps);
                 return RunCost{.checkpoint_bytes = kBytes,
-                               .flops = 6e9,
-                               .steps = 4,
+                               .flops = kFlops * static_cast<double>(steps) / kSteps,
+                               .steps = steps,
                                .precision = "float32",
                                .arithmetic = "float32 avx2"};
               },
@@ -45,6 +50,15 @@ constexpr const char* kKeep = "[settings]\ncheckpoint.keep = 5\n";
 constexpr const char* kSearch =
     "[tune]\nkey = \"schedule.peak\"\nvalues = [1e-3, 2e-3]\nrungs = [0.5, 1]\n";
 const std::string kTimed = std::string("alone = true\n") + kStudy;
+
+/// Writes a run folder with a result.
+void finish_run(const fs::path& folder) {
+  fs::create_directories(folder);
+  write_file(folder / "run.toml", "");
+  write_file(folder / "status.json", R"({"state": "finished", "step": 20})");
+  write_file(folder / "metrics.jsonl",
+             "{\"step\": 20, \"loss\": 1, \"step_s\": 0.5}\n{\"step\": 20, \"val_loss\": 1}\n");
+}
 
 TEST(RunCacheKey, OfATimedRunDependsOnProgramAndMachine) {
   const auto usual = first_run_key(request_of(kTimed, "evenkeel (abc) on one"));
@@ -66,16 +80,46 @@ TEST(DryRun, CountsTheRunsInTheCache) {
     const auto request = request_of(toml, "evenkeel (abc) on one");
     const Resources resources{.run_cache = run_cache, .cores = 2};
     EXPECT_EQ(dry_run(request, resources).cached, 0U);
-    const auto run = run_cache / first_run_key(request);
-    fs::create_directories(run);
-    write_file(run / "run.toml", "");
-    write_file(run / "status.json", "{\"state\": \"finished\", \"step\": 20}");
-    write_file(run / "metrics.jsonl", "{\"step\": 20, \"val_loss\": 1}\n");
+    finish_run(run_cache / first_run_key(request));
     const auto plan = dry_run(request, resources);
     EXPECT_EQ(plan.runs, 2U);
     EXPECT_EQ(plan.cached, 1U) << toml;
     EXPECT_EQ(plan.checkpoint_bytes, kBytes) << "of the other run";
   }
+}
+
+TEST(DryRun, CountsTheFinishedRunsOfASearch) {
+  const auto run_cache = fs::path(::testing::TempDir()) / "dry_run_search";
+  fs::remove_all(run_cache);
+  const auto request = request_of(std::string(kStudy) + kSearch, "");
+  const Resources resources{.run_cache = run_cache, .cores = 2};
+  StudyJobs jobs(request, resources);
+  const auto search = [&](bool all) {  // finishes all trials, or the first one alone
+    return jobs.search([&](const std::vector<Job>& trials) {
+      std::map<std::string, JobResult> results;
+      for (const auto& job : trials) {
+        const bool runs = all || results.empty();
+        if (runs) finish_run(run_cache / job.key);
+        results[job.key].state = runs ? JobResult::State::finished : JobResult::State::not_run;
+      }
+      return results;
+    });
+  };
+  EXPECT_TRUE(search(false).empty());
+  auto plan = dry_run(request, resources);
+  EXPECT_EQ(plan.search_cached, 1U);
+  EXPECT_EQ(plan.checkpoint_bytes, (2 + 2 * (2 + 2) - 1) * kBytes);
+  const auto searched = search(true);
+  const auto grid_run = jobs.job("", jobs.grid_config(searched, 0, 1));
+  finish_run(run_cache / grid_run.key);
+  plan = dry_run(request, resources);
+  EXPECT_EQ(plan.search_cached, plan.search_runs);
+  EXPECT_EQ(plan.cached, 1U);
+  EXPECT_EQ(plan.runs, 2U);
+  EXPECT_EQ(plan.checkpoint_bytes, kBytes);
+  ASSERT_TRUE(plan.hours().has_value());
+  // Finished: one run of the grid, and 2 x (2 x 0.5 + 2) in the search. Two train at a time.
+  EXPECT_DOUBLE_EQ(*plan.hours(), plan.cached_seconds / (1 + 6) / 2 / 3600);
 }
 
 TEST(DryRun, SaysTheTimeAndTheDiskOfTheOtherRuns) {
@@ -84,7 +128,7 @@ TEST(DryRun, SaysTheTimeAndTheDiskOfTheOtherRuns) {
   const Resources resources{.run_cache = run_cache, .cores = 2};
   const auto plan = dry_run(request_of(kStudy, ""), resources);
   EXPECT_EQ(plan.checkpoint_bytes, 2 * kBytes);  // of two runs that keep one each
-  EXPECT_DOUBLE_EQ(plan.hours_at(1e6), 2 * 6e9 / 1e6 / 3600);
+  EXPECT_DOUBLE_EQ(plan.hours_at(1e6), 2 * kFlops / 1e6 / 3600);
   EXPECT_EQ(plan.at_once, 2);
   EXPECT_EQ(plan.running_bytes, 2 * 2 * kBytes + store::kCheckpointReserve);
   EXPECT_EQ(dry_run(request_of(kTimed, ""), resources).at_once, 1);
@@ -93,7 +137,7 @@ TEST(DryRun, SaysTheTimeAndTheDiskOfTheOtherRuns) {
   const auto search = dry_run(request_of(std::string(kStudy) + kSearch, ""), resources);
   EXPECT_EQ(search.search_runs, 2U * (2 + 2));  // both values in both rungs
   EXPECT_EQ(search.checkpoint_bytes, (2 + 2 * (2 + 2)) * kBytes);
-  EXPECT_DOUBLE_EQ(search.hours_at(1e6), 2 * (1 + 2 * 0.5 + 2 * 1) * 6e9 / 1e6 / 3600);
+  EXPECT_DOUBLE_EQ(search.hours_at(1e6), 2 * (1 + 2 * 0.5 + 2 * 1) * kFlops / 1e6 / 3600);
 }
 
 TEST(DryRun, WarnsOfADiskThatIsTooSmall) {

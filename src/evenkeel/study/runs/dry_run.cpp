@@ -8,7 +8,7 @@
 #include "evenkeel/study/analysis/multiple_testing.h"
 #include "evenkeel/study/analysis/statistics.h"
 #include "evenkeel/study/runs/disk_space.h"
-#include "evenkeel/study/runs/successive_halving.h"
+#include "evenkeel/study/runs/study_jobs.h"
 
 namespace evenkeel::study {
 
@@ -47,22 +47,57 @@ void add_run(DryRun& out, const config::Config& config, const RunCost& cost) {
   out.checkpoint_bytes += kept_bytes(config, cost);
 }
 
-/// Counts a run whose folder has a result as finished.
-void subtract_if_cached(DryRun& out, const config::Config& config, const RunCost& cost,
-                        const std::filesystem::path& folder) {
+/// True for a run with a result; its cost is then no longer among that of the other runs.
+bool subtract_if_cached(DryRun& out, const Job& job, const RunCost& cost,
+                        const std::filesystem::path& run_cache) {
+  const auto folder = run_cache / job.key;
   const auto state = run_status(folder).state;
-  if (state != RunStatus::State::finished && state != RunStatus::State::diverged) return;
-  ++out.cached;
-  out.checkpoint_bytes -= kept_bytes(config, cost);
+  if (state != RunStatus::State::finished && state != RunStatus::State::diverged) return false;
+  out.checkpoint_bytes -= kept_bytes(job.config, cost);
   out.cached_flops += cost.flops;
   out.cached_seconds += report::read_run(folder).seconds;
+  return true;
+}
+
+/// Repeats the search with the finished runs alone, and counts those.
+/// \return empty if a run of the search is missing
+std::vector<SearchResult> repeat_search(DryRun& out, StudyJobs& jobs, const StudyRequest& request,
+                                        const Resources& resources) {
+  return jobs.search([&](const std::vector<Job>& trials) {
+    std::map<std::string, JobResult> results;
+    for (const auto& job : trials) {
+      const bool is_cached =
+          subtract_if_cached(out, job, request.cost(job.config), resources.run_cache);
+      if (is_cached) ++out.search_cached;
+      results[job.key].state = is_cached ? JobResult::State::finished : JobResult::State::not_run;
+    }
+    return results;
+  });
+}
+
+/// Counts the runs of one arm of the grid.
+/// \param searched  results of the search; empty without a search, or if it is not finished
+void add_arm(DryRun& out, std::size_t arm, StudyJobs& jobs,
+             const std::vector<SearchResult>& searched, const StudyRequest& request,
+             const Resources& resources) {
+  const auto& study = request.study;
+  const bool is_known = !study.tune || !searched.empty();  // the configuration
+  for (const auto seed : study.seeds) {
+    auto config = is_known ? jobs.grid_config(searched, arm, seed)
+                           : config_of(study, jobs.arms()[arm], seed, {});
+    const auto cost = request.cost(config);
+    add_run(out, config, cost);
+    if (!is_known) continue;
+    const auto job = jobs.job("", std::move(config));
+    if (subtract_if_cached(out, job, cost, resources.run_cache)) ++out.cached;
+  }
 }
 
 }  // namespace
 
 std::optional<double> DryRun::hours() const {
-  if (search_runs > 0 || !(cached_seconds > 0) || !(cached_flops > 0)) return std::nullopt;
-  return (flops - cached_flops) * cached_seconds / cached_flops / at_once / kSecondsPerHour;
+  if (!(cached_seconds > 0) || !(cached_flops > 0)) return std::nullopt;
+  return hours_at(cached_flops / cached_seconds * at_once);
 }
 
 double DryRun::hours_at(double rate) const {
@@ -79,9 +114,9 @@ std::string disk_warning(const DryRun& plan, const std::filesystem::path& run_ca
 
 DryRun dry_run(const StudyRequest& request, const Resources& resources) {
   DryRun out;
-  RunCacheKeys cache_keys;
+  StudyJobs jobs(request, resources);
   const auto& study = request.study;
-  const auto arms = grid_points(study);
+  const auto& arms = jobs.arms();
   check_runs(study, arms);
   out.arms = arms.size();
   out.hypotheses = std::max<std::size_t>(1, hypothesis_count(study));
@@ -101,13 +136,11 @@ DryRun dry_run(const StudyRequest& request, const Resources& resources) {
       out.largest_run = arms[arm].name;
       out.largest_arm = arm;
     }
-    for (const auto seed : study.seeds) {
-      const auto run = config_of(study, arms[arm], seed, {});
-      add_run(out, run, cost);
-      if (study.tune) continue;  // its learning rate is not known yet
-      const auto key = run_cache_key(cache_keys, request, resources, run, cost);
-      subtract_if_cached(out, run, cost, resources.run_cache / key);
-    }
+  }
+  std::vector<SearchResult> searched;
+  if (study.tune) searched = repeat_search(out, jobs, request, resources);
+  for (std::size_t arm = 0; arm < arms.size(); ++arm) {
+    add_arm(out, arm, jobs, searched, request, resources);
   }
   out.at_once = runs_at_once(out, study, resources);
   if (out.cached < out.runs) {

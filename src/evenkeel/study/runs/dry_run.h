@@ -14,6 +14,7 @@ namespace evenkeel::study {
 struct DryRun {
   std::size_t arms = 0, runs = 0, cached = 0;  // of the grid; cached: already finished
   std::size_t search_runs = 0;                 // runs of the search, most of them shortened
+  std::size_t search_cached = 0;               // those of them that are finished
   std::size_t hypotheses = 0;                  // size of the Holm family of claims
   double flops = 0, tokens = 0;                // of the grid
   double search_flops = 0;
@@ -23,13 +24,13 @@ struct DryRun {
   std::size_t largest_arm = 0;           // its place in grid_points()
   double checkpoint_bytes = 0;           // that the other runs keep, those of the search included
   double running_bytes = 0;              // of further checkpoints while runs train
-  double cached_flops = 0;               // of the finished runs
+  double cached_flops = 0;               // of the finished runs, those of the search included
   double cached_seconds = 0;             // that they took, one thread or more each
 
   int at_once = 1;  // runs that train at a time
 
-  /// The hours that the other runs take at the speed of the finished ones; nullopt without a
-  /// finished run, or with a search.
+  /// The hours that the other runs and the search take at the speed of the finished ones; nullopt
+  /// without a finished run.
   std::optional<double> hours() const;
   /// The free disk space that the other runs need.
   double disk_bytes() const { return checkpoint_bytes + running_bytes; }
@@ -42,7 +43,8 @@ struct DryRun {
 /// unknown.
 /// \param run_cache  parent of the run folders
 std::string disk_warning(const DryRun& plan, const std::filesystem::path& run_cache);
-/// Computes the dry run. Starts no run. With a search no run counts as finished.
+/// Computes the dry run. Starts no run. With a search, runs of the grid count as finished only if
+/// the search of all arms is finished, because their learning rates are unknown before.
 /// \param resources  only `run_cache`, `cores`, `device` and `memory_bytes` are used
 DryRun dry_run(const StudyRequest& request, const Resources& resources);
 

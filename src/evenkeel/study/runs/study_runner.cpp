@@ -23,7 +23,7 @@
 #include "evenkeel/study/report/html_report.h"
 #include "evenkeel/study/report/markdown_report.h"
 #include "evenkeel/study/runs/run_leases.h"
-#include "evenkeel/study/runs/successive_halving.h"
+#include "evenkeel/study/runs/study_jobs.h"
 
 namespace evenkeel::study {
 
@@ -40,14 +40,12 @@ class StudyRunner {
         resources_(std::move(resources)),
         progress_table_(progress_table),
         scheduler_(resources_, progress_table),
-        arms_(grid_points(request.study)) {}
+        jobs_(request, resources_),
+        arms_(jobs_.arms()) {}
 
   Results run();
 
  private:
-  Job job(const std::string& name, config::Config config);
-  config::Config config_of_arm(std::size_t arm, std::int64_t seed) const;
-  double loss_of(const std::string& key) const;
   Arm arm_of(std::size_t index, const std::map<std::string, JobResult>& job_results);
   SeedRun seed_run_of(std::int64_t seed, const std::string& key, const JobResult& job_result) const;
   void sum_training_time(Results& results) const;
@@ -58,30 +56,10 @@ class StudyRunner {
   const Resources resources_;
   ProgressTable& progress_table_;
   JobScheduler scheduler_;
-  std::vector<GridPoint> arms_;
+  StudyJobs jobs_;
+  const std::vector<GridPoint>& arms_;
   std::vector<SearchResult> search_results_;
-  RunCacheKeys cache_keys_;
 };
-
-Job StudyRunner::job(const std::string& name, config::Config config) {
-  const auto cost = request_.cost(config);
-  auto key = run_cache_key(cache_keys_, request_, resources_, config, cost);
-  return {std::move(key), name, std::move(config), cost.memory_bytes, cost.flops};
-}
-
-config::Config StudyRunner::config_of_arm(std::size_t arm, std::int64_t seed) const {
-  std::vector<std::string> overrides;
-  if (study_.tune) overrides.push_back(text(study_.tune->key, '=', search_results_.at(arm).chosen));
-  return config_of(study_, arms_[arm], seed, overrides);
-}
-
-/// A trial has fewer steps than the run, so `fails_above` of the whole run does not apply to it.
-double StudyRunner::loss_of(const std::string& key) const {
-  const auto folder = resources_.run_cache / key;
-  if (run_status(folder).state != RunStatus::State::finished) return std::nan("");
-  const auto run = report::read_run(folder);
-  return report::last_finite(run.validation_loss.y);
-}
 
 SeedRun StudyRunner::seed_run_of(std::int64_t seed, const std::string& key,
                                  const JobResult& job_result) const {
@@ -106,9 +84,9 @@ SeedRun StudyRunner::seed_run_of(std::int64_t seed, const std::string& key,
 Arm StudyRunner::arm_of(std::size_t index, const std::map<std::string, JobResult>& job_results) {
   Arm arm{.name = arms_[index].name, .labels = arms_[index].labels};
   for (const auto seed : study_.seeds) {
-    const auto config = config_of_arm(index, seed);
+    const auto config = jobs_.grid_config(search_results_, index, seed);
     const auto cost = request_.cost(config);
-    const auto key = run_cache_key(cache_keys_, request_, resources_, config, cost);
+    const auto key = jobs_.job("", config).key;
     arm.seed_runs.push_back(seed_run_of(seed, key, job_results.at(key)));
     arm.parameters = cost.parameters;
     arm.norm_parameters = cost.norm_parameters;
@@ -158,19 +136,12 @@ Results StudyRunner::run() {
   Results results{.study = study_,
                   .provenance = text(request_.provenance, ", numerics ", kNumericsVersion),
                   .command = request_.command};
-  const auto make = [&](const std::string& name, config::Config config) {
-    return job(name, std::move(config));
-  };
   expect_all_runs();
   if (study_.tune) {
     progress_table_.info(
         text("searching the best ", study_.tune->key, " of each of ", arms_.size(), " arms"));
-    const auto share = [&](config::Config config, double part) {
-      const auto steps = request_.cost(config).steps;
-      return shortened(std::move(config), steps, part);
-    };
-    const SearchCallbacks search{make, share, [&](const std::string& key) { return loss_of(key); }};
-    search_results_ = successive_halving(study_, arms_, search, scheduler_);
+    search_results_ =
+        jobs_.search([&](const std::vector<Job>& jobs) { return scheduler_.run(jobs); });
     if (search_results_.empty()) return results;
   }
   std::vector<Job> jobs;
@@ -179,7 +150,8 @@ Results StudyRunner::run() {
     for (std::size_t place = 0; place < arms_.size(); ++place) {
       // Every second round reverses the order (ABBA), so that a slower machine affects all arms.
       const auto arm = round % 2 == 0 ? place : arms_.size() - 1 - place;
-      jobs.push_back(make(text(arms_[arm].name, ", seed ", seed), config_of_arm(arm, seed)));
+      jobs.push_back(jobs_.job(text(arms_[arm].name, ", seed ", seed),
+                               jobs_.grid_config(search_results_, arm, seed)));
     }
   }
   const auto job_results = scheduler_.run(jobs);

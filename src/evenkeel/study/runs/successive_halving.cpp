@@ -93,8 +93,7 @@ std::vector<std::string> promoted_values(std::vector<SearchResult::Trial> trials
 }
 
 std::vector<SearchResult> successive_halving(const Study& study, const std::vector<GridPoint>& arms,
-                                             const SearchCallbacks& search,
-                                             JobScheduler& scheduler) {
+                                             const SearchCallbacks& search) {
   const auto& tune = *study.tune;
   std::vector<SearchResult> out(arms.size());
   std::vector<std::vector<SearchResult::Trial>> last(arms.size());
@@ -104,7 +103,7 @@ std::vector<SearchResult> successive_halving(const Study& study, const std::vect
       const auto values = last[arm].empty() ? tune.values : promoted_values(last[arm]);
       last[arm] = make_trials(study, arms[arm], values, share, search, jobs);
     }
-    const auto job_results = scheduler.run(jobs);
+    const auto job_results = search.run(jobs);
     for (std::size_t arm = 0; arm < arms.size(); ++arm) {
       for (auto& each : last[arm]) {
         const auto state = job_results.at(each.key).state;

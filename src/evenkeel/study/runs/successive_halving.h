@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -19,10 +20,11 @@ namespace evenkeel::study {
 /// \param share  fraction of the steps
 config::Config shortened(config::Config config, std::int64_t steps, double share);
 
-/// Callbacks of a search: create jobs, shorten configurations, read losses.
+/// Callbacks of a search: create jobs, shorten configurations, run jobs, read losses.
 struct SearchCallbacks {
   std::function<Job(const std::string& name, config::Config config)> job;
   std::function<config::Config(config::Config config, double share)> shortened;
+  std::function<std::map<std::string, JobResult>(const std::vector<Job>& jobs)> run;  // by key
   std::function<double(const std::string& key)>
       loss;  // validation loss of a run in the cache; NaN: failed
 };
@@ -43,10 +45,9 @@ std::vector<std::string> promoted_values(std::vector<SearchResult::Trial> trials
 /// Successive halving, per arm: the first rung tries all values with a fraction of the steps, each
 /// further rung the better half, and the best value of the last rung is chosen. The seed of the
 /// search is not in the grid, so no run of the study selects its own learning rate.
-/// \return one result per arm; empty after a stop
+/// \return one result per arm; empty if a job was not run
 /// \source Jamieson and Talwalkar 2016
 std::vector<SearchResult> successive_halving(const Study& study, const std::vector<GridPoint>& arms,
-                                             const SearchCallbacks& search,
-                                             JobScheduler& scheduler);
+                                             const SearchCallbacks& search);
 
 }  // namespace evenkeel::study

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "evenkeel/study/runs/study_runner.h"
+#include "evenkeel/study/runs/successive_halving.h"
+
+namespace evenkeel::study {
+
+/// Makes the jobs of one study, and reads the results of its search from the run cache.
+class StudyJobs {
+ public:
+  /// \param request, resources  must outlive the object
+  StudyJobs(const StudyRequest& request, const Resources& resources);
+
+  /// A job with its cache key, memory and FLOPs (as `work`).
+  Job job(const std::string& name, config::Config config);
+
+  /// The configuration of a run of the grid.
+  /// \param searched  results of the search, one per arm; empty for a study without a search
+  config::Config grid_config(const std::vector<SearchResult>& searched, std::size_t arm,
+                             std::int64_t seed) const;
+
+  using Run = std::function<std::map<std::string, JobResult>(const std::vector<Job>&)>;
+  /// The search of the study.
+  /// \param run  executes jobs
+  /// \return one result per arm; empty if a job was not run
+  std::vector<SearchResult> search(const Run& run);
+
+  const std::vector<GridPoint>& arms() const { return arms_; }
+
+ private:
+  double trial_loss(const std::string& key) const;
+
+  const StudyRequest& request_;
+  const Resources& resources_;
+  std::vector<GridPoint> arms_;
+  RunCacheKeys cache_keys_;
+};
+
+}  // namespace evenkeel::study
