@@ -43,7 +43,7 @@ def cell(text):
 def sweep_table(answer):
     """The lines of the table of a study with `compare`: a row for each arm, in the order of the program."""
     compared = {each["arm"]: each for each in answer["comparisons"]}
-    lines = ["", "| arm | best value | cross-fitted loss | difference to the baseline | shrunken | p | sensitivity |",
+    lines = ["", "| arm | best value | loss | difference to the baseline | shrunken | p | sensitivity |",
              "| --- | --- | --- | --- | --- | --- | --- |"]
     for each in answer["sweeps"]:
         edge = ", at the edge" if each["is_at_edge"] else ""

@@ -89,9 +89,7 @@ TEST(Compare, IsAMeasureOverAnAxisThatTheBaselineDoesNotName) {
   refuses(baseline + "compare = { over = \"model.layers\" }\n", "needs the loss");
   refuses(baseline + "compare = { over = \"model.layers\", as = \"max_trainable\" }\n",
           "a loss or a sensitivity");
-  EXPECT_EQ(undecidable_claims(study),
-            std::vector<std::string>{"the comparisons with the baseline cannot be decided with 3 "
-                                     "seeds: a swap test needs 6"});
+  EXPECT_TRUE(undecidable_claims(study).empty());
 }
 
 TEST(UndecidableClaims, AreThoseWithTooFewSeeds) {

@@ -10,7 +10,6 @@
 #include "evenkeel/study/analysis/measure.h"
 #include "evenkeel/study/analysis/ranking.h"
 #include "evenkeel/study/analysis/statistics.h"
-#include "evenkeel/study/analysis/swap_test.h"
 
 namespace evenkeel::study {
 
@@ -148,11 +147,8 @@ Verdict comparison(const Study& study, const Arm& arm, const Arm& reference,
   Verdict verdict{.arm = arm.name, .reference = reference.name};
   const auto differences = paired_differences(arm, reference, measure);
   if (differences.size() >= 2) {
-    verdict.difference =
-        is_of_best(measure) && is_complete(arm) && is_complete(reference)
-            ? swap_test(arm.swept_losses, reference.swept_losses)
-            : paired_test(differences, study.uses_bootstrap ? DifferenceTest::bootstrap
-                                                            : DifferenceTest::student_t);
+    verdict.difference = paired_test(
+        differences, study.uses_bootstrap ? DifferenceTest::bootstrap : DifferenceTest::student_t);
     verdict.not_tested = missing_runs_of(arm, reference);
     if (!verdict.not_tested && measure.kind == Measure::Kind::step_time) {
       verdict.not_tested = contention_of(arm, reference);

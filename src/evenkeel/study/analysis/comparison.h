@@ -20,9 +20,9 @@ std::vector<double> paired_differences(const Arm& arm, const Arm& reference,
 ///   p = p_t                     if both arms have the same number of failed runs
 ///   p = p_fisher                if there are fewer than two pairs
 ///   p = min(1, p_t / (3/4), p_fisher / (1/4))   otherwise (weighted Bonferroni)
-/// p_t is the p-value of swap_test() for a loss at its best value, else of paired_test() by the
-/// study's test, p_fisher that of Fisher's exact test of the failure rates. p is 1 if a run is
-/// missing or, for step times, if other processes took CPU time.
+/// p_t is the p-value of paired_test() by the study's test, p_fisher that of Fisher's exact test of
+/// the failure rates. p is 1 if a run is missing or, for step times, if other processes took CPU
+/// time.
 Verdict comparison(const Study& study, const Arm& arm, const Arm& reference,
                    const Measure& measure);
 

@@ -160,10 +160,6 @@ bool is_of_predictions(const Measure& measure) {
   return measure.kind != Measure::Kind::probe && measure.kind != Measure::Kind::step_time;
 }
 
-bool is_of_best(const Measure& measure) {
-  return measure.kind == Measure::Kind::sweep && measure.sweep == Measure::Sweep::best;
-}
-
 double seed_run_value(const SeedRun& seed_run, const Measure& measure) {
   const bool counts = seed_run.state == SeedRun::State::finished ||
                       (seed_run.state == SeedRun::State::failed && outlives_failure(measure));

@@ -35,9 +35,6 @@ bool outlives_failure(const Measure& measure);
 /// False for probes and step times, which also compare models that see later tokens with others.
 bool is_of_predictions(const Measure& measure);
 
-/// True for the loss at the best value of an axis, which swap_test() tests.
-bool is_of_best(const Measure& measure);
-
 /// The value of a measure in the run of a seed; NaN if it is not recorded, or if the run did not
 /// finish and the measure does not outlive that.
 double seed_run_value(const SeedRun& seed_run, const Measure& measure);

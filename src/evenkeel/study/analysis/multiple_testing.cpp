@@ -10,7 +10,6 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/study/analysis/hypothesis_family.h"
 #include "evenkeel/study/analysis/measure.h"
-#include "evenkeel/study/analysis/swap_test.h"
 #include "evenkeel/study/definition/grid.h"
 
 namespace evenkeel::study {
@@ -133,21 +132,15 @@ std::vector<std::string> undecidable_claims(const Study& study) {
   for (std::size_t i = 0; i < study.claims.size(); ++i) {
     const auto cannot = text("claim ", i + 1, " cannot be decided with ", seeds,
                              seeds == 1 ? " seed: " : " seeds: ");
-    const bool swaps = is_of_best(study.claims[i].measure);
-    if (uses_sign_test(study.claims[i]) || swaps) {
+    if (uses_sign_test(study.claims[i])) {
       if (seeds < needed) {
-        out.push_back(text(cannot, swaps ? "a swap test among " : "a sign test among ", hypotheses,
+        out.push_back(text(cannot, "a sign test among ", hypotheses,
                            hypotheses == 1 ? " hypothesis" : " hypotheses", " needs ", needed,
-                           swaps ? "" : " that all agree"));
+                           " that all agree"));
       }
     } else if (seeds < 2) {
       out.push_back(cannot + "a paired difference needs two");
     }
-  }
-  if (is_of_best(compared_measure(study)) && study.seeds.size() < kSwapIntervalSeeds) {
-    out.push_back(text("the comparisons with the baseline cannot be decided with ", seeds,
-                       seeds == 1 ? " seed" : " seeds", ": a swap test needs ",
-                       kSwapIntervalSeeds));
   }
   return out;
 }

@@ -22,14 +22,30 @@ bool is_missing(const std::vector<double>& row) {
   return std::any_of(row.begin(), row.end(), [](double loss) { return std::isnan(loss); });
 }
 
-/// The index with the lowest mean over the seeds of the other half; -1 if a run of them is missing.
-std::ptrdiff_t best_index(const Losses& losses, std::size_t seed) {
-  std::vector<double> sums(losses.front().size());
-  for (std::size_t other = (seed + 1) % 2; other < losses.size(); other += 2) {
-    if (is_missing(losses[other])) return -1;
-    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += losses[other][i];
+/// The lowest mean over the seeds; `sums` are over `seeds` of them.
+double lowest_mean(const std::vector<double>& sums, std::size_t seeds) {
+  return *std::min_element(sums.begin(), sums.end()) / static_cast<double>(seeds);
+}
+
+/// Sweep::best of complete rows, in their order; NaN for a single one. The pseudo-value of a seed
+/// is n * lowest - (n - 1) * lowest without it, and is moved so that the mean is `lowest`.
+std::vector<double> best_values(const Losses& losses) {
+  const auto seeds = losses.size();
+  if (seeds < 2) return std::vector<double>(seeds, kUnknown);
+  std::vector<double> sums(losses.front().size()), remaining(losses.front().size());
+  for (const auto& row : losses) {
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += row[i];
   }
-  return std::min_element(sums.begin(), sums.end()) - sums.begin();
+  std::vector<double> out;
+  double total = 0;
+  for (const auto& row : losses) {
+    for (std::size_t i = 0; i < sums.size(); ++i) remaining[i] = sums[i] - row[i];
+    out.push_back(-static_cast<double>(seeds - 1) * lowest_mean(remaining, seeds - 1));
+    total += out.back();
+  }
+  const double shift = lowest_mean(sums, seeds) - total / static_cast<double>(seeds);
+  for (auto& value : out) value += shift;
+  return out;
 }
 
 double sensitivity(const std::vector<double>& x, const std::vector<double>& row) {
@@ -108,22 +124,18 @@ std::vector<double> sweep_values(Measure::Sweep sweep, const std::vector<double>
   EK_ASSERT(x.size() >= 2);
   std::vector<double> out(losses.size(), kUnknown);
   const auto limited = capped(losses, cap);
+  std::vector<std::size_t> complete;
+  Losses rows;
   for (std::size_t seed = 0; seed < losses.size(); ++seed) {
     if (is_missing(losses[seed])) continue;
-    switch (sweep) {
-      case Measure::Sweep::best: {
-        const auto index = losses.size() < 2 ? -1 : best_index(limited, seed);
-        if (index >= 0) out[seed] = limited[seed][static_cast<std::size_t>(index)];
-        break;
-      }
-      case Measure::Sweep::sensitivity:
-        out[seed] = sensitivity(x, limited[seed]);
-        break;
-      case Measure::Sweep::max_trainable:
-        out[seed] = log2_max_trainable(x, losses[seed]);
-        break;
-    }
+    complete.push_back(seed);
+    rows.push_back(limited[seed]);
+    if (sweep == Measure::Sweep::sensitivity) out[seed] = sensitivity(x, limited[seed]);
+    if (sweep == Measure::Sweep::max_trainable) out[seed] = log2_max_trainable(x, losses[seed]);
   }
+  if (sweep != Measure::Sweep::best) return out;
+  const auto best = best_values(rows);
+  for (std::size_t i = 0; i < complete.size(); ++i) out[complete[i]] = best[i];
   return out;
 }
 

@@ -10,15 +10,18 @@
 namespace evenkeel::study {
 
 /// One number for each seed: `losses` has a row for each seed, with a loss for each x.
-/// best           the loss at the x that has the lowest mean over the other half of the seeds
-///                (even or odd index), so that the choice does not use the seed's own noise
+/// best           the lowest mean of l over the seeds, of all x. The mean of these numbers is that
+///                lowest mean, and their deviations from it are those of the jackknife's
+///                pseudo-values, so that a t-test includes the noise of the choice. Where each
+///                subset without one seed chooses the same x, they are the losses at that x.
 /// sensitivity    mean of l over log x (trapezoids) minus the lowest l
 /// max_trainable  log2 of the largest x up to which every run finishes; where the first fails, one
 ///                step below it
-/// NaN where a run is missing; `best` also with one seed.
+/// NaN for a seed with a missing run; `best`, which leaves such seeds out, also with one other
+/// seed.
 /// \param x       rising, positive; two or more
 /// \param losses  [seeds][x]; infinity: failed, NaN: missing
-/// \source Wortsman et al. 2023, arXiv 2309.14322, section 2 (sensitivity)
+/// \source Wortsman et al. 2023, arXiv 2309.14322, section 2 (sensitivity); Tukey 1958 (jackknife)
 std::vector<double> sweep_values(Measure::Sweep sweep, const std::vector<double>& x,
                                  std::vector<std::vector<double>> losses, double cap);
 

@@ -114,9 +114,6 @@ void check_claim_of_sweep(const Study& study, const Claim& claim, const std::str
   const auto& measure = claim.measure;
   must(!claim.of.contains(measure.axis) && !claim.at.contains(measure.axis),
        "the axis that a measure goes over can't be named in `of`, `than` or `at`");
-  must(claim.kind != Claim::Kind::equivalent || measure.sweep != Measure::Sweep::best,
-       "equality of losses at their best values cannot be tested; compare one value, or ask for "
-       "\"lower\"");
   check_sweep(study, measure, where);
 }
 

@@ -81,26 +81,15 @@ const char* correction_name(const Study& study) {
 
 /// The footnote on differences from the baseline.
 std::string differences_footnote(const Results& results) {
-  auto out = text(" Difference: to the baseline",
-                  has_several_baselines(results) ? " that shares all other axes" : "",
-                  ", paired by seed, with its 95 % interval; effect: mean over deviation of the "
-                  "differences; ");
-  if (is_of_best(compared_measure(results.study))) {
-    out += text(
-        "p and sign-flip p: the permutation test that swaps both arms in subsets of the "
-        "seeds and repeats the choice of the best value, corrected with the other "
-        "comparisons (",
-        correction_name(results.study),
-        "); below six seeds it is never significant, and the interval is Student's t.");
-  } else {
-    out += text(
-        "p: two-sided, or Fisher's test of the failed shares where that p is smaller, corrected "
-        "with the claims (Holm) if one states the comparison, else with the other comparisons (",
-        correction_name(results.study),
-        "); sign-flip p: the same with the exact test that does not assume normal differences, "
-        "whose "
-        "p is at least 2^(1 - seeds) before correction.");
-  }
+  auto out = text(
+      " Difference: to the baseline",
+      has_several_baselines(results) ? " that shares all other axes" : "",
+      ", paired by seed, with its 95 % interval; effect: mean over deviation of the differences; "
+      "p: two-sided, or Fisher's test of the failed shares where that p is smaller, corrected "
+      "with the claims (Holm) if one states the comparison, else with the other comparisons (",
+      correction_name(results.study),
+      "); sign-flip p: the same with the exact test that does not assume normal differences, whose "
+      "p is at least 2^(1 - seeds) before correction.");
   if (results.study.controls_false_discoveries) {
     out +=
         " Shrunken: the difference drawn towards the mean of all by its share of noise (empirical "
