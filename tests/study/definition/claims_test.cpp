@@ -49,6 +49,24 @@ TEST(Claims, NameWhatIsWrongWithThem) {
             std::string::npos);
 }
 
+TEST(Claims, CompareTheDifferencesAtTwoPlaces) {
+  const std::string pair = "of = { scheme = \"hybrid_norm\" }\nthan = { scheme = \"pre_norm\" }\n";
+  const std::string at = "at = { model.layers = 2 }\n", than = "than_at = { model.layers = 4 }\n";
+  const auto study = read(with_claim(pair + at + than));
+  EXPECT_EQ(study.claims.front().than_at.at("model.layers"), "4");
+  EXPECT_EQ(hypothesis_count(study), 1U);
+  const auto refuses = [&](const std::string& claim, const std::string& why) {
+    EXPECT_NE(error_of(with_claim(claim)).find(why), std::string::npos)
+        << error_of(with_claim(claim));
+  };
+  refuses(pair + than, "`at` and `than_at` must name the same axes");
+  refuses(pair + at + "than_at = { model.layers = 2 }\n", "`at` and `than_at` are the same values");
+  refuses("is = \"trains\"\nof = { scheme = \"pre_norm\" }\n" + at + than,
+          "than_at has no effect but in a claim of the kind \"lower\" or \"alike\"");
+  refuses(pair + at + than + "is = \"alike\"\nmargin = 0.1\ncompetence = 2\n",
+          "competence is of two arms");
+}
+
 TEST(Claims, MeasureAllRunsAlongAnAxis) {
   const std::string pair = "of = { scheme = \"hybrid_norm\" }\nthan = { scheme = \"pre_norm\" }\n";
   const auto over = [&](const std::string& measure) {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/study/analysis/claim_analysis.h"
 
+#include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/study/analysis/comparison.h"
+#include "evenkeel/study/analysis/interaction.h"
 #include "evenkeel/study/analysis/max_trainable.h"
 #include "evenkeel/study/analysis/measure.h"
 #include "evenkeel/study/analysis/multiple_testing.h"
@@ -28,6 +31,14 @@ struct ArmPair {
   std::string where;               // the labels on the axes that the claim does not name
 };
 
+/// Of a claim with `than_at`: the labels of its reference, at the place of the arm.
+Selection labels_at_reference(const std::map<std::string, std::string>& labels,
+                              const Claim& claim) {
+  auto out = labels;
+  for (const auto& [axis, label] : claim.than_at) out[axis] = label;
+  return out;
+}
+
 std::vector<ArmPair> arm_pairs(const Study& study, const std::vector<Arm>& arms,
                                const Claim& claim) {
   std::vector<ArmPair> pairs;
@@ -36,12 +47,14 @@ std::vector<ArmPair> arm_pairs(const Study& study, const std::vector<Arm>& arms,
     const auto rest = remaining_labels(arm.labels, claim.of);
     auto shown = rest;
     if (claim.measure.kind == Measure::Kind::sweep) shown.erase(claim.measure.axis);
+    for (const auto& [axis, label] : claim.than_at) shown.erase(axis);
     ArmPair pair{&arm, nullptr, labels_text(study, shown)};
     for (const auto& reference : arms) {
-      if (!claim.than.empty() && matches(reference.labels, claim.than) &&
-          remaining_labels(reference.labels, claim.than) == rest) {
-        pair.reference = &reference;
-      }
+      const bool is_reference =
+          claim.than_at.empty() ? !claim.than.empty() && matches(reference.labels, claim.than) &&
+                                      remaining_labels(reference.labels, claim.than) == rest
+                                : reference.labels == labels_at_reference(arm.labels, claim);
+      if (is_reference) pair.reference = &reference;
     }
     pairs.push_back(pair);
   }
@@ -74,14 +87,17 @@ Verdict pair_verdict(const Study& study, const Claim& claim, const ArmPair& pair
   return verdict;
 }
 
-/// The uncorrected verdicts of a claim, one for each place. Keeps the arms of a sweep.
+/// The uncorrected verdicts of a claim, one for each place. Keeps arms that are not of the grid.
 std::vector<Verdict> claim_verdicts(Results& results, std::size_t index) {
   const auto& claim = results.study.claims[index];
   if (claim.kind == Claim::Kind::further) return max_trainable_verdicts(results, claim);
   std::vector<Verdict> verdicts;
   const auto* arms = &results.arms;
   if (claim.measure.kind == Measure::Kind::sweep) {
-    arms = &(results.swept_arms[index] = swept_arms(results, claim.measure));
+    arms = &(results.claim_arms[index] = swept_arms(results, claim.measure));
+  }
+  if (!claim.than_at.empty()) {
+    arms = &(results.claim_arms[index] = difference_arms(results.study, *arms, claim));
   }
   for (const auto& pair : arm_pairs(results.study, *arms, claim)) {
     verdicts.push_back(pair_verdict(results.study, claim, pair));
@@ -141,6 +157,19 @@ void set_outcomes(Results& results) {
   }
 }
 
+/// The value at the largest size by the law of all smaller ones; nullopt with one of those.
+std::optional<double> predicted_at_largest(const PowerLawFit& fit) {
+  const double largest = *std::ranges::max_element(fit.sizes);
+  std::vector<double> sizes, values;
+  for (std::size_t i = 0; i < fit.sizes.size(); ++i) {
+    if (fit.sizes[i] == largest) continue;
+    sizes.push_back(fit.sizes[i]);
+    values.push_back(fit.values[i]);
+  }
+  if (std::set(sizes.begin(), sizes.end()).size() < 2) return std::nullopt;
+  return power_law(sizes, values).at(largest);
+}
+
 /// The measure against the number of parameters: one fit for each scheme, over the means of its
 /// arms.
 void fit_power_laws(Results& results) {
@@ -158,6 +187,7 @@ void fit_power_laws(Results& results) {
     }
     if (std::set(fit.sizes.begin(), fit.sizes.end()).size() < 2) continue;
     fit.law = power_law(fit.sizes, fit.values);
+    fit.predicted = predicted_at_largest(fit);
     results.fits.push_back(std::move(fit));
   }
 }
@@ -168,7 +198,7 @@ void analyze_claims(Results& results) {
   results.verdicts.clear();
   results.baseline_verdicts.clear();
   results.fits.clear();
-  results.swept_arms.clear();
+  results.claim_arms.clear();
   results.swept_comparison.clear();
   test_claims(results);
   compare_with_baselines(results);

@@ -137,9 +137,12 @@ std::vector<double> paired_differences(const Arm& arm, const Arm& reference,
   return out;
 }
 
+bool has_result(const SeedRun& seed_run) {
+  return seed_run.state == State::failed || seed_run.state == State::finished;
+}
+
 bool is_complete(const Arm& arm) {
-  return run_count(arm, State::failed) + run_count(arm, State::finished) ==
-         static_cast<std::int64_t>(arm.seed_runs.size());
+  return std::ranges::all_of(arm.seed_runs, has_result);
 }
 
 Verdict comparison(const Study& study, const Arm& arm, const Arm& reference,

@@ -8,6 +8,9 @@
 /// Comparisons of two arms, paired by seed, before any correction for multiple testing.
 namespace evenkeel::study {
 
+/// True for a run that has finished or failed.
+bool has_result(const SeedRun& seed_run);
+
 /// True if every seed of the arm has finished or failed.
 bool is_complete(const Arm& arm);
 

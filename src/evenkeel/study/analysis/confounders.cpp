@@ -69,12 +69,12 @@ std::set<const Arm*> confounded_arms(const Results& results, const Covariate& co
   return arms;
 }
 
-/// All arms, and then those of sweeps.
+/// All arms, and then those of claims with arms of their own.
 std::vector<const Arm*> every_arm(const Results& results) {
   std::vector<const Arm*> out;
   out.reserve(results.arms.size());
   for (const auto& arm : results.arms) out.push_back(&arm);
-  for (const auto& [claim, arms] : results.swept_arms) {
+  for (const auto& [claim, arms] : results.claim_arms) {
     for (const auto& arm : arms) out.push_back(&arm);
   }
   for (const auto& arm : results.swept_comparison) out.push_back(&arm);

@@ -35,8 +35,8 @@ const Arm* find_arm(const Results& results, const std::string& name) {
 }
 
 const Arm* find_arm(const Results& results, const Verdict& verdict, const std::string& name) {
-  if (verdict.claim && results.swept_arms.contains(*verdict.claim)) {
-    return arm_named(results.swept_arms.at(*verdict.claim), name);
+  if (verdict.claim && results.claim_arms.contains(*verdict.claim)) {
+    return arm_named(results.claim_arms.at(*verdict.claim), name);
   }
   if (verdict.claim) return find_arm(results, name);
   return arm_named(compared_arms(results), name);

@@ -16,8 +16,8 @@ std::int64_t run_count(const Arm& arm, SeedRun::State state);
 /// The arm of this name; nullptr if there is none.
 const Arm* find_arm(const Results& results, const std::string& name);
 
-/// The arm of this name that a verdict is about: for a sweep, one of Results::swept_arms or of
-/// Results::swept_comparison.
+/// The arm of this name that a verdict is about: of claims with such, one of Results::claim_arms or
+/// of Results::swept_comparison.
 const Arm* find_arm(const Results& results, const Verdict& verdict, const std::string& name);
 
 /// The values of the measure, of the runs that have one.

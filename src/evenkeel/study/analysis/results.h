@@ -125,12 +125,15 @@ struct PowerLawFit {
   std::string name;  // common name of the fitted arms: "pre_norm"
   std::vector<double> sizes, values;
   PowerLaw law;
+  // With three sizes or more: the value at the largest by the law of all smaller ones.
+  std::optional<double> predicted;
 };
 
 struct Results {
   Study study;
   std::vector<Arm> arms;
-  std::map<std::size_t, std::vector<Arm>> swept_arms;  // of the claims whose measure is a sweep
+  // By claim, whose arms are not those of the grid: of sweeps and of differences of differences.
+  std::map<std::size_t, std::vector<Arm>> claim_arms;
   std::vector<Arm> swept_comparison;  // arms of Study::comparison, if that is a sweep; else empty
   std::vector<Verdict> verdicts;      // of claims, in the order of Study::claims
   std::vector<Verdict> baseline_verdicts;  // one per compared arm, in the order of arms

@@ -117,6 +117,27 @@ void check_claim_of_sweep(const Study& study, const Claim& claim, const std::str
   check_sweep(study, measure, where);
 }
 
+/// Checks `at`, and `than_at` of a difference of differences.
+void check_places(const Claim& claim, const std::string& where) {
+  const auto must = [&](bool condition, const auto&... parts) {
+    if (!condition) throw Error(Exit::usage, text(where, parts...));
+  };
+  for (const auto& [axis, label] : claim.at) {
+    must(!claim.of.contains(axis) && !claim.than.contains(axis), "`at` names the axis ", axis,
+         ", as `of` does; leave it out in one of them");
+  }
+  if (claim.than_at.empty()) return;
+  must(is_difference(claim.kind), "than_at has no effect but in a claim of the kind \"",
+       enum_name(kKinds, Claim::Kind::lower), "\" or \"",
+       enum_name(kKinds, Claim::Kind::equivalent), "\"");
+  must(has_same_axes(claim.at, claim.than_at),
+       "`at` and `than_at` must name the same axes: at = { batch = \"1\" }, than_at = { batch = "
+       "\"16\" }");
+  must(claim.at != claim.than_at, "`at` and `than_at` are the same values");
+  must(!std::isfinite(claim.competence),
+       "competence is of two arms, which a difference of differences has not");
+}
+
 /// Checks that a claim has all fields of its kind, and no field that its kind ignores.
 void check_claim(const Study& study, const Claim& claim, const std::string& where) {
   const auto must = [&](bool condition, const auto&... parts) {
@@ -143,10 +164,7 @@ void check_claim(const Study& study, const Claim& claim, const std::string& wher
       claim.kind == Claim::Kind::further
           ? "a claim of the kind \"further\" needs the axis it goes along: along = \"model.layers\""
           : "along has no effect but in a claim of the kind \"further\"");
-  for (const auto& [axis, label] : claim.at) {
-    must(!claim.of.contains(axis) && !claim.than.contains(axis), "`at` names the axis ", axis,
-         ", as `of` does; leave it out in one of them");
-  }
+  check_places(claim, where);
   must(is_difference(claim.kind) || !std::isfinite(claim.paper),
        "paper is a difference, which a claim of the kind \"", kind, "\" has not");
   if (claim.measure.kind == Measure::Kind::sweep) check_claim_of_sweep(study, claim, where);
@@ -166,6 +184,7 @@ Claim claims_parser_claim_of(const Study& study, TableReader& table) {
   claim.of = selection_of(study, table, "of");
   claim.than = selection_of(study, table, "than");
   claim.at = selection_of(study, table, "at");
+  claim.than_at = selection_of(study, table, "than_at");
   claim.measure =
       is_difference(claim.kind) ? measure_of(table, study, study.measure) : study.measure;
   claim.margin = table.number("margin", 0, config::kNotNegative);

@@ -85,6 +85,9 @@ struct Claim {
   std::string says;  // a sentence
   Selection of, than;
   Selection at;  // restricts the claim to these values; empty: all
+  // `lower`, `equivalent`: the difference of `of` and `than` at `at` is compared with that at
+  // `than_at`; empty: with 0
+  Selection than_at;
   Measure measure;
   double margin = 0;  // `equivalent`: in the unit of the measure
   // `equivalent`: both means must be below it, or the claim is not tested; infinity: no threshold

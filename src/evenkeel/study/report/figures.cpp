@@ -42,8 +42,13 @@ std::string power_law_text(const PowerLawFit& fit) {
   auto out =
       text(fit.name, ": ", with_digits(factor, kDigits), " N^", with_digits(-exponent, kDigits));
   if (!std::isfinite(interval.low)) return out + ", two sizes only: no interval";
-  return out + text(", 95 % interval of the exponent [", with_digits(-interval.high, kDigits), ", ",
-                    with_digits(-interval.low, kDigits), "]");
+  out += text(", 95 % interval of the exponent [", with_digits(-interval.high, kDigits), ", ",
+              with_digits(-interval.low, kDigits), "]");
+  if (!fit.predicted) return out;
+  const auto largest = std::ranges::max_element(fit.sizes) - fit.sizes.begin();
+  return out + text("; the smaller sizes predict ", with_digits(*fit.predicted, kDigits),
+                    " at the largest, which has ",
+                    with_digits(fit.values[static_cast<std::size_t>(largest)], kDigits));
 }
 
 std::string scaling_figure(const Results& results) {

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/analysis/interaction.h"
+
+#include <algorithm>
+#include <string>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/study/analysis/comparison.h"
+#include "evenkeel/study/analysis/measure.h"
+#include "evenkeel/study/definition/grid.h"
+
+namespace evenkeel::study {
+
+namespace {
+
+/// The arm `arm` less the arm `reference`.
+Arm difference_arm(const std::string& name, const Arm& arm, const Arm& reference,
+                   const Measure& measure) {
+  Arm out = arm;
+  out.name = name;
+  for (std::size_t i = 0; i < out.seed_runs.size(); ++i) {
+    const auto &run = arm.seed_runs[i], &other = reference.seed_runs[i];
+    const double difference = seed_run_value(run, measure) - seed_run_value(other, measure);
+    const bool has_ended = has_result(run) && has_result(other);
+    out.seed_runs[i] = {.state = has_ended ? SeedRun::State::finished : SeedRun::State::missing,
+                        .seed = run.seed,
+                        .value = difference,
+                        .recorded = {{measure.name(), difference}}};
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<Arm> difference_arms(const Study& study, const std::vector<Arm>& arms,
+                                 const Claim& claim) {
+  std::vector<Arm> out;
+  const auto pair = text(labels_text(study, claim.of), " less ", labels_text(study, claim.than));
+  for (const auto& arm : arms) {
+    const bool is_compared = matches(arm.labels, claim.at) || matches(arm.labels, claim.than_at);
+    if (!is_compared || !matches(arm.labels, claim.of)) continue;
+    const auto rest = remaining_labels(arm.labels, claim.of);
+    const auto reference = std::ranges::find_if(arms, [&](const Arm& each) {
+      return matches(each.labels, claim.than) && remaining_labels(each.labels, claim.than) == rest;
+    });
+    if (reference == arms.end()) continue;
+    auto place = rest;
+    if (claim.measure.kind == Measure::Kind::sweep) place.erase(claim.measure.axis);
+    const auto name = text(pair, ", ", labels_text(study, place));
+    out.push_back(difference_arm(name, arm, *reference, claim.measure));
+  }
+  return out;
+}
+
+}  // namespace evenkeel::study
