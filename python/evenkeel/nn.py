@@ -91,12 +91,12 @@ class QKVNormRope(torch.nn.Module):
         for name in "qkv":
             setattr(self, f"{name}_norm", RMSNorm(head_dim, eps) if name in norms else None)
 
-    def forward(self, products: Tensor, table: Tensor) -> Tuple[Tensor, Tensor, Tensor]:
-        """q `[B, T, heads, D]`, k and v `[B, T, kv_heads, D]` of products `[B, T, (heads + 2 kv_heads) D]`."""
+    def forward(self, qkv: Tensor, cos_sin: Tensor) -> Tuple[Tensor, Tensor, Tensor]:
+        """q `[B, T, heads, D]`, k and v `[B, T, kv_heads, D]` of qkv `[B, T, (heads + 2 kv_heads) D]`."""
         norms = [self.q_norm, self.k_norm, self.v_norm]
-        gains = [None if norm is None else _gain(norm.weight, products) for norm in norms]
-        epsilon = [0.0 if norm is None else norm.epsilon(products) for norm in norms]
-        return ops.qkv_norm_rope(products, table, self.heads, self.kv_heads, *gains, epsilon)
+        gains = [None if norm is None else _gain(norm.weight, qkv) for norm in norms]
+        epsilon = [0.0 if norm is None else norm.epsilon(qkv) for norm in norms]
+        return ops.qkv_norm_rope(qkv, cos_sin, self.heads, self.kv_heads, *gains, epsilon)
 
 
 class CausalAttention(torch.nn.Module):
@@ -106,13 +106,13 @@ class CausalAttention(torch.nn.Module):
         super().__init__()
         self.scale, self.softcap = scale, softcap
 
-    def forward(self, q: Tensor, k: Tensor, v: Tensor, begins: Optional[Tensor] = None) -> Tensor:
+    def forward(self, q: Tensor, k: Tensor, v: Tensor, document_starts: Optional[Tensor] = None) -> Tensor:
         """`[B, T, heads, D]` of q `[B, T, heads, D]`, k and v `[B, S, kv_heads, D]`; the scale is `D^-0.5` by default.
 
-        `begins` `[B, T]`, int32: the first position that each query attends to.
+        `document_starts` `[B, T]`, int32: the first position that each query attends to.
         """
         scale = q.shape[-1] ** -0.5 if self.scale is None else self.scale
-        return ops.causal_attention(q, k, v, scale, self.softcap, begins)
+        return ops.causal_attention(q, k, v, scale, self.softcap, document_starts)
 
 
 class SwiGLU(torch.nn.Module):

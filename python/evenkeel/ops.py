@@ -123,31 +123,31 @@ def apply_rotary(x: Tensor, cos_sin: Tensor) -> Tensor:
     return _ops.apply_rotary(x, cos_sin)
 
 
-def qkv_norm_rope(products: Tensor, turn: Tensor, heads: int, kv_heads: int, q_gain: Optional[Tensor],
+def qkv_norm_rope(qkv: Tensor, cos_sin: Tensor, heads: int, kv_heads: int, q_gain: Optional[Tensor],
                   k_gain: Optional[Tensor], v_gain: Optional[Tensor],
                   epsilon: List[float]) -> Tuple[Tensor, Tensor, Tensor]:
     """QKV projection `[B, T, (heads + 2 kv_heads) D]` to q `[B, T, heads, D]`, k and v `[B, T, kv_heads, D]`.
 
-    Each of q, k, v with a gain `[D]` gets an RMSNorm per head; q and k get RoPE by the table `turn`
+    Each of q, k, v with a gain `[D]` gets an RMSNorm per head; q and k get RoPE by the table `cos_sin`
     (`apply_rotary`). `epsilon` is a list: q, k, v.
     """
-    return _ops.qkv_norm_rope(products, turn, heads, kv_heads, q_gain, k_gain, v_gain, epsilon)
+    return _ops.qkv_norm_rope(qkv, cos_sin, heads, kv_heads, q_gain, k_gain, v_gain, epsilon)
 
 
 def causal_attention(q: Tensor, k: Tensor, v: Tensor, scale: float, softcap: Optional[float] = None,
-                     begins: Optional[Tensor] = None) -> Tensor:
+                     document_starts: Optional[Tensor] = None) -> Tensor:
     """Causal softmax attention with the scores `softcap * tanh(scale * q . k / softcap)`.
 
     q `[B, T, heads, D]` are the last T of S positions; k and v are `[B, S, kv_heads, D]`, and query head i reads
-    key head `i div (heads / kv_heads)`. `begins` `[B, T]`, int32, non-decreasing along T: the first position that
+    key head `i div (heads / kv_heads)`. `document_starts` `[B, T]`, int32, non-decreasing along T: the first position that
     a query attends to (starts of documents); None is 0. Returns `[B, T, heads, D]`.
     """
-    return _ops.causal_attention(q, k, v, scale, softcap, begins)
+    return _ops.causal_attention(q, k, v, scale, softcap, document_starts)
 
 
-def largest_scores(q: Tensor, k: Tensor, scale: float, begins: Optional[Tensor] = None) -> Tensor:
+def largest_scores(q: Tensor, k: Tensor, scale: float, document_starts: Optional[Tensor] = None) -> Tensor:
     """`[heads]`: the largest `scale * q . k` of each head over visible positions, before soft-capping."""
-    return _ops.largest_scores(q, k, scale, begins)
+    return _ops.largest_scores(q, k, scale, document_starts)
 
 
 # Linear layers and the loss.
@@ -158,14 +158,14 @@ def deterministic_matmul(x: Tensor, w: Tensor) -> Tensor:
     return _ops.deterministic_matmul(x, w)
 
 
-def swiglu(products: Tensor) -> Tensor:
+def swiglu(up_gate: Tensor) -> Tensor:
     """`up * silu(gate)` of `[..., 2 F]`: up in the first F values, gate in the last."""
-    return _ops.swiglu(products)
+    return _ops.swiglu(up_gate)
 
 
-def swiglu_linear(products: Tensor, w: Tensor) -> Tensor:
-    """`linear(swiglu(products), w)`; the output of swiglu is not saved for the backward pass; w is `[rows, F]`."""
-    return _ops.swiglu_linear(products, w)
+def swiglu_linear(up_gate: Tensor, w: Tensor) -> Tensor:
+    """`linear(swiglu(up_gate), w)`; the output of swiglu is not saved for the backward pass; w is `[rows, F]`."""
+    return _ops.swiglu_linear(up_gate, w)
 
 
 def int8_linear(x: Tensor, values: Tensor, scale: Tensor) -> Tensor:

@@ -64,13 +64,14 @@ class TiledProduct {
       const MatmulTerms terms{first, std::min(kMatmulDepth, in_.depth - first)};
       for (std::int64_t i = 0; i < all_rows; i += row_tiles) {
         const TileRange rows{i, std::min(all_rows, i + row_tiles)};
-        Floats left(static_cast<std::size_t>(rows.count() * tile.rows * terms.count),
+        Floats left(static_cast<std::size_t>((rows.last - rows.first) * tile.rows * terms.count),
                     std::nanf(""));
         if (packs_rows) pack_rows(in_, terms, rows, left.data());
         for (std::int64_t j = 0; j < all_columns; j += column_tiles) {
           const TileRange columns{j, std::min(all_columns, j + column_tiles)};
-          Floats right(static_cast<std::size_t>(columns.count() * tile.columns * terms.count),
-                       std::nanf(""));
+          Floats right(
+              static_cast<std::size_t>((columns.last - columns.first) * tile.columns * terms.count),
+              std::nanf(""));
           pack_columns(in_, terms, columns, right.data());
           multiply_tiles(in_, terms, rows, packs_rows ? left.data() : nullptr, columns,
                          right.data(), is_added || first > 0);

@@ -90,12 +90,12 @@ def check_attention(dtype):
     document and as two."""
     q, k, v = (tensor(2, *sizes, 8, dtype=dtype) for sizes in ((5, 4), (8, 2), (8, 2)))
     two = torch.tensor([[0, 0, 5, 5, 5], [2, 2, 2, 2, 7]], dtype=torch.int32)
-    for cap, begins in ((None, None), (2.0, None), (None, two)):
-        torch.library.opcheck(ops.causal_attention_forward.default, (q, k, v, 0.3, cap, begins))
-        y, lse = ops.causal_attention_forward(q, k, v, 0.3, cap, begins)
-        torch.library.opcheck(ops.largest_scores.default, (q, k, 0.3, begins))
+    for cap, document_starts in ((None, None), (2.0, None), (None, two)):
+        torch.library.opcheck(ops.causal_attention_forward.default, (q, k, v, 0.3, cap, document_starts))
+        y, lse = ops.causal_attention_forward(q, k, v, 0.3, cap, document_starts)
+        torch.library.opcheck(ops.largest_scores.default, (q, k, 0.3, document_starts))
         torch.library.opcheck(
-            ops.causal_attention_backward.default, (y, q, k, v, y, lse, 0.3, cap, begins)
+            ops.causal_attention_backward.default, (y, q, k, v, y, lse, 0.3, cap, document_starts)
         )
 
 
@@ -235,7 +235,7 @@ def check_refusals():
     meta = torch.zeros(2, dtype=torch.int64, device="meta")
     refuses("targets must be on cpu",
             lambda: ops.cross_entropy_rows_(tensor(2, 9), meta, 1.0, None, True))
-    refuses("turn has no gradient", lambda: ops.qkv_norm_rope(
+    refuses("cos_sin has no gradient", lambda: ops.qkv_norm_rope(
         tensor(1, 3, 16), tensor(3, 2, 2, grad=True), 2, 1, None, None, None, [EPSILON] * 3))
 
 

@@ -2,6 +2,8 @@
 #include "evenkeel/base/cpu_features.h"
 
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -35,6 +37,12 @@ bool is_amd() {
 /// CpuFeatures::fast_bf16_dot, where there is the instruction.
 bool is_bf16_dot_fast() {
   return is_amd() || __builtin_cpu_is("cooperlake") != 0;
+}
+
+/// arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) of Linux 5.16 and later.
+bool may_use_tiles() {
+  constexpr long kRequest = 0x1023, kTileData = 18;
+  return ::syscall(SYS_arch_prctl, kRequest, kTileData) == 0;
 }
 
 /// True if CPUID reports AMX-BF16: leaf 7, sub-leaf 0, EDX bit 22.
@@ -78,7 +86,7 @@ CpuFeatures CpuFeatures::detect() {
   cpu.avx512_vnni = cpu.avx512 && __builtin_cpu_supports("avx512vnni") != 0;
   cpu.amd = is_amd();
   cpu.fast_bf16_dot = cpu.avx512_bf16 && is_bf16_dot_fast();
-  cpu.amx_bf16 = has_amx_bf16();
+  cpu.amx_bf16 = has_amx_bf16() && may_use_tiles();
 #endif
   limit_isa(cpu, std::getenv("EVENKEEL_ISA"));
   cpu_set_t set;

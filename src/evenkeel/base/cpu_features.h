@@ -11,7 +11,8 @@ namespace evenkeel {
 /// older processors. Functions with target_clones ignore EVENKEEL_ISA.
 struct CpuFeatures {
   std::string name;  // "AMD EPYC"
-  bool avx2 = false, avx512 = false, avx512_bf16 = false, amx_bf16 = false;
+  bool avx2 = false, avx512 = false, avx512_bf16 = false;
+  bool amx_bf16 = false;     // and Linux lets this process use its tiles
   bool avx512_vnni = false;  // dot products of integers (vpdpwssd)
   bool amd = false;
   /// Training in bfloat16 is expected to be faster than in float32 with the dot products of AVX-512
@@ -20,7 +21,7 @@ struct CpuFeatures {
   bool fast_bf16_dot = false;
   int cores = 1;  // in the CPU affinity of this process
 
-  /// Reads CPUID, EVENKEEL_ISA and the CPU affinity of this process.
+  /// Reads CPUID, EVENKEEL_ISA and the CPU affinity of this process, and asks Linux for AMX tiles.
   static CpuFeatures detect();
 
   /// The name of the widest instruction set: "amx-bf16", "avx512-bf16", "avx512", "avx2",

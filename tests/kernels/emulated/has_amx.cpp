@@ -11,7 +11,15 @@ bool has_amx() {
   return std::getenv("EVENKEEL_ISA") == nullptr;
 }
 
+bool has_avx512() {
+  return true;
+}
+
 bool has_avx512_bf16() {
+  return true;
+}
+
+bool has_avx512_vnni() {
   return true;
 }
 

@@ -92,3 +92,42 @@ inline void _mm256_storeu_si256(__m256i* to, __m256i x) {
 inline void _mm256_mask_storeu_epi16(void* to, __mmask16 mask, __m256i x) {
   emulated::store_some<std::uint16_t>(to, mask, x);
 }
+inline __m256i _mm256_maskz_loadu_epi8(__mmask32 mask, const void* from) {
+  return emulated::load_some<std::uint8_t, __m256i>(mask, from);
+}
+inline __m512i _mm512_cvtepi8_epi16(__m256i x) {
+  const auto all = emulated::lanes<std::int8_t>(x);
+  return emulated::of_lanes<std::int16_t, __m512i>([&](int i) { return all.of[i]; });
+}
+inline __m256i _mm512_castsi512_si256(__m512i x) {
+  return emulated::load<__m256i>(&x);
+}
+inline __m256i _mm512_extracti64x4_epi64(__m512i x, int half) {
+  const auto all = emulated::lanes<std::int64_t>(x);
+  return emulated::of_lanes<std::int64_t, __m256i>([&](int i) { return all.of[4 * half + i]; });
+}
+inline __m512i _mm512_cvtepi32_epi64(__m256i x) {
+  const auto all = emulated::lanes<std::int32_t>(x);
+  return emulated::of_lanes<std::int64_t, __m512i>([&](int i) { return all.of[i]; });
+}
+inline __m512i _mm512_add_epi32(__m512i a, __m512i b) {
+  const auto left = emulated::lanes<std::uint32_t>(a), right = emulated::lanes<std::uint32_t>(b);
+  return emulated::of_lanes<std::uint32_t, __m512i>(
+      [&](int i) { return left.of[i] + right.of[i]; });
+}
+inline __m512i _mm512_add_epi64(__m512i a, __m512i b) {
+  return a + b;
+}
+inline std::int64_t _mm512_reduce_add_epi64(__m512i x) {
+  return emulated::sum_of<std::int64_t>(x);
+}
+/// Sums of 32 bits wrap around.
+inline __m512i _mm512_dpwssd_epi32(__m512i sum, __m512i a, __m512i b) {
+  const auto left = emulated::lanes<std::int16_t>(a), right = emulated::lanes<std::int16_t>(b);
+  const auto start = emulated::lanes<std::uint32_t>(sum);
+  return emulated::of_lanes<std::uint32_t, __m512i>([&](int i) {
+    const auto products = std::int64_t{left.of[2 * i]} * right.of[2 * i] +
+                          std::int64_t{left.of[2 * i + 1]} * right.of[2 * i + 1];
+    return start.of[i] + static_cast<std::uint32_t>(products);
+  });
+}

@@ -40,18 +40,22 @@ const std::vector<Refusal> kAttentionRefusals = {
        const auto k = at::ones({1, 5, 2, 8});
        refused_attention(k, k, k, 0.0);
      }},
-    {"[causal_attention] begins must be [B, T] of int32 on cpu, but is [1, 5] of int64 on cpu",
+    {"[causal_attention] document_starts must be [B, T] of int32 on cpu, but is [1, 5] of int64 on "
+     "cpu",
      [] {
        const auto k = at::ones({1, 5, 2, 8});
        refused_attention(k, k, k, {}, at::zeros({1, 5}, at::kLong));
      }},
-    {"[causal_attention] begins must be non-decreasing, from 0 to the query's own position, "
+    {"[causal_attention] document_starts must be non-decreasing, from 0 to the query's own "
+     "position, "
      "but that of query 2 at position 2 is -7 after 0",
      [] { refused_starts({0, 0, -7, 0, 0}); }},
-    {"[causal_attention] begins must be non-decreasing, from 0 to the query's own position, "
+    {"[causal_attention] document_starts must be non-decreasing, from 0 to the query's own "
+     "position, "
      "but that of query 1 at position 1 is 2 after 0",
      [] { refused_starts({0, 2, 2, 2, 2}); }},
-    {"[causal_attention] begins must be non-decreasing, from 0 to the query's own position, "
+    {"[causal_attention] document_starts must be non-decreasing, from 0 to the query's own "
+     "position, "
      "but that of query 3 at position 3 is 0 after 1",
      [] { refused_starts({0, 1, 1, 0, 0}); }}};
 
@@ -131,30 +135,31 @@ void refused_qkv(at::IntArrayRef products, std::int64_t gain) {
 
 OperatorCase qkv_norm_rope_case(const char* name, const Normed& normed,
                                 std::int64_t width = kHeadWidth) {
-  return {.name = std::string("qkv_norm_rope_") + name,
-          .inputs =
-              [=](std::int64_t n) {
-                Inputs in = {rows({n, kPositions, (kHeads + 2 * kKvHeads) * width}),
-                             {angle_table(kPositions, width), Role::constant}};
-                for (const bool has_gain : {normed.q, normed.k, normed.v}) {
-                  if (has_gain) in.push_back(vector(width));
-                }
-                return in;
-              },
-          .run = [=](const Tensors& in) { return fused_qkv(normed, in); },
-          .formula = [=](const Tensors& in) { return qkv_formula(normed, in); },
-          .tolerance = {.float32 = 4 * 0x1p-24, .bfloat16 = 4 * 0x1p-24},
-          .refusals = {{"[qkv_norm_rope] products must be [B, T, 8 * D] with an even D for 4 heads "
-                        "and 2 key heads, but are [2, 5, 47]",
-                        [] { refused_qkv({2, 5, 47}, 6); }},
-                       {"[qkv_norm_rope] turn must be [4, 2, 3] of float32 on cpu, but is [5, 2, "
-                        "3] of float32 on cpu",
-                        [] { refused_qkv({2, 4, 48}, 6); }},
-                       {"[qkv_norm_rope] q_gain must be [6] of float32 on cpu, but is [5] of "
-                        "float32 on cpu",
-                        [] { refused_qkv({2, 5, 48}, 5); }}},
-          .rows = 14,
-          .rows_of_threads = 40};
+  return {
+      .name = std::string("qkv_norm_rope_") + name,
+      .inputs =
+          [=](std::int64_t n) {
+            Inputs in = {rows({n, kPositions, (kHeads + 2 * kKvHeads) * width}),
+                         {angle_table(kPositions, width), Role::constant}};
+            for (const bool has_gain : {normed.q, normed.k, normed.v}) {
+              if (has_gain) in.push_back(vector(width));
+            }
+            return in;
+          },
+      .run = [=](const Tensors& in) { return fused_qkv(normed, in); },
+      .formula = [=](const Tensors& in) { return qkv_formula(normed, in); },
+      .tolerance = {.float32 = 4 * 0x1p-24, .bfloat16 = 4 * 0x1p-24},
+      .refusals = {{"[qkv_norm_rope] qkv must be [B, T, 8 * D] with an even D for 4 heads "
+                    "and 2 key heads, but is [2, 5, 47]",
+                    [] { refused_qkv({2, 5, 47}, 6); }},
+                   {"[qkv_norm_rope] cos_sin must be [4, 2, 3] of float32 on cpu, but is [5, 2, "
+                    "3] of float32 on cpu",
+                    [] { refused_qkv({2, 4, 48}, 6); }},
+                   {"[qkv_norm_rope] q_gain must be [6] of float32 on cpu, but is [5] of "
+                    "float32 on cpu",
+                    [] { refused_qkv({2, 5, 48}, 5); }}},
+      .rows = 14,
+      .rows_of_threads = 40};
 }
 
 OperatorCase apply_rotary_case() {

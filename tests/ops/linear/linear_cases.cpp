@@ -32,7 +32,7 @@ OperatorCase swiglu_case() {
                 const auto halves = in[0].chunk(2, -1);
                 return Tensors{halves[0] * halves[1] * at::sigmoid(halves[1])};
               },
-          .refusals = {{"[swiglu] products must be up and gate side by side, [..., 2 * F], but are "
+          .refusals = {{"[swiglu] up_gate must be up and gate side by side, [..., 2 * F], but is "
                         "[2, 5]",
                         [] { ops::swiglu(at::ones({2, 5})); }}}};
 }
@@ -132,7 +132,7 @@ OperatorCase swiglu_linear_case() {
       .formula =
           [](const Tensors& in) { return Tensors{at::linear(reference::swiglu(in[0]), in[1])}; },
       .tolerance = kOfProducts,
-      .refusals = {{"[swiglu] products must be up and gate side by side, [..., 2 * F], but are "
+      .refusals = {{"[swiglu] up_gate must be up and gate side by side, [..., 2 * F], but is "
                     "[2, 5]",
                     [] { ops::swiglu_linear(at::ones({2, 5}), at::ones({7, 2})); }}}};
 }

@@ -87,7 +87,7 @@ TEST_F(Swiglu, RejectsDyThatCannotHoldItsOutput) {
     return message_of([&] { ops::swiglu_backward_(place, products); });
   };
   const std::string wanted =
-      "[swiglu_backward_] dy must be contiguous, [..., F] for products [..., 2 * F] of the same "
+      "[swiglu_backward_] dy must be contiguous, [..., F] for up_gate [..., 2 * F] of the same "
       "dtype and device, but they are ";
   const std::string beside = " and [2, 3, 14] of float64";
   EXPECT_EQ(refusal(at::ones({2, 3, 8}, at::kDouble)),

@@ -77,10 +77,10 @@ void check_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                    document_starts->sym_size(0) == q.sym_size(0) &&
                    document_starts->sym_size(1) == q.sym_size(1) &&
                    document_starts->device() == q.device()),
-              "[causal_attention] begins must be [B, T] of int32 on ", q.device(), ", but is ",
-              document_starts ? document_starts->sym_sizes() : c10::SymIntArrayRef(), " of ",
-              document_starts ? dtype_name(document_starts->scalar_type()) : "nothing", " on ",
-              document_starts ? document_starts->device() : q.device());
+              "[causal_attention] document_starts must be [B, T] of int32 on ", q.device(),
+              ", but is ", document_starts ? document_starts->sym_sizes() : c10::SymIntArrayRef(),
+              " of ", document_starts ? dtype_name(document_starts->scalar_type()) : "nothing",
+              " on ", document_starts ? document_starts->device() : q.device());
 }
 
 namespace {
@@ -113,14 +113,15 @@ Tensor largest_scores(const Tensor& q, const Tensor& k, double scale,
 TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
   m.def(
       "causal_attention(Tensor q, Tensor k, Tensor v, float scale, float? softcap,"
-      " Tensor? begins=None) -> Tensor");
+      " Tensor? document_starts=None) -> Tensor");
   m.def(
       "causal_attention_forward(Tensor q, Tensor k, Tensor v, float scale, float? softcap,"
-      " Tensor? begins=None) -> (Tensor y, Tensor lse)");
-  m.def("largest_scores(Tensor q, Tensor k, float scale, Tensor? begins=None) -> Tensor");
+      " Tensor? document_starts=None) -> (Tensor y, Tensor lse)");
+  m.def("largest_scores(Tensor q, Tensor k, float scale, Tensor? document_starts=None) -> Tensor");
   m.def(
       "causal_attention_backward(Tensor dy, Tensor q, Tensor k, Tensor v, Tensor y, Tensor lse,"
-      " float scale, float? softcap, Tensor? begins=None) -> (Tensor dq, Tensor dk, Tensor dv)");
+      " float scale, float? softcap, Tensor? document_starts=None) -> (Tensor dq, Tensor dk, "
+      "Tensor dv)");
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {

@@ -27,7 +27,7 @@ namespace evenkeel::ops {
 /// \param k  [B, S, kv_heads, D], S >= T
 /// \param v  [B, S, kv_heads, D]; all float32, bfloat16 or float64, on the CPU or
 ///           CUDA
-/// \param document_starts  (`begins` of the schema) [B, T], int32: the first position that a query
+/// \param document_starts  [B, T], int32: the first position that a query
 ///           attends to; at most its own position, non-decreasing along T; nullopt: 0
 /// \return y, [B, T, heads, D]; differentiable once with respect to q, k and v
 /// \throws c10::Error if shapes, dtypes or document_starts do not fit, or softcap is not

@@ -87,11 +87,11 @@ class Documents {
   void check(const std::int32_t* document_starts, std::int64_t past_length) const {
     std::int64_t least = 0;
     for (std::int64_t i = 0; i < document_starts_.size(1); ++i) {
-      TORCH_CHECK(document_starts[i] >= least && document_starts[i] <= past_length + i,
-                  "[causal_attention] begins must be non-decreasing, from 0 to the query's own "
-                  "position, but that of query ",
-                  i, " at position ", past_length + i, " is ", document_starts[i], " after ",
-                  least);
+      TORCH_CHECK(
+          document_starts[i] >= least && document_starts[i] <= past_length + i,
+          "[causal_attention] document_starts must be non-decreasing, from 0 to the query's own "
+          "position, but that of query ",
+          i, " at position ", past_length + i, " is ", document_starts[i], " after ", least);
       least = document_starts[i];
     }
   }

@@ -86,24 +86,24 @@ Tensor3 qkv_norm_rope_autograd(const Tensor& qkv, const Tensor& cos_sin, std::in
                                std::int64_t kv_heads, const OptionalTensor& q_gain,
                                const OptionalTensor& k_gain, const OptionalTensor& v_gain,
                                Numbers epsilon) {
-  check_rows("qkv_norm_rope", qkv, "products");
+  check_rows("qkv_norm_rope", qkv, "qkv");
   constexpr std::int64_t kMost = 1 << 20;  // heads; far from overflow
   const auto all = heads + 2 * kv_heads;
   TORCH_CHECK(heads > 0 && heads <= kMost && kv_heads > 0 && kv_heads <= kMost && qkv.dim() == 3 &&
                   qkv.sym_size(-1) % (2 * all) == 0,
-              "[qkv_norm_rope] products must be [B, T, ", all, " * D] with an even D for ", heads,
-              " heads and ", kv_heads, " key heads, but are ", qkv.sym_sizes());
+              "[qkv_norm_rope] qkv must be [B, T, ", all, " * D] with an even D for ", heads,
+              " heads and ", kv_heads, " key heads, but is ", qkv.sym_sizes());
   const auto width = qkv.sym_size(-1) / all;
   TORCH_CHECK(cos_sin.dim() == 3 && cos_sin.sym_size(0) == qkv.sym_size(1) &&
                   cos_sin.sym_size(1) == 2 && cos_sin.sym_size(2) * 2 == width &&
                   cos_sin.scalar_type() == opmath_dtype(qkv.scalar_type()) &&
                   cos_sin.device() == qkv.device(),
-              "[qkv_norm_rope] turn must be [", qkv.sym_size(1), ", 2, ", width / 2, "] of ",
+              "[qkv_norm_rope] cos_sin must be [", qkv.sym_size(1), ", 2, ", width / 2, "] of ",
               dtype_name(opmath_dtype(qkv.scalar_type())), " on ", qkv.device(), ", but is ",
               cos_sin.sym_sizes(), " of ", dtype_name(cos_sin.scalar_type()), " on ",
               cos_sin.device());
   TORCH_CHECK(!at::GradMode::is_enabled() || !cos_sin.requires_grad(),
-              "[qkv_norm_rope] turn has no gradient here, but requires one; detach it");
+              "[qkv_norm_rope] cos_sin has no gradient here, but requires one; detach it");
   check_gain("q_gain", q_gain, qkv, width);
   check_gain("k_gain", k_gain, qkv, width);
   check_gain("v_gain", v_gain, qkv, width);
@@ -127,16 +127,16 @@ Tensor3 qkv_norm_rope(const Tensor& qkv, const Tensor& cos_sin, std::int64_t hea
 
 TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
   m.def(
-      "qkv_norm_rope(Tensor products, Tensor turn, int heads, int kv_heads, Tensor? q_gain,"
+      "qkv_norm_rope(Tensor qkv, Tensor cos_sin, int heads, int kv_heads, Tensor? q_gain,"
       " Tensor? k_gain, Tensor? v_gain, float[] epsilon) -> (Tensor q, Tensor k, Tensor v)");
   m.def(
-      "qkv_norm_rope_forward(Tensor products, Tensor turn, int heads, int kv_heads,"
+      "qkv_norm_rope_forward(Tensor qkv, Tensor cos_sin, int heads, int kv_heads,"
       " Tensor? q_gain, Tensor? k_gain, Tensor? v_gain, float[] epsilon)"
       " -> (Tensor q, Tensor k, Tensor v, Tensor rstd)");
   m.def(
-      "qkv_norm_rope_backward(Tensor dq, Tensor dk, Tensor dv, Tensor products, Tensor turn,"
+      "qkv_norm_rope_backward(Tensor dq, Tensor dk, Tensor dv, Tensor qkv, Tensor cos_sin,"
       " int heads, int kv_heads, Tensor? q_gain, Tensor? k_gain, Tensor? v_gain, Tensor rstd)"
-      " -> (Tensor dproducts, Tensor dq_gain, Tensor dk_gain, Tensor dv_gain)");
+      " -> (Tensor dqkv, Tensor dq_gain, Tensor dk_gain, Tensor dv_gain)");
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {

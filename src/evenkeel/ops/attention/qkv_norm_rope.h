@@ -25,9 +25,9 @@ struct HeadNorm {
 /// Each of the three norms is optional; without a norm the fraction is x. Row statistics are those
 /// of rms_norm(). Results are rounded once.
 ///
-/// \param qkv      (`products` of the schema) [B, T, (heads + 2 * kv_heads) * D]: all heads of q,
+/// \param qkv      [B, T, (heads + 2 * kv_heads) * D]: all heads of q,
 ///                 then of k, then of v; float32, bfloat16 or float64, on the CPU or CUDA
-/// \param cos_sin  (`turn` of the schema) [T, 2, D / 2]: cosine and sine of the angle of each pair
+/// \param cos_sin  [T, 2, D / 2]: cosine and sine of the angle of each pair
 ///                 at each position; float64 if qkv is float64, else float32
 /// \return q [B, T, heads, D], k and v [B, T, kv_heads, D]; differentiable once with respect to qkv
 ///         and the gains

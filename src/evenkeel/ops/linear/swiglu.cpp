@@ -36,9 +36,9 @@ class SwigluFunction : public torch::autograd::Function<SwigluFunction> {
 };
 
 Tensor swiglu_autograd(const Tensor& up_gate) {
-  check_rows("swiglu", up_gate, "products");
+  check_rows("swiglu", up_gate, "up_gate");
   TORCH_CHECK(up_gate.sym_size(-1) % 2 == 0,
-              "[swiglu] products must be up and gate side by side, [..., 2 * F], but are ",
+              "[swiglu] up_gate must be up and gate side by side, [..., 2 * F], but is ",
               up_gate.sym_sizes());
   return SwigluFunction::apply(up_gate);
 }
@@ -51,13 +51,13 @@ Tensor swiglu(const Tensor& up_gate) {
 }
 
 void check_in_place(const Tensor& dy, const Tensor& up_gate) {
-  check_rows("swiglu_backward_", up_gate, "products");
+  check_rows("swiglu_backward_", up_gate, "up_gate");
   auto sizes = up_gate.sizes().vec();
   sizes.back() /= 2;
   TORCH_CHECK(dy.is_contiguous() && dy.sizes() == at::IntArrayRef(sizes) &&
                   2 * dy.numel() == up_gate.numel() && dy.device() == up_gate.device() &&
                   dy.scalar_type() == up_gate.scalar_type(),
-              "[swiglu_backward_] dy must be contiguous, [..., F] for products [..., 2 * F] of "
+              "[swiglu_backward_] dy must be contiguous, [..., F] for up_gate [..., 2 * F] of "
               "the same dtype and device, but they are ",
               dy.sizes(), " of ", dtype_name(dy.scalar_type()), " with strides ", dy.strides(),
               " and ", up_gate.sizes(), " of ", dtype_name(up_gate.scalar_type()));
@@ -69,10 +69,10 @@ Tensor swiglu_backward_(const Tensor& dy, const Tensor& up_gate) {
 }
 
 TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
-  m.def("swiglu(Tensor products) -> Tensor");
-  m.def("swiglu_forward(Tensor products) -> Tensor");
-  m.def("swiglu_backward(Tensor dy, Tensor products) -> Tensor");
-  m.def("swiglu_backward_(Tensor(a!) dy, Tensor products) -> Tensor");
+  m.def("swiglu(Tensor up_gate) -> Tensor");
+  m.def("swiglu_forward(Tensor up_gate) -> Tensor");
+  m.def("swiglu_backward(Tensor dy, Tensor up_gate) -> Tensor");
+  m.def("swiglu_backward_(Tensor(a!) dy, Tensor up_gate) -> Tensor");
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {

@@ -12,7 +12,7 @@ namespace evenkeel::ops {
 /// Arithmetic is float32 (float64 if up_gate is float64). The result is rounded once. Only
 /// `up_gate` is saved for the backward pass, which recomputes the sigmoid.
 ///
-/// \param up_gate  (`products` of the schema) [..., 2 * F]: up in the first F values, gate in the
+/// \param up_gate  [..., 2 * F]: up in the first F values, gate in the
 ///                 last; float32, bfloat16 or float64, on CPU or CUDA
 /// \return y, [..., F]; differentiable once
 /// \throws c10::Error for another dtype, or an odd last dimension

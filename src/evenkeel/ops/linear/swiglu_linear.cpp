@@ -69,7 +69,7 @@ Tensor swiglu_linear(const Tensor& up_gate, const Tensor& w,
 }
 
 TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
-  m.def("swiglu_linear(Tensor products, Tensor w) -> Tensor");
+  m.def("swiglu_linear(Tensor up_gate, Tensor w) -> Tensor");
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {

@@ -2,8 +2,9 @@
 #pragma once
 
 /// Attribute of functions that are compiled for AMX bfloat16; check has_amx() before the call, or
-/// has_avx512_bf16() where the function uses no tile. It does not extend to lambdas in the
-/// function. With EK_EMULATED (tests) any processor can run it.
+/// has_avx512_bf16() for an instance of a template that uses no tile
+/// (avx512/causal_attention_bf16.h). It does not extend to lambdas in the function. With
+/// EK_EMULATED (tests) any processor can run it.
 #if defined(__x86_64__) && !defined(EK_EMULATED)
 #define EK_AMX \
   __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,fma,amx-tile,amx-bf16")))
@@ -15,10 +16,7 @@
 
 namespace evenkeel::kernels::cpu {
 
-inline constexpr double kLog2OfE = 1.4426950408889634;
-
-/// True if the CPU has AMX bfloat16 tiles, EVENKEEL_ISA allows them, and Linux grants them to this
-/// process. The first call requests the permission.
+/// CpuFeatures::amx_bf16 of this process, detected once.
 bool has_amx();
 
 }  // namespace evenkeel::kernels::cpu

@@ -5,12 +5,18 @@
 
 #include <cstdint>
 
-#include "evenkeel/kernels/cpu/amx/amx.h"
+#include "evenkeel/kernels/cpu/avx512/avx512_target.h"
 #include "evenkeel/kernels/cpu/common/row_common.h"
 #include "evenkeel/kernels/cpu/common/simd.h"
 
-/// Vectors of sixteen float32, 32 bfloat16 or sixteen pairs of these, for processors with AVX-512
-/// with bfloat16, with or without AMX.
+namespace evenkeel::kernels::cpu {
+
+inline constexpr double kLog2OfE = 1.4426950408889634;
+
+}  // namespace evenkeel::kernels::cpu
+
+/// Vectors of sixteen float32 for processors with AVX-512, and of 32 bfloat16 or sixteen pairs of
+/// these where there is bfloat16, with or without AMX.
 namespace evenkeel::kernels::cpu::avx512 {
 
 /// The mask of the first `count` of 16 or 32 lanes; no lane if count < 0.
@@ -27,7 +33,7 @@ struct AllLanes {};
 
 /// 2^x for x below 128, to 2.2 units in the last place; 2^0 is exactly 1. Subnormal results become
 /// 0, because arithmetic with subnormal numbers takes a hundred cycles. NaN gives NaN.
-EK_AMX_INLINE __m512 exp2_ps(__m512 x) {
+EK_AVX512_INLINE __m512 exp2_ps(__m512 x) {
   const __mmask16 normal = _mm512_cmp_ps_mask(x, _mm512_set1_ps(-126), _CMP_NLT_UQ);
   constexpr int kBelow = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
   const __m512 f = _mm512_reduce_ps(x, kBelow);  // x - floor(x)
@@ -42,7 +48,7 @@ EK_AMX_INLINE __m512 exp2_ps(__m512 x) {
 }
 
 /// tanh(x): no cancellation near 0.
-EK_AMX_INLINE __m512 tanh_ps(__m512 x) {
+EK_AVX512_INLINE __m512 tanh_ps(__m512 x) {
   const __m512 size = _mm512_abs_ps(x);
   const __m512 square = _mm512_mul_ps(size, size);
   __m512 series = _mm512_set1_ps(62.F / 2835);
@@ -60,60 +66,60 @@ EK_AMX_INLINE __m512 tanh_ps(__m512 x) {
 }
 
 /// Stores 32 values, rounded to nearest.
-EK_AMX_INLINE void store_32(Bf16* to, __m512 low, __m512 high) {
+EK_AVX512_BF16_INLINE void store_32(Bf16* to, __m512 low, __m512 high) {
   _mm512_storeu_si512(to, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low)));
 }
 /// Lanes with subnormal values, which rounding to bfloat16 makes 0.
-EK_AMX_INLINE __mmask16 subnormal_mask(__m512 values) {
+EK_AVX512_INLINE __mmask16 subnormal_mask(__m512 values) {
   constexpr int kBelowNormal = 0x20;
   return _mm512_fpclass_ps_mask(values, kBelowNormal);
 }
 /// Stores the lanes of `mask`.
-EK_AMX_INLINE void store_16(Bf16* to, __m512 values, __mmask16 mask) {
+EK_AVX512_BF16_INLINE void store_16(Bf16* to, __m512 values, __mmask16 mask) {
   _mm256_mask_storeu_epi16(to, mask, reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(values)));
 }
-EK_AMX_INLINE void store_16(Bf16* to, __m512 values, AllLanes /*all*/ = {}) {
+EK_AVX512_BF16_INLINE void store_16(Bf16* to, __m512 values, AllLanes /*all*/ = {}) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
                       reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(values)));
 }
-EK_AMX_INLINE void store_16(float* to, __m512 values) {
+EK_AVX512_INLINE void store_16(float* to, __m512 values) {
   _mm512_storeu_ps(to, values);
 }
 /// Converts sixteen bfloat16 to float32.
-EK_AMX_INLINE __m512 to_floats(__m256i values) {
+EK_AVX512_INLINE __m512 to_floats(__m256i values) {
   return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(values), 16));
 }
 /// Loads the lanes of `mask`, zeros elsewhere.
-EK_AMX_INLINE __m512 load_16(const Bf16* from, __mmask16 mask) {
+EK_AVX512_INLINE __m512 load_16(const Bf16* from, __mmask16 mask) {
   return to_floats(_mm256_maskz_loadu_epi16(mask, from));
 }
-EK_AMX_INLINE __m512 load_16(const Bf16* from, AllLanes /*all*/ = {}) {
+EK_AVX512_INLINE __m512 load_16(const Bf16* from, AllLanes /*all*/ = {}) {
   return to_floats(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
 }
 
 /// Loads 32 bfloat16, unconverted; the lanes outside `mask` become zero.
-EK_AMX_INLINE __m512bh load_32(const Bf16* from, __mmask32 mask) {
+EK_AVX512_BF16_INLINE __m512bh load_32(const Bf16* from, __mmask32 mask) {
   return reinterpret_cast<__m512bh>(_mm512_maskz_loadu_epi16(mask, from));
 }
-EK_AMX_INLINE __m512bh load_32(const Bf16* from) {
+EK_AVX512_BF16_INLINE __m512bh load_32(const Bf16* from) {
   return reinterpret_cast<__m512bh>(_mm512_loadu_si512(from));
 }
 /// Loads the float32 lanes of `mask`, zeros elsewhere.
-EK_AMX_INLINE __m512 load_16(const float* from, __mmask16 mask) {
+EK_AVX512_INLINE __m512 load_16(const float* from, __mmask16 mask) {
   return _mm512_maskz_loadu_ps(mask, from);
 }
-EK_AMX_INLINE __m512 load_16(const float* from, AllLanes /*all*/ = {}) {
+EK_AVX512_INLINE __m512 load_16(const float* from, AllLanes /*all*/ = {}) {
   return _mm512_loadu_ps(from);
 }
 
 /// max(|a|, |b|) in each lane; if one of them is NaN, the other.
-EK_AMX_INLINE __m512 max_abs(__m512 a, __m512 b) {
+EK_AVX512_INLINE __m512 max_abs(__m512 a, __m512 b) {
   constexpr int kLargestSize = 3, kNoSign = 2 << 2;
   return _mm512_range_ps(a, b, kLargestSize | kNoSign);
 }
 
 /// True if the largest of the non-negative values is in the safe range of float32 (row_common.h).
-EK_AMX_INLINE bool max_fits_float32(__m512 values) {
+EK_AVX512_INLINE bool max_fits_float32(__m512 values) {
   const __m512 least = _mm512_set1_ps(static_cast<float>(1 / kFloat32SafeMagnitude));
   const __m512 most = _mm512_set1_ps(static_cast<float>(kFloat32SafeMagnitude));
   return _mm512_cmp_ps_mask(values, least, _CMP_GT_OQ) != 0 &&
@@ -121,7 +127,7 @@ EK_AMX_INLINE bool max_fits_float32(__m512 values) {
 }
 
 /// The lanes whose values are in the safe range of float32.
-EK_AMX_INLINE __mmask8 fits_float32_mask(__m256d values) {
+EK_AVX512_INLINE __mmask8 fits_float32_mask(__m256d values) {
   const __mmask8 is_large =
       _mm256_cmp_pd_mask(values, _mm256_set1_pd(1 / kFloat32SafeMagnitude), _CMP_GT_OQ);
   return _mm256_mask_cmp_pd_mask(is_large, values, _mm256_set1_pd(kFloat32SafeMagnitude),
@@ -132,33 +138,33 @@ EK_AMX_INLINE __mmask8 fits_float32_mask(__m256d values) {
 struct DoubleVec16 {
   __m512d low, high;
 };
-EK_AMX_INLINE DoubleVec16 zero_doubles() {
+EK_AVX512_INLINE DoubleVec16 zero_doubles() {
   return {_mm512_setzero_pd(), _mm512_setzero_pd()};
 }
 /// Converts float32 to double, exactly.
-EK_AMX_INLINE DoubleVec16 to_doubles(__m512 values) {
+EK_AVX512_INLINE DoubleVec16 to_doubles(__m512 values) {
   return {_mm512_cvtps_pd(_mm512_castps512_ps256(values)),
           _mm512_cvtps_pd(_mm512_extractf32x8_ps(values, 1))};
 }
-EK_AMX_INLINE DoubleVec16 add(const DoubleVec16& a, const DoubleVec16& b) {
+EK_AVX512_INLINE DoubleVec16 add(const DoubleVec16& a, const DoubleVec16& b) {
   return {_mm512_add_pd(a.low, b.low), _mm512_add_pd(a.high, b.high)};
 }
-EK_AMX_INLINE DoubleVec16 add_squares(const DoubleVec16& a, const DoubleVec16& b) {
+EK_AVX512_INLINE DoubleVec16 add_squares(const DoubleVec16& a, const DoubleVec16& b) {
   return {_mm512_fmadd_pd(b.low, b.low, a.low), _mm512_fmadd_pd(b.high, b.high, a.high)};
 }
 /// The sum of all lanes, in the order of sum_over() (row_reduction.h).
-EK_AMX_INLINE double reduce_add(const DoubleVec16& a) {
+EK_AVX512_INLINE double reduce_add(const DoubleVec16& a) {
   return _mm512_reduce_add_pd(_mm512_add_pd(a.low, a.high));
 }
 /// to[0, 16) += values, for the lanes of mask.
-EK_AMX_INLINE void add_16(double* to, __m512 values, __mmask16 mask) {
+EK_AVX512_INLINE void add_16(double* to, __m512 values, __mmask16 mask) {
   const auto low = static_cast<__mmask8>(mask), high = static_cast<__mmask8>(mask >> 8);
   const auto sum = add(to_doubles(values),
                        {_mm512_maskz_loadu_pd(low, to), _mm512_maskz_loadu_pd(high, to + 8)});
   _mm512_mask_storeu_pd(to, low, sum.low);
   _mm512_mask_storeu_pd(to + 8, high, sum.high);
 }
-EK_AMX_INLINE void add_16(double* to, __m512 values, AllLanes /*all*/ = {}) {
+EK_AVX512_INLINE void add_16(double* to, __m512 values, AllLanes /*all*/ = {}) {
   const auto sum = add(to_doubles(values), {_mm512_loadu_pd(to), _mm512_loadu_pd(to + 8)});
   _mm512_storeu_pd(to, sum.low);
   _mm512_storeu_pd(to + 8, sum.high);
@@ -166,7 +172,7 @@ EK_AMX_INLINE void add_16(double* to, __m512 values, AllLanes /*all*/ = {}) {
 
 /// Interleaves a and b and stores 32 pairs (a_i, b_i): the first sixteen at `low`, the second
 /// sixteen at `high`.
-EK_AMX_INLINE void store_pairs(std::uint32_t* low, std::uint32_t* high, __m512i a, __m512i b) {
+EK_AVX512_INLINE void store_pairs(std::uint32_t* low, std::uint32_t* high, __m512i a, __m512i b) {
   // Interleaved within each quarter of a vector first: two cheap instructions and two permutations.
   const __m512i even = _mm512_unpacklo_epi16(a, b);  // pairs 0-3, 8-11, 16-19, 24-27
   const __m512i odd = _mm512_unpackhi_epi16(a, b);   // pairs 4-7, 12-15, 20-23, 28-31
@@ -177,7 +183,7 @@ EK_AMX_INLINE void store_pairs(std::uint32_t* low, std::uint32_t* high, __m512i 
 }
 
 /// Transposes sixteen rows of sixteen 32-bit words.
-EK_AMX_INLINE void transpose(__m512i (&r)[16]) {
+EK_AVX512_INLINE void transpose(__m512i (&r)[16]) {
   __m512i t[16];
 #pragma GCC unroll 8
   for (int i = 0; i < 16; i += 2) {

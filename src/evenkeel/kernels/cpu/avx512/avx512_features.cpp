@@ -5,6 +5,11 @@
 
 namespace evenkeel::kernels::cpu {
 
+bool has_avx512() {
+  static const bool has = CpuFeatures::detect().avx512;
+  return has;
+}
+
 bool has_avx512_bf16() {
   static const bool has = [] {
     const auto cpu = CpuFeatures::detect();

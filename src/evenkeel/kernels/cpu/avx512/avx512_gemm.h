@@ -13,7 +13,7 @@
 namespace evenkeel::kernels::cpu {
 
 /// A pair of neighbours of the left operand, for all sixteen columns.
-EK_AMX_INLINE __m512bh broadcast_pair(const Bf16* pair) {
+EK_AVX512_BF16_INLINE __m512bh broadcast_pair(const Bf16* pair) {
   std::int32_t both = 0;
   std::memcpy(&both, pair, sizeof(both));
   return reinterpret_cast<__m512bh>(_mm512_set1_epi32(both));
@@ -24,8 +24,9 @@ struct Avx512Gemm {
 
   /// c (+)= a b for kRows rows and kWide tiles of columns. Each sum has a register.
   template <bool kAdd, int kRows, int kWide>
-  EK_AMX_INLINE static void multiply_rows(const LeftOperand& a, const RightOperand& b, float* c,
-                                          std::int64_t c_stride, std::int64_t depth) {
+  EK_AVX512_BF16_INLINE static void multiply_rows(const LeftOperand& a, const RightOperand& b,
+                                                  float* c, std::int64_t c_stride,
+                                                  std::int64_t depth) {
     __m512 sum[kRows][kWide];
 #pragma GCC unroll 16
     for (int i = 0; i < kRows; ++i) {
@@ -59,8 +60,9 @@ struct Avx512Gemm {
   }
 
   template <bool kAdd, int kHigh, int kWide>
-  EK_AMX_INLINE static void multiply_tiles(const LeftOperand& a, const RightOperand& b, float* c,
-                                           std::int64_t c_stride, std::int64_t depth) {
+  EK_AVX512_BF16_INLINE static void multiply_tiles(const LeftOperand& a, const RightOperand& b,
+                                                   float* c, std::int64_t c_stride,
+                                                   std::int64_t depth) {
     constexpr int kRows = kWide == 2 ? 8 : 16;  // sixteen sums: more than the latency hides
     for (std::int64_t i = 0; i < kHigh * kTile; i += kRows) {
       multiply_rows<kAdd, kRows, kWide>({a.values + i * a.stride, a.stride}, b, c + i * c_stride,
@@ -69,9 +71,9 @@ struct Avx512Gemm {
   }
 
   template <int kHigh, int kWide>
-  EK_AMX_INLINE static void multiply_piece(const LeftOperand& a, const RightOperand& b, float* c,
-                                           std::int64_t c_stride, std::int64_t depth,
-                                           const GemmPiece& piece) {
+  EK_AVX512_BF16_INLINE static void multiply_piece(const LeftOperand& a, const RightOperand& b,
+                                                   float* c, std::int64_t c_stride,
+                                                   std::int64_t depth, const GemmPiece& piece) {
     if (piece.is_first && !piece.adds) {
       multiply_tiles<false, kHigh, kWide>(a, b, c, c_stride, depth);
     } else {

@@ -16,7 +16,7 @@ std::int64_t padded_depth(const Bf16Product& in) {
 }
 
 /// The last term of an odd depth, as a pair with 0.
-EK_AMX_INLINE __m512bh broadcast_single(const Bf16* value) {
+EK_AVX512_BF16_INLINE __m512bh broadcast_single(const Bf16* value) {
   return reinterpret_cast<__m512bh>(_mm512_set1_epi32(value->bits));
 }
 
@@ -25,12 +25,12 @@ template <int kRows>
 struct PanelSums {
   __m512 of[kRows][kWide];
 
-  EK_AMX_INLINE void clear() {
+  EK_AVX512_BF16_INLINE void clear() {
     for (auto& row : of) {
       for (auto& each : row) each = _mm512_setzero_ps();
     }
   }
-  EK_AMX_INLINE void load(const float* from, std::int64_t stride) {
+  EK_AVX512_BF16_INLINE void load(const float* from, std::int64_t stride) {
 #pragma GCC unroll 8
     for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 2
@@ -39,7 +39,7 @@ struct PanelSums {
       }
     }
   }
-  EK_AMX_INLINE void store(float* to, std::int64_t stride) const {
+  EK_AVX512_BF16_INLINE void store(float* to, std::int64_t stride) const {
 #pragma GCC unroll 8
     for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 2
@@ -53,8 +53,8 @@ struct PanelSums {
   /// \param x       [kRows, ...], rows `x_stride` apart
   /// \param stride  between the vectors of a row of the panel
   template <bool kIsPair>
-  EK_AMX_INLINE void add(const Bf16* x, std::int64_t x_stride, const std::uint32_t* pairs,
-                         std::int64_t stride) {
+  EK_AVX512_BF16_INLINE void add(const Bf16* x, std::int64_t x_stride, const std::uint32_t* pairs,
+                                 std::int64_t stride) {
     __m512bh right[kWide];
 #pragma GCC unroll 2
     for (std::int64_t j = 0; j < kWide; ++j) {
@@ -73,7 +73,7 @@ struct PanelSums {
 
   /// Adds rows of y.
   /// \param columns  of the panel that y has
-  EK_AMX_INLINE void add_rows(const Bf16* y, std::int64_t y_stride, std::int64_t columns) {
+  EK_AVX512_BF16_INLINE void add_rows(const Bf16* y, std::int64_t y_stride, std::int64_t columns) {
 #pragma GCC unroll 2
     for (std::int64_t j = 0; j < kWide; ++j) {
       const auto mask = avx512::tail_mask_16(columns - j * kTile);
@@ -93,8 +93,8 @@ bool is_cache_line(const Bf16Product& in, std::int64_t column) {
 
 /// kRows rows of y, from `row` on, in the columns of a panel.
 template <int kRows>
-EK_AMX_INLINE void multiply_rows(const Bf16Product& in, const std::uint32_t* pairs,
-                                 std::int64_t row, std::int64_t column) {
+EK_AVX512_BF16_INLINE void multiply_rows(const Bf16Product& in, const std::uint32_t* pairs,
+                                         std::int64_t row, std::int64_t column) {
   const auto stride = padded_depth(in) / 2 * kTile;  // between the vectors of a pair of terms
   const Bf16* const x = in.x + row * in.x_stride;
   PanelSums<kRows> sums;
@@ -132,7 +132,7 @@ std::int64_t Bf16Product::panel_pairs() const {
   return padded_depth(*this) / 2 * kPanel;
 }
 
-EK_AMX void pack_panel(const Bf16Product& in, std::int64_t panel, std::uint32_t* pairs) {
+EK_AVX512_BF16 void pack_panel(const Bf16Product& in, std::int64_t panel, std::uint32_t* pairs) {
   const auto depth = padded_depth(in);
   const auto first = panel * Bf16Product::kPanel;
   const auto wide = std::min(Bf16Product::kPanel, in.columns - first);
@@ -145,8 +145,8 @@ EK_AMX void pack_panel(const Bf16Product& in, std::int64_t panel, std::uint32_t*
   }
 }
 
-EK_AMX void multiply_panels(const Bf16Product& in, const std::uint32_t* pairs,
-                            const ProductRange& rows, const ProductRange& panels) {
+EK_AVX512_BF16 void multiply_panels(const Bf16Product& in, const std::uint32_t* pairs,
+                                    const ProductRange& rows, const ProductRange& panels) {
   static_assert(Bf16Product::kRows == 8);
   for (auto panel = panels.first; panel < panels.last; ++panel) {
     const std::uint32_t* const from = pairs + panel * in.panel_pairs();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/kernels/cpu/avx512/causal_attention_avx512.h"
 
+#include "evenkeel/kernels/cpu/amx/amx.h"
 #include "evenkeel/kernels/cpu/avx512/avx512_gemm.h"
 #include "evenkeel/kernels/cpu/avx512/causal_attention_bf16.h"
 #include "evenkeel/kernels/cpu/avx512/causal_attention_bf16_backward.h"

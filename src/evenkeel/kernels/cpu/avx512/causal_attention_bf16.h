@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "evenkeel/kernels/cpu/amx/amx.h"
 #include "evenkeel/kernels/cpu/avx512/causal_attention_bf16_softmax.h"
 #include "evenkeel/kernels/cpu/avx512/gemm_bf16.h"
 #include "evenkeel/kernels/cpu/common/causal_attention_mask.h"

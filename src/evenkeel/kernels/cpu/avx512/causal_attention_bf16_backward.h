@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "evenkeel/kernels/cpu/amx/amx.h"
 #include "evenkeel/kernels/cpu/avx512/gemm_bf16.h"
 #include "evenkeel/kernels/cpu/common/causal_attention_mask.h"
 #include "evenkeel/kernels/cpu/common/causal_attention_part.h"
@@ -10,9 +11,9 @@
 /// The backward pass of causal attention in bfloat16, for a Gemm of gemm_bf16.h. Scores are stored
 /// transposed, one row per key, so p^T and ds^T are left operands of the GEMMs for dv and dk
 /// without a copy. Only dq needs a second copy of ds^T, packed in pairs of keys. With p = exp(s -
-/// lse) and d_i = dy_i . y_i, in one block:
+/// lse) and delta_i = dy_i . y_i, in one block:
 ///
-///   dv += p^T dy        ds^T = p^T (v dy^T - d)        dk += ds^T q        dq^T += k^T ds^T
+///   dv += p^T dy        ds^T = p^T (v dy^T - delta)    dk += ds^T q        dq^T += k^T ds^T
 namespace evenkeel::kernels::cpu::bf16_backward {
 
 inline constexpr std::int64_t kQueries = 128, kKeys = 128;                        // block size
@@ -34,15 +35,15 @@ struct ScratchLayout {
         upstream(query_rows + kQueries * depth / 2),
         upstream_rows(upstream + kQueries * depth / 2),
         scores(upstream_rows + kQueries * depth / 2),
-        slopes(scores + kKeys * kScores),
-        weights(slopes + kKeys * kScores),
+        dp(scores + kKeys * kScores),
+        weights(dp + kKeys * kScores),
         gradients(weights + kKeys * kWeights / 2),
         pairs(gradients + kKeys * kWeights / 2),
         dq(pairs + kKeys * kQueries / 2),
         end(dq + depth * kScores) {}
   std::int64_t depth, positions, key_stride;
   std::int64_t key_rows, value_rows, key_columns, dk, dv, queries, query_rows, upstream,
-      upstream_rows, scores, slopes, weights, gradients, pairs, dq, end;
+      upstream_rows, scores, dp, weights, gradients, pairs, dq, end;
 };
 
 /// The buffers in scratch.
@@ -53,11 +54,11 @@ struct Buffers {
   float *dk, *dv;                             // [keys, width]
   std::uint32_t *queries, *upstream;          // right factors [width, queries]
   std::uint32_t *query_rows, *upstream_rows;  // right factors [queries, width]
-  float *scores, *slopes;                     // [keys, queries]: s^T, and v dy^T
+  float *scores, *dp;                         // [keys, queries]: s^T, and dp^T = v dy^T
   Bf16 *weights, *gradients;                  // left factors [keys, queries]: p^T, ds^T
   std::uint32_t* pairs;                       // right factor [keys, queries]: ds^T
   float* dq;                                  // [width, queries]
-  float lse[kQueries], mean[kQueries];        // lse in units of log 2; d_i above
+  float lse[kQueries], delta[kQueries];       // lse in units of log 2; delta above
 
   Buffers(const AttentionSizes& sizes, float* scratch) : layout(sizes) {
     const auto rows = [&](std::int64_t begin) { return reinterpret_cast<Bf16*>(scratch + begin); };
@@ -69,7 +70,7 @@ struct Buffers {
     dk = scratch + layout.dk, dv = scratch + layout.dv;
     queries = as_pairs(layout.queries), upstream = as_pairs(layout.upstream);
     query_rows = as_pairs(layout.query_rows), upstream_rows = as_pairs(layout.upstream_rows);
-    scores = scratch + layout.scores, slopes = scratch + layout.slopes;
+    scores = scratch + layout.scores, dp = scratch + layout.dp;
     weights = rows(layout.weights), gradients = rows(layout.gradients);
     pairs = as_pairs(layout.pairs), dq = scratch + layout.dq;
   }
@@ -83,9 +84,9 @@ struct Factors {
 };
 
 /// Sixteen weights and their gradients.
-EK_AMX_INLINE void softmax_backward_16(const float* scores, const float* slopes, const float* lse,
-                                       const float* mean, const Factors& factors, __mmask16 visible,
-                                       __m512& weight, __m512& gradient) {
+EK_AMX_INLINE void softmax_backward_16(const float* scores, const float* dp, const float* lse,
+                                       const float* delta, const Factors& factors,
+                                       __mmask16 visible, __m512& weight, __m512& gradient) {
   __m512 score = _mm512_loadu_ps(scores), rest = _mm512_set1_ps(1), scale = factors.scale;
   if (factors.has_cap) {
     score = avx512::tanh_ps(_mm512_mul_ps(score, scale));
@@ -96,8 +97,8 @@ EK_AMX_INLINE void softmax_backward_16(const float* scores, const float* slopes,
   const __m512 below =
       _mm512_min_ps(_mm512_setzero_ps(), _mm512_fmsub_ps(score, scale, _mm512_loadu_ps(lse)));
   weight = _mm512_maskz_mov_ps(visible, avx512::exp2_ps(below));
-  const __m512 slope = _mm512_sub_ps(_mm512_loadu_ps(slopes), _mm512_loadu_ps(mean));
-  gradient = _mm512_maskz_mul_ps(visible, weight, slope);
+  const __m512 difference = _mm512_sub_ps(_mm512_loadu_ps(dp), _mm512_loadu_ps(delta));
+  gradient = _mm512_maskz_mul_ps(visible, weight, difference);
   if (factors.has_cap) gradient = _mm512_mul_ps(gradient, rest);
 }
 
@@ -114,11 +115,11 @@ EK_AMX_INLINE void softmax_backward_pair(const Buffers& buffers, std::int64_t j,
       const __mmask32 mask = avx512::tail_mask_32(visible[row].end - i) &
                              ~avx512::tail_mask_32(visible[row].begin - i);
       __m512 weight[2], gradient[2];
-      softmax_backward_16(buffers.scores + offset, buffers.slopes + offset, buffers.lse + i,
-                          buffers.mean + i, factors, static_cast<__mmask16>(mask), weight[0],
+      softmax_backward_16(buffers.scores + offset, buffers.dp + offset, buffers.lse + i,
+                          buffers.delta + i, factors, static_cast<__mmask16>(mask), weight[0],
                           gradient[0]);
-      softmax_backward_16(buffers.scores + offset + 16, buffers.slopes + offset + 16,
-                          buffers.lse + i + 16, buffers.mean + i + 16, factors,
+      softmax_backward_16(buffers.scores + offset + 16, buffers.dp + offset + 16,
+                          buffers.lse + i + 16, buffers.delta + i + 16, factors,
                           static_cast<__mmask16>(mask >> 16), weight[1], gradient[1]);
       const auto to_row = (j + row) * kWeights + i;
       avx512::store_32(buffers.weights + to_row, weight[0], weight[1]);
@@ -152,10 +153,10 @@ EK_AMX_INLINE void pack_queries(const AttentionSizes& sizes, const AttentionGrad
       sum = _mm512_fmadd_ps(avx512::load_16(y + d, mask),
                             avx512::load_16(upstream.row(i) + d, mask), sum);
     }
-    buffers.mean[i] = _mm512_reduce_add_ps(sum);
+    buffers.delta[i] = _mm512_reduce_add_ps(sum);
     buffers.lse[i] = head.lse[h * sizes.queries + q0 + i] * static_cast<float>(kLog2OfE);
   }
-  std::fill(buffers.mean + rows, buffers.mean + all, 0.F);
+  std::fill(buffers.delta + rows, buffers.delta + all, 0.F);
   std::fill(buffers.lse + rows, buffers.lse + all, 0.F);
 }
 
@@ -195,7 +196,7 @@ struct ScoreBlock {
   }
 };
 
-/// scores = k q^T, slopes = v dy^T.
+/// scores = k q^T, dp = v dy^T.
 template <typename Gemm>
 EK_AMX_INLINE void multiply_scores(const ScoreBlock& block, Buffers& buffers) {
   const auto depth = buffers.layout.depth;
@@ -204,7 +205,7 @@ EK_AMX_INLINE void multiply_scores(const ScoreBlock& block, Buffers& buffers) {
     const RightOperand dy = {buffers.upstream + i / 2 * depth, depth / 2 * kTile};
     multiply<Gemm, false>({buffers.key_rows + block.k0 * depth, depth}, q, buffers.scores + i,
                           kScores, block.visible_to(i), kTwoTiles, depth);
-    multiply<Gemm, false>({buffers.value_rows + block.k0 * depth, depth}, dy, buffers.slopes + i,
+    multiply<Gemm, false>({buffers.value_rows + block.k0 * depth, depth}, dy, buffers.dp + i,
                           kScores, block.visible_to(i), kTwoTiles, depth);
   }
 }

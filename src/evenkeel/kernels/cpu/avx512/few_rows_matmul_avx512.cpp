@@ -14,7 +14,7 @@ constexpr std::int64_t kStep = 32;  // values of a vector
 constexpr int kColumns = 4;         // of a tile; its rows are six at most
 
 /// The sum of sixteen lanes, in the order of horizontal_sum().
-EK_AMX_INLINE float sum_of_lanes(__m512 lanes) {
+EK_AVX512_BF16_INLINE float sum_of_lanes(__m512 lanes) {
   const auto eight = _mm256_add_ps(_mm512_castps512_ps256(lanes), _mm512_extractf32x8_ps(lanes, 1));
   const auto four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
   const auto two = _mm_add_ps(four, _mm_movehl_ps(four, four));
@@ -31,7 +31,7 @@ struct Tile {
   /// Adds the products of the columns from k on.
   /// \param lanes  none, or a mask of the columns
   template <typename... Mask>
-  EK_AMX_INLINE void add_products(std::int64_t k, Mask... lanes) {
+  EK_AVX512_BF16_INLINE void add_products(std::int64_t k, Mask... lanes) {
     using avx512::load_32;
     __m512bh right[kCount];
 #pragma GCC unroll 4
@@ -52,7 +52,7 @@ struct Tile {
 };
 
 template <int kRows, int kCount>
-EK_AMX_INLINE void multiply_tile(const Matmul& in, std::int64_t row, std::int64_t column) {
+EK_AVX512_BF16_INLINE void multiply_tile(const Matmul& in, std::int64_t row, std::int64_t column) {
   Tile<kRows, kCount> tile{.x = in.x + row * in.depth,
                            .w = in.w + column * in.w_stride,
                            .x_stride = in.depth,
@@ -75,7 +75,7 @@ EK_AMX_INLINE void multiply_tile(const Matmul& in, std::int64_t row, std::int64_
 
 /// All rows of x times kCount rows of w, which stay in the cache meanwhile.
 template <int kCount>
-EK_AMX_INLINE void multiply_columns(const Matmul& in, std::int64_t column) {
+EK_AVX512_BF16_INLINE void multiply_columns(const Matmul& in, std::int64_t column) {
   std::int64_t row = 0;
   for (; row + 6 <= in.rows; row += 6) multiply_tile<6, kCount>(in, row, column);
   for (; row + 4 <= in.rows; row += 4) multiply_tile<4, kCount>(in, row, column);
@@ -85,7 +85,7 @@ EK_AMX_INLINE void multiply_columns(const Matmul& in, std::int64_t column) {
 
 }  // namespace
 
-EK_AMX void few_rows_matmul_avx512(const Matmul& in, std::int64_t begin, std::int64_t end) {
+EK_AVX512_BF16 void few_rows_matmul_avx512(const Matmul& in, std::int64_t begin, std::int64_t end) {
   auto column = begin;
   if (in.rows > kMaxSequentialRows) {
     for (; column + kColumns <= end; column += kColumns) multiply_columns<kColumns>(in, column);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "evenkeel/kernels/cpu/amx/amx.h"
 #include "evenkeel/kernels/cpu/avx512/packed_bf16.h"
 
 /// GEMM of bfloat16 with float32 sums, for packed operands in cache. The template parameter `Gemm`

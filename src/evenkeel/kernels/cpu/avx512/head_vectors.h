@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "evenkeel/kernels/cpu/amx/amx.h"
 #include "evenkeel/kernels/cpu/avx512/avx512_bf16.h"
+#include "evenkeel/kernels/cpu/avx512/avx512_target.h"
 
 /// A head of attention in vectors of sixteen float32, and its rotation.
 namespace evenkeel::kernels::cpu::avx512 {
@@ -22,23 +22,27 @@ struct HeadVectors {
 
 /// \tparam T  Bf16 or float
 template <int kCount, typename T>
-EK_AMX_INLINE HeadVectors<kCount> load(const T* from) {
+EK_AVX512_INLINE HeadVectors<kCount> load(const T* from) {
   HeadVectors<kCount> z;
 #pragma GCC unroll 16
   for (int j = 0; j < kCount; ++j) z.v[j] = load_16(from + 16 * j);
   return z;
 }
 
-/// \tparam T  Bf16 or float
-template <int kCount, typename T>
-EK_AMX_INLINE void store(T* to, const HeadVectors<kCount>& z) {
+template <int kCount>
+EK_AVX512_INLINE void store(float* to, const HeadVectors<kCount>& z) {
+#pragma GCC unroll 16
+  for (int j = 0; j < kCount; ++j) store_16(to + 16 * j, z.v[j]);
+}
+template <int kCount>
+EK_AVX512_BF16_INLINE void store(Bf16* to, const HeadVectors<kCount>& z) {
 #pragma GCC unroll 16
   for (int j = 0; j < kCount; ++j) store_16(to + 16 * j, z.v[j]);
 }
 
 template <int kCount>
-EK_AMX_INLINE HeadVectors<kCount> times(const HeadVectors<kCount>& z,
-                                        const HeadVectors<kCount>& other) {
+EK_AVX512_INLINE HeadVectors<kCount> times(const HeadVectors<kCount>& z,
+                                           const HeadVectors<kCount>& other) {
   HeadVectors<kCount> out;
 #pragma GCC unroll 16
   for (int j = 0; j < kCount; ++j) out.v[j] = _mm512_mul_ps(z.v[j], other.v[j]);
@@ -46,7 +50,7 @@ EK_AMX_INLINE HeadVectors<kCount> times(const HeadVectors<kCount>& z,
 }
 
 template <int kCount>
-EK_AMX_INLINE HeadVectors<kCount> times(const HeadVectors<kCount>& z, __m512 factor) {
+EK_AVX512_INLINE HeadVectors<kCount> times(const HeadVectors<kCount>& z, __m512 factor) {
   HeadVectors<kCount> out;
 #pragma GCC unroll 16
   for (int j = 0; j < kCount; ++j) out.v[j] = _mm512_mul_ps(z.v[j], factor);
@@ -56,7 +60,7 @@ EK_AMX_INLINE HeadVectors<kCount> times(const HeadVectors<kCount>& z, __m512 fac
 /// The head with its halves exchanged: the second value of each rotated pair (rotate_half of
 /// Hugging Face, without the sign).
 template <int kCount>
-EK_AMX_INLINE HeadVectors<kCount> swapped_halves(const HeadVectors<kCount>& z) {
+EK_AVX512_INLINE HeadVectors<kCount> swapped_halves(const HeadVectors<kCount>& z) {
   HeadVectors<kCount> out;
 #pragma GCC unroll 16
   for (int j = 0; j < kCount; ++j) {
@@ -80,14 +84,14 @@ struct CosSin {
 
 /// Joins two half vectors in a register. A load of the whole vector from memory would wait for two
 /// stores before it.
-EK_AMX_INLINE __m512 concatenated(__m256 low, __m256 high) {
+EK_AVX512_INLINE __m512 concatenated(__m256 low, __m256 high) {
   return _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
 }
 
 /// \param cos_sin       [2, width / 2]: cosines, then sines
 /// \param direction     1, or -1 for the inverse rotation
 template <int kCount>
-EK_AMX_INLINE CosSin<kCount> cos_sin_of(const float* cos_sin, float direction) {
+EK_AVX512_INLINE CosSin<kCount> cos_sin_of(const float* cos_sin, float direction) {
   const __m256 plus = _mm256_set1_ps(direction), minus = _mm256_set1_ps(-direction);
   const float* const sines = cos_sin + 8 * kCount;
   CosSin<kCount> rotation;
@@ -105,8 +109,8 @@ EK_AMX_INLINE CosSin<kCount> cos_sin_of(const float* cos_sin, float direction) {
 }
 
 template <int kCount>
-EK_AMX_INLINE HeadVectors<kCount> rotated(const HeadVectors<kCount>& z,
-                                          const CosSin<kCount>& rotation) {
+EK_AVX512_INLINE HeadVectors<kCount> rotated(const HeadVectors<kCount>& z,
+                                             const CosSin<kCount>& rotation) {
   auto out = times(swapped_halves(z), rotation.sine);
 #pragma GCC unroll 16
   for (int j = 0; j < kCount; ++j)
@@ -118,7 +122,7 @@ EK_AMX_INLINE HeadVectors<kCount> rotated(const HeadVectors<kCount>& z,
 inline constexpr int kHeadsAtOnce = 4;
 
 /// Stores the first `count` of four, without a mask: a load would wait for a masked store.
-EK_AMX_INLINE void store_first(double* to, __m256d values, std::int64_t count) {
+EK_AVX512_INLINE void store_first(double* to, __m256d values, std::int64_t count) {
   if (count >= kHeadsAtOnce) return _mm256_storeu_pd(to, values);
   const __m128d low = _mm256_castpd256_pd128(values);
   if (count == 1) return _mm_store_sd(to, low);

@@ -5,10 +5,8 @@
 
 #include <algorithm>
 
+#include "evenkeel/kernels/cpu/avx512/avx512_target.h"
 #include "evenkeel/kernels/cpu/common/prefetch.h"
-
-#define EK_VNNI __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")))
-#define EK_VNNI_INLINE EK_VNNI __attribute__((always_inline)) inline
 
 namespace evenkeel::kernels::cpu {
 
@@ -21,7 +19,7 @@ constexpr std::int64_t kBlock = 8192;
 static_assert(kBlock / 16 * 32767 * 127 <= 0x7fffffff);
 
 /// The sum of sixteen 32-bit integers, which may need more than 32 bits.
-EK_VNNI_INLINE std::int64_t sum_of(__m512i v) {
+EK_AVX512_VNNI_INLINE std::int64_t sum_of(__m512i v) {
   const auto low = _mm512_cvtepi32_epi64(_mm512_castsi512_si256(v));
   const auto high = _mm512_cvtepi32_epi64(_mm512_extracti64x4_epi64(v, 1));
   return _mm512_reduce_add_epi64(_mm512_add_epi64(low, high));
@@ -36,8 +34,8 @@ struct Tile {
 
 /// sum += the products of `mask` columns from k on.
 template <int kRows, int kColumns>
-EK_VNNI_INLINE void add_products(__m512i (&sum)[kRows][kColumns], const Tile& tile, std::int64_t k,
-                                 __mmask32 mask) {
+EK_AVX512_VNNI_INLINE void add_products(__m512i (&sum)[kRows][kColumns], const Tile& tile,
+                                        std::int64_t k, __mmask32 mask) {
   __m512i left[kRows];
 #pragma GCC unroll 8
   for (int i = 0; i < kRows; ++i) {
@@ -56,7 +54,8 @@ EK_VNNI_INLINE void add_products(__m512i (&sum)[kRows][kColumns], const Tile& ti
 
 /// As many sums as the registers hold.
 template <int kRows, int kColumns, typename T>
-EK_VNNI_INLINE void multiply_tile(const Int8Matmul<T>& in, std::int64_t row, std::int64_t column) {
+EK_AVX512_VNNI_INLINE void multiply_tile(const Int8Matmul<T>& in, std::int64_t row,
+                                         std::int64_t column) {
   const Tile tile{in.x + row * in.depth, in.w + column * in.w_stride, in.depth, in.w_stride};
   std::int64_t total[kRows][kColumns] = {};
   for (std::int64_t first = 0; first < in.depth; first += kBlock) {
@@ -80,7 +79,8 @@ EK_VNNI_INLINE void multiply_tile(const Int8Matmul<T>& in, std::int64_t row, std
 /// y of one row of x and one of w. Four chains of sums, because an instruction waits for the
 /// previous one of its chain.
 template <typename T>
-EK_VNNI_INLINE void multiply_row(const Int8Matmul<T>& in, std::int64_t row, std::int64_t column) {
+EK_AVX512_VNNI_INLINE void multiply_row(const Int8Matmul<T>& in, std::int64_t row,
+                                        std::int64_t column) {
   constexpr int kChains = 4;
   constexpr std::int64_t kPage = 4096;  // bytes, over whose end the processor does not fetch ahead
   const Tile tile{in.x + row * in.depth, in.w + column * in.w_stride, 0, 0};
@@ -108,14 +108,14 @@ EK_VNNI_INLINE void multiply_row(const Int8Matmul<T>& in, std::int64_t row, std:
 
 /// All rows of x times four rows of w, which stay in the cache meanwhile.
 template <typename T>
-EK_VNNI_INLINE void multiply_columns(const Int8Matmul<T>& in, std::int64_t column) {
+EK_AVX512_VNNI_INLINE void multiply_columns(const Int8Matmul<T>& in, std::int64_t column) {
   std::int64_t row = 0;
   for (; row + 4 <= in.rows; row += 4) multiply_tile<4, 4>(in, row, column);
   for (; row < in.rows; ++row) multiply_tile<1, 4>(in, row, column);
 }
 
 template <typename T>
-EK_VNNI void multiply(const Int8Matmul<T>& in, std::int64_t begin, std::int64_t end) {
+EK_AVX512_VNNI void multiply(const Int8Matmul<T>& in, std::int64_t begin, std::int64_t end) {
   auto column = begin;
   if (in.rows > 1) {
     for (; column + 4 <= end; column += 4) multiply_columns(in, column);

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "evenkeel/kernels/cpu/amx/amx.h"
 #include "evenkeel/kernels/cpu/avx512/avx512_bf16.h"
 #include "evenkeel/kernels/cpu/avx512/avx512_features.h"
+#include "evenkeel/kernels/cpu/avx512/avx512_target.h"
 
 namespace evenkeel::kernels::cpu {
 
@@ -22,7 +22,7 @@ struct Centred {
   __m512 mean, rest, rstd;  // rest: rounding error of the mean
   __m512 shift;             // -mean * rstd
 };
-EK_AMX_INLINE Centred centred(const RowMoments& moments) {
+EK_AVX512_BF16_INLINE Centred centred(const RowMoments& moments) {
   const auto mean = static_cast<float>(moments.mean);
   return {_mm512_set1_ps(mean),
           _mm512_set1_ps(static_cast<float>(moments.mean - static_cast<double>(mean))),
@@ -30,20 +30,20 @@ EK_AMX_INLINE Centred centred(const RowMoments& moments) {
           _mm512_set1_ps(static_cast<float>(-moments.mean * moments.rstd))};
 }
 template <bool kNear>
-EK_AMX_INLINE __m512 x_hat_of(__m512 x, const Centred& row, avx512::AllLanes /*all*/ = {}) {
+EK_AVX512_BF16_INLINE __m512 x_hat_of(__m512 x, const Centred& row, avx512::AllLanes /*all*/ = {}) {
   if constexpr (kNear) return _mm512_fmadd_ps(x, row.rstd, row.shift);
   const __m512 deviation = _mm512_sub_ps(x, row.mean);
   return _mm512_mul_ps(_mm512_sub_ps(deviation, row.rest), row.rstd);
 }
 /// Zeros in the masked-out lanes, where x_hat could be infinite.
 template <bool kNear>
-EK_AMX_INLINE __m512 x_hat_of(__m512 x, const Centred& row, __mmask16 mask) {
+EK_AVX512_BF16_INLINE __m512 x_hat_of(__m512 x, const Centred& row, __mmask16 mask) {
   return _mm512_maskz_mov_ps(mask, x_hat_of<kNear>(x, row));
 }
 
 /// The moments, by bfloat16 products with float32 sums; nullopt unless is_near().
-EK_AMX std::optional<RowMoments> near_moments_of(const Bf16* x, std::int64_t width,
-                                                 double epsilon) {
+EK_AVX512_BF16 std::optional<RowMoments> near_moments_of(const Bf16* x, std::int64_t width,
+                                                         double epsilon) {
   const auto ones = reinterpret_cast<__m512bh>(_mm512_set1_epi16(0x3f80));
   __m512 sum = _mm512_setzero_ps(), squares = sum;
   for (std::int64_t i = 0; i < width; i += 32) {
@@ -61,7 +61,7 @@ EK_AMX std::optional<RowMoments> near_moments_of(const Bf16* x, std::int64_t wid
 
 /// The moments in one pass. mean(x^2) - mean(x)^2 loses at most 16 bits plus log2(width) bits by
 /// cancellation, of the 53 of a double.
-EK_AMX RowMoments moments_of(const Bf16* x, std::int64_t width, double epsilon) {
+EK_AVX512_BF16 RowMoments moments_of(const Bf16* x, std::int64_t width, double epsilon) {
   auto sum = avx512::zero_doubles(), squares = sum;
   for (std::int64_t i = 0; i < width; i += 16) {
     const auto value = avx512::to_doubles(avx512::load_16(x + i, avx512::tail_mask_16(width - i)));
@@ -76,8 +76,8 @@ EK_AMX RowMoments moments_of(const Bf16* x, std::int64_t width, double epsilon) 
 
 /// Stores sixteen results. \return the lanes that underflow: the instruction rounds them to 0
 template <bool kNear, typename Mask>
-EK_AMX_INLINE __mmask16 scale_16(const Bf16* x, const Centred& row, const float* gain,
-                                 const float* bias, Bf16* y, Mask mask) {
+EK_AVX512_BF16_INLINE __mmask16 scale_16(const Bf16* x, const Centred& row, const float* gain,
+                                         const float* bias, Bf16* y, Mask mask) {
   const __m512 x_hat = x_hat_of<kNear>(avx512::load_16(x, mask), row, mask);
   const __m512 result =
       _mm512_fmadd_ps(x_hat, avx512::load_16(gain, mask), avx512::load_16(bias, mask));
@@ -87,8 +87,8 @@ EK_AMX_INLINE __mmask16 scale_16(const Bf16* x, const Centred& row, const float*
 
 /// \return false if a result is subnormal, which the rounding instruction would make 0
 template <bool kNear>
-EK_AMX bool scale(const Bf16* x, const RowMoments& moments, const float* gain, const float* bias,
-                  Bf16* y, std::int64_t width) {
+EK_AVX512_BF16 bool scale(const Bf16* x, const RowMoments& moments, const float* gain,
+                          const float* bias, Bf16* y, std::int64_t width) {
   const auto row = centred(moments);
   __mmask16 subnormal = 0;
   std::int64_t i = 0;
@@ -111,8 +111,8 @@ struct Partial {
 };
 /// \tparam kNear  true: `dot` is the sum of g * x
 template <bool kNear, typename Mask>
-EK_AMX_INLINE void add_16(Partial& to, const Bf16* dy, const Bf16* x, const float* gain,
-                          const Centred& row_params, Mask mask) {
+EK_AVX512_BF16_INLINE void add_16(Partial& to, const Bf16* dy, const Bf16* x, const float* gain,
+                                  const Centred& row_params, Mask mask) {
   const __m512 g = _mm512_mul_ps(avx512::load_16(dy, mask), avx512::load_16(gain, mask));
   const __m512 value = avx512::load_16(x, mask);
   to.sum = _mm512_add_ps(to.sum, g);
@@ -123,8 +123,8 @@ EK_AMX_INLINE void add_16(Partial& to, const Bf16* dy, const Bf16* x, const floa
 
 /// \return false if the row is outside the safe range of float32, or kNear without is_near()
 template <bool kNear>
-EK_AMX_INLINE bool means_of(const LayerNormGradient<Bf16>& args, std::int64_t row,
-                            std::int64_t width, const Centred& row_params, Means& means) {
+EK_AVX512_BF16_INLINE bool means_of(const LayerNormGradient<Bf16>& args, std::int64_t row,
+                                    std::int64_t width, const Centred& row_params, Means& means) {
   const double rstd = args.rstd[row], mean = args.mean[row];
   if (!fits_float32(rstd)) return false;
   const Bf16* const dy = args.dy + row * width;
@@ -155,10 +155,10 @@ EK_AMX_INLINE bool means_of(const LayerNormGradient<Bf16>& args, std::int64_t ro
 
 /// Computes sixteen columns of kRows rows, from index `offset` on.
 template <bool kNear, int kRows, typename Mask>
-EK_AMX_INLINE void columns_backward(const LayerNormGradient<Bf16>& args, std::int64_t first,
-                                    std::int64_t width, std::int64_t i,
-                                    const Centred (&row_params)[kRows], const Means (&means)[kRows],
-                                    Mask mask) {
+EK_AVX512_BF16_INLINE void columns_backward(const LayerNormGradient<Bf16>& args, std::int64_t first,
+                                            std::int64_t width, std::int64_t i,
+                                            const Centred (&row_params)[kRows],
+                                            const Means (&means)[kRows], Mask mask) {
   const __m512 gain = avx512::load_16(args.gain + i, mask);
   __m512 dgain = _mm512_setzero_ps(), dbias = dgain;
 #pragma GCC unroll 8
@@ -179,8 +179,8 @@ EK_AMX_INLINE void columns_backward(const LayerNormGradient<Bf16>& args, std::in
 
 /// Computes kRows rows from `first` on, in one pass over the gradients of gain and bias.
 template <bool kNear, int kRows>
-EK_AMX_INLINE bool rows_backward(const LayerNormGradient<Bf16>& args, std::int64_t first,
-                                 std::int64_t width) {
+EK_AVX512_BF16_INLINE bool rows_backward(const LayerNormGradient<Bf16>& args, std::int64_t first,
+                                         std::int64_t width) {
   Centred row_params[kRows];
   Means means[kRows];
   for (int r = 0; r < kRows; ++r) {
@@ -197,7 +197,8 @@ EK_AMX_INLINE bool rows_backward(const LayerNormGradient<Bf16>& args, std::int64
 }
 
 template <int kRows>
-EK_AMX bool backward(const LayerNormGradient<Bf16>& args, std::int64_t first, std::int64_t width) {
+EK_AVX512_BF16 bool backward(const LayerNormGradient<Bf16>& args, std::int64_t first,
+                             std::int64_t width) {
   return rows_backward<true, kRows>(args, first, width) ||
          rows_backward<false, kRows>(args, first, width);
 }

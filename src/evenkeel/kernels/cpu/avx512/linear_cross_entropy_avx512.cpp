@@ -5,16 +5,16 @@
 #include <cmath>
 #include <limits>
 
-#include "evenkeel/kernels/cpu/amx/amx.h"
 #include "evenkeel/kernels/cpu/avx512/avx512_bf16.h"
 #include "evenkeel/kernels/cpu/avx512/avx512_features.h"
+#include "evenkeel/kernels/cpu/avx512/avx512_target.h"
 
 namespace evenkeel::kernels::cpu {
 
 namespace {
 
 /// The largest logit, ignoring NaN.
-EK_AMX float largest_of(const LogitsRow<Bf16>& row) {
+EK_AVX512_BF16 float largest_of(const LogitsRow<Bf16>& row) {
   const __m512 least = _mm512_set1_ps(-std::numeric_limits<float>::infinity());
   __m512 even = least, odd = least;
   std::int64_t i = 0;
@@ -35,13 +35,13 @@ EK_AMX float largest_of(const LogitsRow<Bf16>& row) {
 struct Exponential {
   __m512 max_logit, rate;
 };
-EK_AMX_INLINE __m512 exp_of(__m512 logits, const Exponential& exponential) {
+EK_AVX512_BF16_INLINE __m512 exp_of(__m512 logits, const Exponential& exponential) {
   return avx512::exp2_ps(
       _mm512_mul_ps(_mm512_sub_ps(logits, exponential.max_logit), exponential.rate));
 }
 
 /// The sum of the exponentials of a row: blocks of 1,024 values in float32, their sum in double.
-EK_AMX double sum_of(const LogitsRow<Bf16>& row, const Exponential& exponential) {
+EK_AVX512_BF16 double sum_of(const LogitsRow<Bf16>& row, const Exponential& exponential) {
   constexpr std::int64_t kInFloat = 1024;
   auto sum = avx512::zero_doubles();
   for (std::int64_t first = 0; first < row.width; first += kInFloat) {
@@ -59,8 +59,8 @@ EK_AMX double sum_of(const LogitsRow<Bf16>& row, const Exponential& exponential)
 }
 
 /// logits = factor * e^(z - max z)
-EK_AMX void store_gradient(const LogitsRow<Bf16>& row, const Exponential& exponential,
-                           float factor) {
+EK_AVX512_BF16 void store_gradient(const LogitsRow<Bf16>& row, const Exponential& exponential,
+                                   float factor) {
   const __m512 factors = _mm512_set1_ps(factor);
   std::int64_t i = 0;
   for (; i + 32 <= row.width; i += 32) {
@@ -75,7 +75,7 @@ EK_AMX void store_gradient(const LogitsRow<Bf16>& row, const Exponential& expone
   }
 }
 
-EK_AMX double loss_of(const LogitsRow<Bf16>& row, bool with_gradient) {
+EK_AVX512_BF16 double loss_of(const LogitsRow<Bf16>& row, bool with_gradient) {
   const float max_logit = largest_of(row);
   const Exponential exponential = {_mm512_set1_ps(max_logit),
                                    _mm512_set1_ps(static_cast<float>(row.scale * kLog2OfE))};

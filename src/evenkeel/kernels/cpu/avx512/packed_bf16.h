@@ -43,15 +43,15 @@ struct RowBlock {
 };
 
 /// 32 values of row i from column d on.
-EK_AMX_INLINE __m512i row_values(const RowBlock& rows, std::int64_t i, std::int64_t d) {
+EK_AVX512_BF16_INLINE __m512i row_values(const RowBlock& rows, std::int64_t i, std::int64_t d) {
   if (i >= rows.count || d >= rows.width) return _mm512_setzero_si512();
   return _mm512_maskz_loadu_epi16(avx512::tail_mask_32(rows.width - d), rows.row(i) + d);
 }
 
 /// Prefetches part `share` of `shares` of rows [i, i + count): whole rows one after another, which
 /// the hardware prefetcher then continues.
-EK_AMX_INLINE void prefetch(const RowBlock& rows, std::int64_t i, std::int64_t count,
-                            std::int64_t share, std::int64_t shares) {
+EK_AVX512_BF16_INLINE void prefetch(const RowBlock& rows, std::int64_t i, std::int64_t count,
+                                    std::int64_t share, std::int64_t shares) {
   const auto each = (count + shares - 1) / shares;
   const auto begin = i + share * each, end = std::min({begin + each, i + count, rows.count});
   for (auto k = begin; k < end; ++k) {
@@ -60,7 +60,7 @@ EK_AMX_INLINE void prefetch(const RowBlock& rows, std::int64_t i, std::int64_t c
 }
 
 /// The left operand [all, depth]: the rows without reordering.
-EK_AMX_INLINE void copy_rows(const RowBlock& rows, std::int64_t depth, Bf16* to) {
+EK_AVX512_BF16_INLINE void copy_rows(const RowBlock& rows, std::int64_t depth, Bf16* to) {
   for (std::int64_t i = 0; i < rows.all; ++i) {
     for (std::int64_t d = 0; d < depth; d += 32) {
       _mm512_storeu_si512(to + i * depth + d, row_values(rows, i, d));
@@ -69,7 +69,7 @@ EK_AMX_INLINE void copy_rows(const RowBlock& rows, std::int64_t depth, Bf16* to)
 }
 
 /// Eight consecutive values of each of four rows; the rows are `stride` values apart.
-EK_AMX_INLINE __m512i eights_of(const Bf16* from, std::int64_t stride) {
+EK_AVX512_BF16_INLINE __m512i load_4_rows_of_8(const Bf16* from, std::int64_t stride) {
   const auto eight = [&](std::int64_t row) {
     return reinterpret_cast<const __m128i*>(from + row * stride);
   };
@@ -82,14 +82,16 @@ EK_AMX_INLINE __m512i eights_of(const Bf16* from, std::int64_t stride) {
 
 /// Transposes 16 rows of 32 values, in pairs of values: the 16 values of a pair column become
 /// contiguous.
-EK_AMX_INLINE void transpose_pairs(const Bf16* from, std::int64_t stride, std::uint32_t* to) {
+EK_AVX512_BF16_INLINE void transpose_pairs(const Bf16* from, std::int64_t stride,
+                                           std::uint32_t* to) {
 #pragma GCC unroll 4
   for (std::int64_t pair = 0; pair < kTile; pair += 4) {
     // Quarter q of a vector holds rows 4 q to 4 q + 3: one of them after the first step, then two,
     // then four.
     __m512i ones[4];
 #pragma GCC unroll 4
-    for (int i = 0; i < 4; ++i) ones[i] = eights_of(from + i * stride + 2 * pair, 4 * stride);
+    for (int i = 0; i < 4; ++i)
+      ones[i] = load_4_rows_of_8(from + i * stride + 2 * pair, 4 * stride);
     const __m512i a = _mm512_unpacklo_epi32(ones[0], ones[1]);  // pairs 0 and 1 of the four
     const __m512i b = _mm512_unpacklo_epi32(ones[2], ones[3]);
     const __m512i c = _mm512_unpackhi_epi32(ones[0], ones[1]);  // pairs 2 and 3
@@ -103,7 +105,8 @@ EK_AMX_INLINE void transpose_pairs(const Bf16* from, std::int64_t stride, std::u
 }
 
 /// The right operand [depth, all], the rows transposed. Its panels have depth / 2 * kTile pairs.
-EK_AMX_INLINE void pack_as_columns(const RowBlock& rows, std::int64_t depth, std::uint32_t* pairs) {
+EK_AVX512_BF16_INLINE void pack_as_columns(const RowBlock& rows, std::int64_t depth,
+                                           std::uint32_t* pairs) {
   alignas(64) Bf16 padded[kTile * kTwoTiles];
   for (std::int64_t i = 0; i < rows.all; i += kTile) {
     for (std::int64_t d = 0; d < depth; d += kTwoTiles) {
@@ -123,8 +126,8 @@ EK_AMX_INLINE void pack_as_columns(const RowBlock& rows, std::int64_t depth, std
 
 /// The right operand [all, depth], the rows not transposed; depth is a multiple of two tiles. Its
 /// panels have `panel` pairs.
-EK_AMX_INLINE void pack_as_rows(const RowBlock& rows, std::int64_t depth, std::uint32_t* pairs,
-                                std::int64_t panel) {
+EK_AVX512_BF16_INLINE void pack_as_rows(const RowBlock& rows, std::int64_t depth,
+                                        std::uint32_t* pairs, std::int64_t panel) {
   for (std::int64_t i = 0; i < rows.all; i += kTwoTiles) {
     for (std::int64_t d = 0; d < depth; d += kTwoTiles) {
       std::uint32_t* const to = pairs + d / kTile * panel + i / 2 * kTile;
@@ -146,15 +149,15 @@ EK_AMX_INLINE void pack_as_rows(const RowBlock& rows, std::int64_t depth, std::u
 }
 
 /// Transposes 32 rows of 32 values.
-EK_AMX_INLINE void transpose_square(const Bf16* from, std::int64_t stride, Bf16* to,
-                                    std::int64_t to_stride) {
+EK_AVX512_BF16_INLINE void transpose_square(const Bf16* from, std::int64_t stride, Bf16* to,
+                                            std::int64_t to_stride) {
 #pragma GCC unroll 4
   for (std::int64_t column = 0; column < kTwoTiles; column += 8) {
     // Quarter q of a vector holds rows 8 q to 8 q + 7: one of them after the first step, then two,
     // then four.
     __m512i ones[8], low[4], high[4];  // columns 0 to 3 and 4 to 7 of the eight
 #pragma GCC unroll 8
-    for (int i = 0; i < 8; ++i) ones[i] = eights_of(from + i * stride + column, 8 * stride);
+    for (int i = 0; i < 8; ++i) ones[i] = load_4_rows_of_8(from + i * stride + column, 8 * stride);
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) {
       low[i] = _mm512_unpacklo_epi16(ones[2 * i], ones[2 * i + 1]);
@@ -175,8 +178,8 @@ EK_AMX_INLINE void transpose_square(const Bf16* from, std::int64_t stride, Bf16*
 }
 
 /// The left operand [depth, all], the rows transposed.
-EK_AMX_INLINE void copy_transposed(const RowBlock& rows, std::int64_t depth, Bf16* to,
-                                   std::int64_t stride) {
+EK_AVX512_BF16_INLINE void copy_transposed(const RowBlock& rows, std::int64_t depth, Bf16* to,
+                                           std::int64_t stride) {
   alignas(64) Bf16 padded[kTwoTiles * kTwoTiles];
   for (std::int64_t i = 0; i < rows.all; i += kTwoTiles) {
     for (std::int64_t d = 0; d < depth; d += kTwoTiles) {

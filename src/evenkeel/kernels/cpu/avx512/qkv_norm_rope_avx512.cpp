@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "evenkeel/kernels/cpu/amx/amx.h"
 #include "evenkeel/kernels/cpu/avx512/avx512_bf16.h"
 #include "evenkeel/kernels/cpu/avx512/avx512_features.h"
+#include "evenkeel/kernels/cpu/avx512/avx512_target.h"
 #include "evenkeel/kernels/cpu/avx512/head_vectors.h"
 
 namespace evenkeel::kernels::cpu {
@@ -20,7 +20,7 @@ using avx512::kHeadsAtOnce;
 /// such check: their largest result is in the safe range of float32, and values that become 0 are
 /// at most 2^-60 of it.
 template <int kCount>
-EK_AMX_INLINE bool has_subnormal(const HeadVectors<kCount>& z) {
+EK_AVX512_BF16_INLINE bool has_subnormal(const HeadVectors<kCount>& z) {
   unsigned subnormal = 0;
 #pragma GCC unroll 16
   for (int j = 0; j < kCount; ++j) subnormal |= avx512::subnormal_mask(z.v[j]);
@@ -29,7 +29,7 @@ EK_AMX_INLINE bool has_subnormal(const HeadVectors<kCount>& z) {
 
 /// Sixteen partial maxima of |z| over a head.
 template <int kCount>
-EK_AMX_INLINE __m512 largest_of(const HeadVectors<kCount>& z) {
+EK_AVX512_BF16_INLINE __m512 largest_of(const HeadVectors<kCount>& z) {
   __m512 largest = _mm512_setzero_ps();
 #pragma GCC unroll 16
   for (int j = 0; j < kCount; ++j) largest = avx512::max_abs(largest, z.v[j]);
@@ -37,7 +37,7 @@ EK_AMX_INLINE __m512 largest_of(const HeadVectors<kCount>& z) {
 }
 
 /// The sum of the lanes of each of four vectors.
-EK_AMX_INLINE __m128 sums_of(const __m512 (&r)[kHeadsAtOnce]) {
+EK_AVX512_BF16_INLINE __m128 sums_of(const __m512 (&r)[kHeadsAtOnce]) {
   const __m512 ab = _mm512_add_ps(_mm512_unpacklo_ps(r[0], r[1]), _mm512_unpackhi_ps(r[0], r[1]));
   const __m512 cd = _mm512_add_ps(_mm512_unpacklo_ps(r[2], r[3]), _mm512_unpackhi_ps(r[2], r[3]));
   const __m512d low = _mm512_unpacklo_pd(_mm512_castps_pd(ab), _mm512_castps_pd(cd));
@@ -49,14 +49,14 @@ EK_AMX_INLINE __m128 sums_of(const __m512 (&r)[kHeadsAtOnce]) {
 
 /// Prefetches a head that is processed a few heads later.
 template <int kCount>
-EK_AMX_INLINE void prefetch_head(const Bf16* head) {
+EK_AVX512_BF16_INLINE void prefetch_head(const Bf16* head) {
 #pragma GCC unroll 8
   for (int j = 0; j < kCount; j += 2) prefetch_ahead(head + 16 * j);
 }
 
 /// Sixteen partial sums of x^2 over a head.
 template <int kCount>
-EK_AMX_INLINE __m512 squares_of(const Bf16* x) {
+EK_AVX512_BF16_INLINE __m512 squares_of(const Bf16* x) {
   __m512 sum = _mm512_setzero_ps();
 #pragma GCC unroll 8
   for (int j = 0; j < kCount / 2; ++j) {
@@ -74,7 +74,7 @@ EK_AMX_INLINE __m512 squares_of(const Bf16* x) {
 /// root.
 /// \return false if a value is outside the safe range of float32
 template <int kCount>
-EK_AMX_INLINE bool compute_rstd(const Heads<Bf16>& heads) {
+EK_AVX512_BF16_INLINE bool compute_rstd(const Heads<Bf16>& heads) {
   const __m256d share = _mm256_set1_pd(1 / static_cast<double>(heads.width));
   const __m256d epsilon = _mm256_set1_pd(heads.epsilon);
   for (std::int64_t first = 0; first < heads.count; first += kHeadsAtOnce) {
@@ -100,14 +100,14 @@ EK_AMX_INLINE bool compute_rstd(const Heads<Bf16>& heads) {
 /// The factors that apply gain and rotation together:
 /// avx512::rotated(gain * z) = z * result.cosine + avx512::swapped_halves(z) * result.sine.
 template <int kCount>
-EK_AMX_INLINE CosSin<kCount> with_gain(const HeadVectors<kCount>& gain,
-                                       const CosSin<kCount>& rotation) {
+EK_AVX512_BF16_INLINE CosSin<kCount> with_gain(const HeadVectors<kCount>& gain,
+                                               const CosSin<kCount>& rotation) {
   return {avx512::times(gain, rotation.cosine),
           avx512::times(avx512::swapped_halves(gain), rotation.sine)};
 }
 
 template <int kCount, bool kNorm, bool kRotate>
-EK_AMX bool forward(const Heads<Bf16>& heads) {
+EK_AVX512_BF16 bool forward(const Heads<Bf16>& heads) {
   HeadVectors<kCount> gain;
   CosSin<kCount> cos_sin;
   if constexpr (kRotate) cos_sin = avx512::cos_sin_of<kCount>(heads.cos_sin, 1);
@@ -135,7 +135,7 @@ EK_AMX bool forward(const Heads<Bf16>& heads) {
 }
 
 /// The sum of all lanes, in every lane.
-EK_AMX_INLINE __m512 broadcast_sum(__m512 v) {
+EK_AVX512_BF16_INLINE __m512 broadcast_sum(__m512 v) {
   v = _mm512_add_ps(v, _mm512_shuffle_f32x4(v, v, 0x4e));
   v = _mm512_add_ps(v, _mm512_shuffle_f32x4(v, v, 0xb1));
   v = _mm512_add_ps(v, _mm512_permute_ps(v, 0x4e));
@@ -144,7 +144,8 @@ EK_AMX_INLINE __m512 broadcast_sum(__m512 v) {
 
 /// Sixteen partial sums of a * b over a head.
 template <int kCount>
-EK_AMX_INLINE __m512 dot_partials(const HeadVectors<kCount>& a, const HeadVectors<kCount>& b) {
+EK_AVX512_BF16_INLINE __m512 dot_partials(const HeadVectors<kCount>& a,
+                                          const HeadVectors<kCount>& b) {
   __m512 sum[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()};
 #pragma GCC unroll 16
   for (int j = 0; j < kCount; ++j) sum[j % 2] = _mm512_fmadd_ps(a.v[j], b.v[j], sum[j % 2]);
@@ -152,7 +153,7 @@ EK_AMX_INLINE __m512 dot_partials(const HeadVectors<kCount>& a, const HeadVector
 }
 
 template <int kCount, bool kNorm, bool kRotate>
-EK_AMX bool backward(const HeadsGradient<Bf16>& heads) {
+EK_AVX512_BF16 bool backward(const HeadsGradient<Bf16>& heads) {
   const __m512 share = _mm512_set1_ps(1 / static_cast<float>(heads.width));
   HeadVectors<kCount> gain, dgain = {};
   CosSin<kCount> cos_sin;

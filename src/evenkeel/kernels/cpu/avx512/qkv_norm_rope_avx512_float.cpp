@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "evenkeel/kernels/cpu/amx/amx.h"
 #include "evenkeel/kernels/cpu/avx512/avx512_bf16.h"
 #include "evenkeel/kernels/cpu/avx512/avx512_features.h"
+#include "evenkeel/kernels/cpu/avx512/avx512_target.h"
 #include "evenkeel/kernels/cpu/avx512/head_vectors.h"
 #include "evenkeel/kernels/cpu/avx512/qkv_norm_rope_avx512.h"
 
@@ -19,7 +19,7 @@ using avx512::kHeadsAtOnce;
 
 /// Sixteen partial sums of x^2 over a head.
 template <int kCount>
-EK_AMX_INLINE DoubleVec16 double_squares_of(const float* x) {
+EK_AVX512_INLINE DoubleVec16 double_squares_of(const float* x) {
   auto sum = avx512::zero_doubles();
 #pragma GCC unroll 16
   for (int j = 0; j < kCount; ++j) {
@@ -32,7 +32,7 @@ EK_AMX_INLINE DoubleVec16 double_squares_of(const float* x) {
 constexpr int kLows = 0x20, kHighs = 0x31;  // the low, or the high, halves of two vectors
 
 /// The sum of all lanes of each of four vectors, as horizontal_sum() (row_reduction.h).
-EK_AMX_INLINE __m256d tree_sums_of(const DoubleVec16 (&r)[kHeadsAtOnce]) {
+EK_AVX512_INLINE __m256d tree_sums_of(const DoubleVec16 (&r)[kHeadsAtOnce]) {
   __m256d quarter[kHeadsAtOnce];
 #pragma GCC unroll 4
   for (int h = 0; h < kHeadsAtOnce; ++h) {
@@ -46,7 +46,7 @@ EK_AMX_INLINE __m256d tree_sums_of(const DoubleVec16 (&r)[kHeadsAtOnce]) {
   constexpr int kInOrder = 0xd8;  // of a, c, b, d
   return _mm256_permute4x64_pd(_mm256_hadd_pd(ab, cd), kInOrder);
 }
-EK_AMX_INLINE __m128 tree_sums_of(const __m512 (&r)[kHeadsAtOnce]) {
+EK_AVX512_INLINE __m128 tree_sums_of(const __m512 (&r)[kHeadsAtOnce]) {
   __m256 half[kHeadsAtOnce];
 #pragma GCC unroll 4
   for (int h = 0; h < kHeadsAtOnce; ++h)
@@ -65,7 +65,7 @@ EK_AMX_INLINE __m128 tree_sums_of(const __m512 (&r)[kHeadsAtOnce]) {
 
 /// rstd of all heads. \return false if one is outside the safe range of float32
 template <int kCount>
-EK_AMX_INLINE bool compute_rstd(const Heads<float>& heads) {
+EK_AVX512_INLINE bool compute_rstd(const Heads<float>& heads) {
   const __m256d width = _mm256_set1_pd(static_cast<double>(heads.width));
   const __m256d epsilon = _mm256_set1_pd(heads.epsilon);
   for (std::int64_t first = 0; first < heads.count; first += kHeadsAtOnce) {
@@ -86,7 +86,7 @@ EK_AMX_INLINE bool compute_rstd(const Heads<float>& heads) {
 }
 
 template <int kCount, bool kNorm, bool kRotate>
-EK_AMX bool forward_in_float32(const Heads<float>& heads) {
+EK_AVX512 bool forward_in_float32(const Heads<float>& heads) {
   avx512::HeadVectors<kCount> gain;
   avx512::CosSin<kCount> cos_sin;
   if constexpr (kRotate) cos_sin = avx512::cos_sin_of<kCount>(heads.cos_sin, 1);
@@ -113,8 +113,8 @@ struct HeadTerms {
   avx512::HeadVectors<kCount> g, x_hat;
 };
 template <int kCount, bool kRotate>
-EK_AMX_INLINE HeadTerms<kCount> terms_of(const HeadsGradient<float>& heads, std::int64_t h,
-                                         const avx512::CosSin<kCount>& cos_sin) {
+EK_AVX512_INLINE HeadTerms<kCount> terms_of(const HeadsGradient<float>& heads, std::int64_t h,
+                                            const avx512::CosSin<kCount>& cos_sin) {
   const auto offset = h * heads.width;
   const __m512 rstd = _mm512_set1_ps(static_cast<float>(heads.rstd[h]));
   HeadTerms<kCount> terms = {avx512::load<kCount>(heads.dy + offset),
@@ -130,7 +130,7 @@ struct Slopes {
 };
 /// is_safe_in_float32() (norm_backward_float32.h) of four heads.
 /// \param dot, squares  sums of g * gain * x_hat, and of (g * gain)^2
-EK_AMX_INLINE Slopes slopes_of(__m256d dot, __m256d squares, __m256d rstd, std::int64_t width) {
+EK_AVX512_INLINE Slopes slopes_of(__m256d dot, __m256d squares, __m256d rstd, std::int64_t width) {
   const __m256d features = _mm256_set1_pd(static_cast<double>(width));
   const __m256d size = _mm256_sqrt_pd(_mm256_div_pd(squares, features));
   const __m256d absolute = _mm256_andnot_pd(_mm256_set1_pd(-0.0), dot);
@@ -145,9 +145,9 @@ EK_AMX_INLINE Slopes slopes_of(__m256d dot, __m256d squares, __m256d rstd, std::
 
 /// The slopes of the four heads from `first` on; a head beyond the end is the last one.
 template <int kCount, bool kRotate>
-EK_AMX_INLINE Slopes slopes_of_heads(const HeadsGradient<float>& heads, std::int64_t first,
-                                     const avx512::HeadVectors<kCount>& gain,
-                                     const avx512::CosSin<kCount>& cos_sin) {
+EK_AVX512_INLINE Slopes slopes_of_heads(const HeadsGradient<float>& heads, std::int64_t first,
+                                        const avx512::HeadVectors<kCount>& gain,
+                                        const avx512::CosSin<kCount>& cos_sin) {
   __m512 dot[kHeadsAtOnce], squares[kHeadsAtOnce];
   double rstd[kHeadsAtOnce];
 #pragma GCC unroll 4
@@ -170,7 +170,7 @@ EK_AMX_INLINE Slopes slopes_of_heads(const HeadsGradient<float>& heads, std::int
 }
 
 template <int kCount, bool kRotate>
-EK_AMX bool backward_in_float32(const HeadsGradient<float>& heads) {
+EK_AVX512 bool backward_in_float32(const HeadsGradient<float>& heads) {
   avx512::CosSin<kCount> cos_sin;
   if constexpr (kRotate) cos_sin = avx512::cos_sin_of<kCount>(heads.cos_sin, -1);
   const auto gain = avx512::load<kCount>(heads.gain);
@@ -218,15 +218,13 @@ bool dispatch_flags(const HeadsGradient<float>& heads) {
 }  // namespace
 
 bool norm_rope_avx512(const Heads<float>& heads) {
-  return has_avx512_bf16() &&
-         avx512::with_vectors<avx512::kMaxVectors>(
-             heads.width, [&](auto count) { return dispatch_flags<count>(heads); });
+  return has_avx512() && avx512::with_vectors<avx512::kMaxVectors>(
+                             heads.width, [&](auto count) { return dispatch_flags<count>(heads); });
 }
 
 bool norm_rope_backward_avx512(const HeadsGradient<float>& heads) {
-  return has_avx512_bf16() &&
-         avx512::with_vectors<avx512::kMaxVectors>(
-             heads.width, [&](auto count) { return dispatch_flags<count>(heads); });
+  return has_avx512() && avx512::with_vectors<avx512::kMaxVectors>(
+                             heads.width, [&](auto count) { return dispatch_flags<count>(heads); });
 }
 
 }  // namespace evenkeel::kernels::cpu

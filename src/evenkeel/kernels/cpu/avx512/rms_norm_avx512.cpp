@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/kernels/cpu/avx512/rms_norm_avx512.h"
 
-#include "evenkeel/kernels/cpu/amx/amx.h"
 #include "evenkeel/kernels/cpu/avx512/avx512_bf16.h"
 #include "evenkeel/kernels/cpu/avx512/avx512_features.h"
+#include "evenkeel/kernels/cpu/avx512/avx512_target.h"
 
 namespace evenkeel::kernels::cpu {
 
 namespace {
 
 /// The sum of x^2 in float32, whose rounding error is far below that of bfloat16.
-EK_AMX double squares_of(const Bf16* x, std::int64_t width) {
+EK_AVX512_BF16 double squares_of(const Bf16* x, std::int64_t width) {
   __m512 even = _mm512_setzero_ps(), odd = even;
   for (std::int64_t i = 0; i < width; i += 64) {
     prefetch_ahead(x + i);
@@ -26,20 +26,21 @@ EK_AMX double squares_of(const Bf16* x, std::int64_t width) {
 /// Stores sixteen values. \return the lanes with subnormal ones, which the rounding instruction
 /// makes 0
 template <typename Mask>
-EK_AMX_INLINE __mmask16 store_normal_16(Bf16* to, __m512 values, Mask mask) {
+EK_AVX512_BF16_INLINE __mmask16 store_normal_16(Bf16* to, __m512 values, Mask mask) {
   avx512::store_16(to, values, mask);
   return avx512::subnormal_mask(values);
 }
 
 template <typename Mask>
-EK_AMX_INLINE __mmask16 scale_16(const Bf16* x, __m512 factors, const float* gain, Bf16* y,
-                                 Mask mask) {
+EK_AVX512_BF16_INLINE __mmask16 scale_16(const Bf16* x, __m512 factors, const float* gain, Bf16* y,
+                                         Mask mask) {
   const __m512 x_hat = _mm512_mul_ps(avx512::load_16(x, mask), factors);
   return store_normal_16(y, _mm512_mul_ps(x_hat, avx512::load_16(gain, mask)), mask);
 }
 
 /// \return false if a result is subnormal
-EK_AMX bool scale(const Bf16* x, float factor, const float* gain, Bf16* y, std::int64_t width) {
+EK_AVX512_BF16 bool scale(const Bf16* x, float factor, const float* gain, Bf16* y,
+                          std::int64_t width) {
   const __m512 factors = _mm512_set1_ps(factor);
   __mmask16 subnormal = 0;
   std::int64_t i = 0;
@@ -51,14 +52,15 @@ EK_AMX bool scale(const Bf16* x, float factor, const float* gain, Bf16* y, std::
 }
 
 template <typename Mask>
-EK_AMX_INLINE __mmask16 add_16(const Bf16* residual, const Bf16* branch, Bf16* sum, Mask mask) {
+EK_AVX512_BF16_INLINE __mmask16 add_16(const Bf16* residual, const Bf16* branch, Bf16* sum,
+                                       Mask mask) {
   const __m512 both = _mm512_add_ps(avx512::load_16(residual, mask), avx512::load_16(branch, mask));
   return store_normal_16(sum, both, mask);
 }
 
 /// The norm loads the sum right after, and a load of what a masked store wrote waits.
 /// \return false if a sum is subnormal
-EK_AMX bool add(const Bf16* residual, const Bf16* branch, Bf16* sum, std::int64_t width) {
+EK_AVX512_BF16 bool add(const Bf16* residual, const Bf16* branch, Bf16* sum, std::int64_t width) {
   __mmask16 subnormal = 0;
   std::int64_t i = 0;
   for (; i + 16 <= width; i += 16) {
@@ -76,8 +78,8 @@ struct Terms {
   __m512 upstream, g, x_hat;
 };
 template <typename Mask>
-EK_AMX_INLINE Terms terms_of(const RmsNormGradient<Bf16>& args, std::int64_t offset, __m512 gain,
-                             __m512 rstd, Mask mask) {
+EK_AVX512_BF16_INLINE Terms terms_of(const RmsNormGradient<Bf16>& args, std::int64_t offset,
+                                     __m512 gain, __m512 rstd, Mask mask) {
   const __m512 upstream = avx512::load_16(args.dy + offset, mask);
   return {upstream, _mm512_mul_ps(upstream, gain),
           _mm512_mul_ps(avx512::load_16(args.x + offset, mask), rstd)};
@@ -88,16 +90,17 @@ struct Partial {
   __m512 dot, largest;
 };
 template <typename Mask>
-EK_AMX_INLINE void add_terms_16(Partial& to, const RmsNormGradient<Bf16>& args, std::int64_t offset,
-                                const float* gain, __m512 rstd, Mask mask) {
+EK_AVX512_BF16_INLINE void add_terms_16(Partial& to, const RmsNormGradient<Bf16>& args,
+                                        std::int64_t offset, const float* gain, __m512 rstd,
+                                        Mask mask) {
   const auto terms = terms_of(args, offset, avx512::load_16(gain, mask), rstd, mask);
   to.dot = _mm512_fmadd_ps(terms.g, terms.x_hat, to.dot);
   to.largest = avx512::max_abs(to.largest, terms.g);
 }
 
 /// Computes mean(g * x_hat). \return false if the row is outside the safe range of float32
-EK_AMX_INLINE bool mean_of(const RmsNormGradient<Bf16>& args, std::int64_t row, std::int64_t width,
-                           __m512& mean) {
+EK_AVX512_BF16_INLINE bool mean_of(const RmsNormGradient<Bf16>& args, std::int64_t row,
+                                   std::int64_t width, __m512& mean) {
   if (!fits_float32(args.rstd[row])) return false;
   const __m512 rstd = _mm512_set1_ps(static_cast<float>(args.rstd[row]));
   Partial of_row = {_mm512_setzero_ps(), _mm512_setzero_ps()};
@@ -118,9 +121,10 @@ EK_AMX_INLINE bool mean_of(const RmsNormGradient<Bf16>& args, std::int64_t row, 
 
 /// Sixteen columns of kRows rows, from column i on.
 template <int kRows, typename Mask>
-EK_AMX_INLINE void columns_backward(const RmsNormGradient<Bf16>& args, std::int64_t first,
-                                    std::int64_t width, std::int64_t i, const __m512 (&mean)[kRows],
-                                    const __m512 (&rstd)[kRows], Mask mask) {
+EK_AVX512_BF16_INLINE void columns_backward(const RmsNormGradient<Bf16>& args, std::int64_t first,
+                                            std::int64_t width, std::int64_t i,
+                                            const __m512 (&mean)[kRows],
+                                            const __m512 (&rstd)[kRows], Mask mask) {
   const __m512 gain = avx512::load_16(args.gain + i, mask);
   __m512 dgain = _mm512_setzero_ps();
 #pragma GCC unroll 4
@@ -138,7 +142,8 @@ EK_AMX_INLINE void columns_backward(const RmsNormGradient<Bf16>& args, std::int6
 
 /// Computes kRows rows from `first` on, in one pass over the gradient of the gain.
 template <int kRows>
-EK_AMX bool backward(const RmsNormGradient<Bf16>& args, std::int64_t first, std::int64_t width) {
+EK_AVX512_BF16 bool backward(const RmsNormGradient<Bf16>& args, std::int64_t first,
+                             std::int64_t width) {
   __m512 mean[kRows], rstd[kRows];
   for (int r = 0; r < kRows; ++r) {
     if (!mean_of(args, first + r, width, mean[r])) return false;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/kernels/cpu/avx512/swiglu_avx512.h"
 
-#include "evenkeel/kernels/cpu/amx/amx.h"
 #include "evenkeel/kernels/cpu/avx512/avx512_bf16.h"
 #include "evenkeel/kernels/cpu/avx512/avx512_features.h"
+#include "evenkeel/kernels/cpu/avx512/avx512_target.h"
 
 namespace evenkeel::kernels::cpu {
 
@@ -16,12 +16,12 @@ struct Sigmoid {
 
 /// 1 / x for 1 <= x <= 2, to a unit in the last place. A vector division would take as long as the
 /// rest of the sigmoid.
-EK_AMX_INLINE __m512 inverse_of(__m512 x) {
+EK_AVX512_BF16_INLINE __m512 inverse_of(__m512 x) {
   const __m512 near = _mm512_rcp14_ps(x);
   return _mm512_fmadd_ps(near, _mm512_fnmadd_ps(x, near, _mm512_set1_ps(1)), near);
 }
 
-EK_AMX_INLINE Sigmoid sigmoid(__m512 z) {
+EK_AVX512_BF16_INLINE Sigmoid sigmoid(__m512 z) {
   const __m512 one = _mm512_set1_ps(1);
   const __m512 below =
       _mm512_mul_ps(_mm512_abs_ps(z), _mm512_set1_ps(static_cast<float>(-kLog2OfE)));
@@ -34,13 +34,13 @@ EK_AMX_INLINE Sigmoid sigmoid(__m512 z) {
 }
 
 template <typename Mask>
-EK_AMX_INLINE void forward_16(const Bf16* up, const Bf16* gate, Bf16* y, Mask mask) {
+EK_AVX512_BF16_INLINE void forward_16(const Bf16* up, const Bf16* gate, Bf16* y, Mask mask) {
   const __m512 z = avx512::load_16(gate, mask);
   const __m512 gated = _mm512_mul_ps(z, sigmoid(z).value);
   avx512::store_16(y, _mm512_mul_ps(avx512::load_16(up, mask), gated), mask);
 }
 
-EK_AMX void forward(const Bf16* up, const Bf16* gate, Bf16* y, std::int64_t width) {
+EK_AVX512_BF16 void forward(const Bf16* up, const Bf16* gate, Bf16* y, std::int64_t width) {
   std::int64_t i = 0;
   for (; i + 16 <= width; i += 16) {
     prefetch_ahead(gate + i);
@@ -52,7 +52,7 @@ EK_AMX void forward(const Bf16* up, const Bf16* gate, Bf16* y, std::int64_t widt
 }
 
 template <bool kWritesY, typename Mask>
-EK_AMX_INLINE void backward_16(const SwigluGradient<Bf16>& row, std::int64_t i, Mask mask) {
+EK_AVX512_BF16_INLINE void backward_16(const SwigluGradient<Bf16>& row, std::int64_t i, Mask mask) {
   const __m512 z = avx512::load_16(row.gate + i, mask);
   const __m512 upstream = avx512::load_16(row.dy + i, mask);
   const __m512 up = avx512::load_16(row.up + i, mask);
@@ -65,7 +65,7 @@ EK_AMX_INLINE void backward_16(const SwigluGradient<Bf16>& row, std::int64_t i, 
 }
 
 template <bool kWritesY>
-EK_AMX void backward(const SwigluGradient<Bf16>& row, std::int64_t width) {
+EK_AVX512_BF16 void backward(const SwigluGradient<Bf16>& row, std::int64_t width) {
   std::int64_t i = 0;
   for (; i + 16 <= width; i += 16) {
     prefetch_ahead(row.gate + i);

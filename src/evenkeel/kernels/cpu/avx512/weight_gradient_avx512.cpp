@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/kernels/cpu/avx512/weight_gradient_avx512.h"
 
+#include "evenkeel/kernels/cpu/amx/amx.h"
 #include "evenkeel/kernels/cpu/avx512/avx512_gemm.h"
 #include "evenkeel/kernels/cpu/avx512/weight_gradient_bf16_blocks.h"
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "evenkeel/kernels/cpu/amx/amx.h"
 #include "evenkeel/kernels/cpu/avx512/gemm_bf16.h"
 #include "evenkeel/kernels/cpu/avx512/weight_gradient_bf16.h"
 

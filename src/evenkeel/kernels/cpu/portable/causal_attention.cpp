@@ -157,8 +157,8 @@ struct Forward {
 template <typename T>
 std::int64_t causal_attention_scratch(const AttentionSizes& sizes) {
   if (sizes.queries == 1) return decode_scratch(sizes);
-  if constexpr (kHasUnits<T>) {
-    const bool is_unit = bf16_attention_unit() != AttentionUnit::vectors;
+  if constexpr (kHasBf16Kernels<T>) {
+    const bool is_unit = bf16_attention_unit() != AttentionUnit::portable;
     if (is_unit) return causal_attention_bf16_scratch(sizes);
   }
   return ScratchLayout(sizes).end;
@@ -167,8 +167,8 @@ std::int64_t causal_attention_scratch(const AttentionSizes& sizes) {
 template <typename T>
 void causal_attention(const AttentionSizes& sizes, const AttentionHead<T>& head,
                       OpMathType<T>* scratch) {
-  if constexpr (kHasUnits<T>) {
-    const auto unit = sizes.queries == 1 ? AttentionUnit::vectors : bf16_attention_unit();
+  if constexpr (kHasBf16Kernels<T>) {
+    const auto unit = sizes.queries == 1 ? AttentionUnit::portable : bf16_attention_unit();
     if (unit == AttentionUnit::amx) return causal_attention_amx(sizes, head, scratch);
     if (unit == AttentionUnit::avx512_bf16) return causal_attention_avx512(sizes, head, scratch);
   }

@@ -257,8 +257,8 @@ struct Backward {
 
 template <typename T>
 std::int64_t causal_attention_backward_scratch(const AttentionSizes& sizes) {
-  if constexpr (kHasUnits<T>) {
-    const bool is_unit = bf16_attention_unit() != AttentionUnit::vectors;
+  if constexpr (kHasBf16Kernels<T>) {
+    const bool is_unit = bf16_attention_unit() != AttentionUnit::portable;
     if (is_unit) return causal_attention_bf16_backward_scratch(sizes);
   }
   return ScratchLayout(sizes).end;
@@ -266,8 +266,8 @@ std::int64_t causal_attention_backward_scratch(const AttentionSizes& sizes) {
 
 template <typename T>
 BackwardBlocks causal_attention_backward_blocks() {
-  if constexpr (kHasUnits<T>) {
-    const bool is_unit = bf16_attention_unit() != AttentionUnit::vectors;
+  if constexpr (kHasBf16Kernels<T>) {
+    const bool is_unit = bf16_attention_unit() != AttentionUnit::portable;
     if (is_unit) return causal_attention_bf16_backward_blocks();
   }
   return {.queries = kQueries, .keys = kKeys};
@@ -276,7 +276,7 @@ BackwardBlocks causal_attention_backward_blocks() {
 template <typename T>
 void causal_attention_backward(const AttentionSizes& sizes, const AttentionGradient<T>& head,
                                OpMathType<T>* scratch) {
-  if constexpr (kHasUnits<T>) {
+  if constexpr (kHasBf16Kernels<T>) {
     const auto unit = bf16_attention_unit();
     if (unit == AttentionUnit::amx) return causal_attention_amx_backward(sizes, head, scratch);
     if (unit == AttentionUnit::avx512_bf16) {

@@ -98,20 +98,20 @@ template <typename F>
   for (std::int64_t j = 0; j < count; ++j) row[j] = softcap * tanh_of(row[j] * inverse);
 }
 
-/// What computes attention: the vector code of these files, or that of
-/// causal_attention_bf16.h.
-enum class AttentionUnit { vectors, avx512_bf16, amx };
+/// What computes attention of bfloat16: the loops of this folder, or causal_attention_bf16.h with
+/// the products of these instructions.
+enum class AttentionUnit { portable, avx512_bf16, amx };
 inline AttentionUnit bf16_attention_unit() {
   if (has_amx()) return AttentionUnit::amx;
-  return has_avx512_bf16() ? AttentionUnit::avx512_bf16 : AttentionUnit::vectors;
+  return has_avx512_bf16() ? AttentionUnit::avx512_bf16 : AttentionUnit::portable;
 }
-/// True if bf16_attention_unit() says what computes attention of T.
+/// True if bf16_attention_unit() chooses the kernels of T.
 #if defined(EK_VECTOR_BYTES)
 template <typename T>
-inline constexpr bool kHasUnits = false;
+inline constexpr bool kHasBf16Kernels = false;
 #else
 template <typename T>
-inline constexpr bool kHasUnits = std::is_same_v<T, Bf16>;
+inline constexpr bool kHasBf16Kernels = std::is_same_v<T, Bf16>;
 #endif
 
 }  // namespace evenkeel::kernels::cpu

@@ -78,7 +78,7 @@ struct OnlineSoftmaxRow {
   F total = 0;
 
   /// Turns more scores into weights.
-  /// \return what the sums of before are to be multiplied by
+  /// \return the factor of the weighted sums so far
   template <int kBytes>
   [[gnu::always_inline]] inline F update(F* __restrict scores, std::int64_t count, F softcap) {
     if (softcap > 0) cap_row(scores, count, softcap);

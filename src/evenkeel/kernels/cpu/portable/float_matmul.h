@@ -34,7 +34,6 @@ MatmulTile float_matmul_tile();
 /// The tiles [first, last) of an axis.
 struct TileRange {
   std::int64_t first = 0, last = 0;
-  std::int64_t count() const { return last - first; }
 };
 
 /// Terms [first, first + count) of the sums; count <= kMatmulDepth.
