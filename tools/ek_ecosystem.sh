@@ -9,6 +9,7 @@
 #   .deps/transformers  transformers, peft, accelerate, gguf, pandas
 #   .deps/llama_cpp     llama.cpp with its Python package
 #   .deps/tracking      tensorboard and tbparse
+#   .deps/statistics    scipy and statsmodels
 
 # install_set FOLDER OPTIONS REQUIREMENTS...
 install_set() {
@@ -42,6 +43,7 @@ ensure_sets() {
   ensure_set llama_cpp "llama.cpp (builds it, about 7 minutes)" --no-binary=llama-cpp-python \
     ecosystem_llama_cpp_requirements.txt
   ensure_set tracking "readers of event files" "" ecosystem_tracking_requirements.txt
+  ensure_set statistics "scipy and statsmodels" "" ecosystem_statistics_requirements.txt
 }
 
 # check FOLDERS SCRIPT ARGUMENTS...: a failure is kept in $code; 77 says what is missing. FOLDERS: of PYTHONPATH.
@@ -68,6 +70,7 @@ run_ecosystem() {
   check "$deps/transformers" models_check.py "$build/evenkeel"
   check "$deps/llama_cpp" llama_cpp_check.py "$build/evenkeel"
   check "$deps/tracking" tensorboard_check.py "$build/evenkeel"
+  check "$deps/statistics" statistics_check.py "$build/evenkeel"
   EVENKEEL_OPS=$build/libevenkeel_ops.so
   export EVENKEEL_OPS
   check "$root/python:$deps/transformers" patch_check.py "$build/evenkeel"

@@ -59,6 +59,9 @@ SETS = {
     "tools/ecosystem_tracking_requirements.txt": (
         "For tests/ecosystem/tensorboard_check.py: TensorBoard, and a reader of its files.",
         ["numpy", "setuptools<81", "tbparse", "tensorboard"]),
+    "tools/ecosystem_statistics_requirements.txt": (
+        "For tests/ecosystem/statistics_check.py: scipy and statsmodels.",
+        ["numpy>=2", "scipy", "statsmodels"]),
     "tools/cuda_requirements.txt": (
         "NVIDIA's libraries that libtorch_cpu of a CUDA build of torch 2.13.0 links.",
         ["cuda-toolkit[cudart,cupti]==13.0.3"]),
