@@ -139,8 +139,8 @@ def causal_attention(q: Tensor, k: Tensor, v: Tensor, scale: float, softcap: Opt
     """Causal softmax attention with the scores `softcap * tanh(scale * q . k / softcap)`.
 
     q `[B, T, heads, D]` are the last T of S positions; k and v are `[B, S, kv_heads, D]`, and query head i reads
-    key head `i div (heads / kv_heads)`. `document_starts` `[B, T]`, int32, non-decreasing along T: the first position that
-    a query attends to (starts of documents); None is 0. Returns `[B, T, heads, D]`.
+    key head `i div (heads / kv_heads)`. `document_starts` `[B, T]`, int32, non-decreasing along T: the first position
+    that a query attends to; None is 0. Returns `[B, T, heads, D]`.
     """
     return _ops.causal_attention(q, k, v, scale, softcap, document_starts)
 

@@ -95,6 +95,7 @@ nlohmann::ordered_json json_of(const study::DryRun& plan, const Hours& left, dou
 /// The lines on time, memory and disk.
 void print_resources(const study::DryRun& plan, const Hours& left, double free_memory,
                      std::int64_t free_disk) {
+  if (plan.is_finished()) return print("all runs are finished\n");
   print("the %sruns take about %s hours here, %s\n",
         plan.cached + plan.search_cached > 0 ? "other " : "", with_digits(left.hours, 2).c_str(),
         left.is_estimate ? "estimated from the rate of a matrix product"

@@ -11,7 +11,6 @@
 #include "evenkeel/base/cpu_contention.h"
 #include "evenkeel/study/analysis/statistics.h"
 #include "evenkeel/study/report/figures.h"
-#include "evenkeel/study/report/verdict_text.h"
 #include "study/claim_fixture.h"
 
 namespace evenkeel::study {
@@ -257,7 +256,7 @@ TEST(ClaimAnalysis, FitsAPowerLawThroughTheMeansOfAScheme) {
   results.arms[2] = arm({{"scheme", "pre"}}, {3});
   results.arms[2].parameters = 10000;
   analyze_claims(results);
-  EXPECT_NEAR(results.fits[0].predicted.value(), 5 * std::pow(10000, -0.1), 1e-9);
+  EXPECT_NEAR(results.fits[0].predicted.value().by_smaller, 5 * std::pow(10000, -0.1), 1e-9);
   EXPECT_NE(power_law_text(results.fits[0])
                 .find("the smaller sizes predict 1.991 at the largest, "
                       "which has 3"),
@@ -266,83 +265,6 @@ TEST(ClaimAnalysis, FitsAPowerLawThroughTheMeansOfAScheme) {
   results.arms.pop_back();
   analyze_claims(results);
   EXPECT_FALSE(results.fits[0].predicted.has_value());
-}
-
-/// The losses of LayerNorm and BatchNorm in batches of 1 and 16.
-Results two_batches(const std::vector<double>& batch_norm_of_one) {
-  Results results;
-  results.study.axes = {axis("scheme", {"layer", "batch"}), axis("batch", {"1", "16"})};
-  results.study.seeds = {1, 2, 3, 4};
-  results.arms = {arm({{"scheme", "layer"}, {"batch", "1"}}, {1.0, 1.1, 1.2, 1.3}),
-                  arm({{"scheme", "layer"}, {"batch", "16"}}, {1.0, 1.1, 1.2, 1.3}),
-                  arm({{"scheme", "batch"}, {"batch", "1"}}, batch_norm_of_one),
-                  arm({{"scheme", "batch"}, {"batch", "16"}}, {1.1, 1.21, 1.3, 1.4})};
-  results.study.claims = {{.says = "small batches hurt BatchNorm",
-                           .of = {{"scheme", "layer"}},
-                           .than = {{"scheme", "batch"}},
-                           .at = {{"batch", "1"}},
-                           .than_at = {{"batch", "16"}}}};
-  return results;
-}
-
-TEST(DifferenceOfDifferences, IsTestedSeedBySeed) {
-  auto results = two_batches({1.5, 1.61, 1.7, 1.82});
-  analyze_claims(results);
-  ASSERT_EQ(results.verdicts.size(), 1U);
-  const auto& verdict = results.verdicts[0];
-  EXPECT_EQ(verdict.outcome, Verdict::Outcome::supported);
-  // -0.5, -0.51, -0.5, -0.52 less -0.1, -0.11, -0.1, -0.1
-  EXPECT_NEAR(verdict.difference->mean, -(0.4 + 0.4 + 0.4 + 0.42) / 4, 1e-12);
-  EXPECT_EQ(verdict.arm, "layer less batch, 1");
-  EXPECT_EQ(verdict.reference, "layer less batch, 16");
-  EXPECT_EQ(verdict.where, "");
-  EXPECT_NE(sentence(results, verdict).find("is lower than of layer less batch, 16 by 0.405"),
-            std::string::npos)
-      << sentence(results, verdict);
-}
-
-TEST(DifferenceOfDifferences, LeavesOutASeedWithAFailureAndWaitsForAMissingRun) {
-  auto results = two_batches({1.5, kFailed, 1.7, 1.82});
-  analyze_claims(results);
-  EXPECT_EQ(results.verdicts[0].difference->pairs, 3);
-  EXPECT_EQ(results.verdicts[0].outcome, Verdict::Outcome::supported);
-  results = two_batches({1.5, 1.61, 1.7, 1.82});
-  results.arms[1].seed_runs[2].state = SeedRun::State::missing;
-  analyze_claims(results);
-  EXPECT_EQ(results.verdicts[0].outcome, Verdict::Outcome::not_tested);
-}
-
-TEST(DifferenceOfDifferences, CanBeWithinAMargin) {
-  auto results = two_batches({1.1, 1.2, 1.3, 1.41});
-  results.study.claims[0].kind = Claim::Kind::equivalent;
-  results.study.claims[0].margin = 0.05;
-  analyze_claims(results);
-  EXPECT_EQ(results.verdicts[0].outcome, Verdict::Outcome::supported);
-}
-
-TEST(DifferenceOfDifferences, IsOfSweeps) {
-  auto results = two_batches({1.5, 1.61, 1.7, 1.82});
-  results.study.axes.push_back(axis("schedule.peak", {"1", "2"}));
-  const auto one_rate = results.arms;
-  results.arms.clear();
-  for (const char* rate : {"1", "2"}) {
-    for (auto each : one_rate) {
-      each.labels["schedule.peak"] = rate;
-      for (auto& run : each.seed_runs) {
-        run.run.validation_loss.y.back() += rate == std::string("2") ? 1 : 0;
-      }
-      results.arms.push_back(each);
-    }
-  }
-  results.study.claims[0].measure = {
-      .kind = Measure::Kind::sweep, .axis = "schedule.peak", .cap = 9};
-  for (auto& each : results.arms) {
-    for (auto& run : each.seed_runs) run.value = run.run.validation_loss.y.back();
-  }
-  analyze_claims(results);
-  ASSERT_EQ(results.verdicts.size(), 1U);
-  EXPECT_NEAR(results.verdicts[0].difference->mean, -0.405, 1e-12);
-  EXPECT_EQ(results.verdicts[0].arm, "layer less batch, 1");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <functional>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "evenkeel/base/philox.h"
@@ -105,7 +106,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 using Losses = std::vector<double>;
 
-/// Two arms at three learning rates, compared by their best losses.
+/// Two arms at several learning rates, compared by their best losses.
 struct SweepCase {
   const char* name;
   std::uint64_t seeds;
@@ -122,10 +123,13 @@ void PrintTo(const SweepCase& each, std::ostream* out) {
 Results sweeps(const SweepCase& each, std::uint64_t index) {
   const Philox random(1, std::string("test/false_calls/sweep/") + each.name);
   Results results;
-  results.study.axes = {axis("scheme", {"a", "b"}), axis("schedule.peak", {"1", "2", "4"})};
+  const std::vector<std::string> rates{"1", "2", "4", "8", "16", "32"};
+  const auto count = each.means[0].size();
+  results.study.axes = {axis("scheme", {"a", "b"}),
+                        axis("schedule.peak", {rates.begin(), rates.begin() + count})};
   std::uint64_t at = 0;
   for (std::size_t i = 0; i < 2; ++i) {
-    for (std::size_t rate = 0; rate < 3; ++rate) {
+    for (std::size_t rate = 0; rate < count; ++rate) {
       Losses losses;
       for (std::uint64_t seed = 0; seed < each.seeds; ++seed) {
         losses.push_back(each.means[i][rate] + each.deviations[i] * random.normal(at++, index));
@@ -170,16 +174,18 @@ class EqualSweeps : public ::testing::TestWithParam<SweepCase> {};
 // rates nearly tie, since all seeds of a half share one choice.
 TEST_P(EqualSweeps, AreCalledDifferentInFivePercentOfTheStudies) {
   // Standard error 0.34 points.
-  const auto share =
-      called_shares(GetParam(), is_sanitized() ? kSanitizedStudies : 4000).by_verdict;
+  const auto shares = called_shares(GetParam(), is_sanitized() ? kSanitizedStudies : 4000);
   if (is_sanitized()) GTEST_SKIP() << kTooFew;
-  RecordProperty("share", std::to_string(share));
-  EXPECT_GE(share, 0.03);
-  EXPECT_LE(share, GetParam().most);
+  RecordProperty("share", std::to_string(shares.by_verdict));
+  RecordProperty("sign_flip", std::to_string(shares.by_sign_flip));
+  EXPECT_GE(shares.by_verdict, 0.03);
+  EXPECT_LE(shares.by_verdict, GetParam().most);
+  EXPECT_LE(shares.by_sign_flip, GetParam().most);
 }
 
 const Losses kNearlyTied{0, 0.5, 1}, kFalling{2, 1, 0}, kRising{0, 1, 2}, kClear{0, 9, 9},
     kTied{0, 0, 0};
+const Losses kSixTied(6, 0.0), kSixClear{0, 9, 9, 9, 9, 9};
 INSTANTIATE_TEST_SUITE_P(
     Studies, EqualSweeps,
     ::testing::Values(SweepCase{"near_3", 3, {kNearlyTied, kNearlyTied}},
@@ -193,7 +199,9 @@ INSTANTIATE_TEST_SUITE_P(
                       SweepCase{"unequal_3", 3, {kNearlyTied, kNearlyTied}, {0.3, 2}},
                       SweepCase{"unequal_10", 10, {kNearlyTied, kNearlyTied}, {0.3, 2}},
                       // The lowest of three equal means is too low by 0.85 of their deviation.
-                      SweepCase{"flat_and_clear_10", 10, {kTied, kClear}, {1, 1}, 0.08}),
+                      SweepCase{"flat_and_clear_10", 10, {kTied, kClear}, {1, 1}, 0.08},
+                      SweepCase{"six_flat_and_clear_10", 10, {kSixTied, kSixClear}, {1, 1}, 0.13},
+                      SweepCase{"six_flat_and_clear_20", 20, {kSixTied, kSixClear}, {1, 1}, 0.14}),
     [](const auto& each) { return std::string(each.param.name); });
 
 class DifferentSweeps : public ::testing::TestWithParam<SweepCase> {};
@@ -222,6 +230,35 @@ INSTANTIATE_TEST_SUITE_P(Studies, DifferentSweeps,
                                            SweepCase{"clear_10", 10, {kClear, kClear}},
                                            SweepCase{"clear_20", 20, {kClear, kClear}}),
                          [](const auto& each) { return std::string(each.param.name); });
+
+/// Two arms whose best losses differ by just the margin.
+class SweepsAMarginApart : public ::testing::TestWithParam<SweepCase> {};
+
+TEST_P(SweepsAMarginApart, AreRarelyCalledAlike) {
+  constexpr double kMargin = 3;
+  auto each = GetParam();
+  for (auto& mean : each.means[0]) mean += kMargin;
+  const std::uint64_t studies = is_sanitized() ? kSanitizedStudies : 4000;
+  int called = 0;
+  for (std::uint64_t i = 0; i < studies; ++i) {
+    auto results = sweeps(each, i);
+    results.study.claims[0].kind = Claim::Kind::equivalent;
+    results.study.claims[0].margin = kMargin;
+    called += first_verdict(std::move(results)).outcome == Verdict::Outcome::supported ? 1 : 0;
+  }
+  if (is_sanitized()) GTEST_SKIP() << kTooFew;
+  const double share = static_cast<double>(called) / static_cast<double>(studies);
+  RecordProperty("share", std::to_string(share));
+  EXPECT_LE(share, each.most);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Studies, SweepsAMarginApart,
+    ::testing::Values(SweepCase{"near_5", 5, {kNearlyTied, kNearlyTied}},
+                      SweepCase{"near_10", 10, {kNearlyTied, kNearlyTied}},
+                      SweepCase{"other_best_10", 10, {kRising, kFalling}},
+                      SweepCase{"flat_and_clear_10", 10, {kTied, kClear}, {1, 1}, 0.12}),
+    [](const auto& each) { return std::string(each.param.name); });
 
 }  // namespace
 }  // namespace evenkeel::study

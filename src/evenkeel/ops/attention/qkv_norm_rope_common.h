@@ -42,8 +42,8 @@ inline std::int64_t head_width(const at::Tensor& qkv, std::int64_t heads, std::i
   const auto all = width_of(qkv);
   TORCH_CHECK(qkv.dim() == 3 && heads > 0 && kv_heads > 0 && heads <= all && kv_heads <= all &&
                   all % (heads + 2 * kv_heads) == 0,
-              "[qkv_norm_rope] products must be [B, T, (heads + 2 * kv_heads) * D] for ", heads,
-              " heads and ", kv_heads, " key heads, but are ", qkv.sizes());
+              "[qkv_norm_rope] qkv must be [B, T, (heads + 2 * kv_heads) * D] for ", heads,
+              " heads and ", kv_heads, " key heads, but is ", qkv.sizes());
   return width_of(qkv) / (heads + 2 * kv_heads);
 }
 

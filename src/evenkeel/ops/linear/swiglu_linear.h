@@ -13,7 +13,7 @@ namespace evenkeel::ops {
 /// The output of swiglu() is not saved: the backward pass recomputes it for the gradient of w, in
 /// the pass over memory that computes the gradient of up_gate (swiglu_backward_()).
 ///
-/// \param up_gate  (`products` of the schema) [..., 2 * F]: up in the first F values, gate in the
+/// \param up_gate  [..., 2 * F]: up in the first F values, gate in the
 ///                 last
 /// \param w        [rows, F]
 /// \param gradient_buffer  [rows, F]: as in linear()

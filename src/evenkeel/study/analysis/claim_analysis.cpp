@@ -73,6 +73,19 @@ Verdict failure_rate_verdict(const Claim& claim, const Arm& arm) {
   return verdict;
 }
 
+/// A difference of differences is not tested if a run failed: the remaining seeds are a selection,
+/// and a share of failures belongs to one arm alone.
+void refuse_failures(Verdict& verdict, const ArmPair& pair) {
+  NotTested reason{.kind = NotTested::Kind::failed_runs};
+  for (const auto* const arm : {pair.arm, pair.reference}) {
+    if (run_count(*arm, State::failed) > 0) reason.arms.push_back(arm->name);
+  }
+  if (reason.arms.empty()) return;
+  verdict.p = verdict.p_nonequivalence = 1;
+  verdict.is_failure_test = false;
+  if (!verdict.not_tested) verdict.not_tested = std::move(reason);
+}
+
 /// The uncorrected verdict of a claim about one arm or one pair of arms.
 Verdict pair_verdict(const Study& study, const Claim& claim, const ArmPair& pair) {
   Verdict verdict;
@@ -83,6 +96,7 @@ Verdict pair_verdict(const Study& study, const Claim& claim, const ArmPair& pair
   } else {
     verdict = comparison(study, *pair.arm, *pair.reference, claim.measure);
   }
+  if (!claim.than_at.empty()) refuse_failures(verdict, pair);
   verdict.where = pair.where;
   return verdict;
 }
@@ -157,17 +171,21 @@ void set_outcomes(Results& results) {
   }
 }
 
-/// The value at the largest size by the law of all smaller ones; nullopt with one of those.
-std::optional<double> predicted_at_largest(const PowerLawFit& fit) {
+/// PowerLawFit::predicted.
+std::optional<PowerLawFit::Prediction> predicted_at_largest(const PowerLawFit& fit) {
   const double largest = *std::ranges::max_element(fit.sizes);
-  std::vector<double> sizes, values;
+  std::vector<double> sizes, values, of_largest;
   for (std::size_t i = 0; i < fit.sizes.size(); ++i) {
-    if (fit.sizes[i] == largest) continue;
+    if (fit.sizes[i] == largest) {
+      of_largest.push_back(fit.values[i]);
+      continue;
+    }
     sizes.push_back(fit.sizes[i]);
     values.push_back(fit.values[i]);
   }
   if (std::set(sizes.begin(), sizes.end()).size() < 2) return std::nullopt;
-  return power_law(sizes, values).at(largest);
+  return PowerLawFit::Prediction{.by_smaller = power_law(sizes, values).at(largest),
+                                 .mean = mean_estimate(of_largest).mean};
 }
 
 /// The measure against the number of parameters: one fit for each scheme, over the means of its

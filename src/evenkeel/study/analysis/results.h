@@ -72,11 +72,12 @@ struct NotTested {
   enum class Kind {
     missing_runs,    // some seeds have neither finished nor failed
     cpu_contention,  // other processes took too much CPU time while steps were timed
+    failed_runs,     // a difference of differences of which a run failed
     zero_variance,   // `equivalent` only: each arm has one value under all seeds
     incompetent      // `equivalent` only: a mean is above Claim::competence
   };
   Kind kind = Kind::missing_runs;
-  std::vector<std::string> arms;  // missing_runs: arms with missing runs
+  std::vector<std::string> arms;  // missing_runs, failed_runs: arms with such runs
   std::int64_t contended = 0;     // cpu_contention: runs above CpuContention::kMaxShare
   std::int64_t total = 0;         // cpu_contention: finished runs of both arms
   double max_share = 0;           // cpu_contention: largest share of CPU time, 0 .. 1
@@ -125,8 +126,11 @@ struct PowerLawFit {
   std::string name;  // common name of the fitted arms: "pre_norm"
   std::vector<double> sizes, values;
   PowerLaw law;
-  // With three sizes or more: the value at the largest by the law of all smaller ones.
-  std::optional<double> predicted;
+  /// The value at the largest size by the law of all smaller ones, and the mean value there.
+  struct Prediction {
+    double by_smaller = 0, mean = 0;
+  };
+  std::optional<Prediction> predicted;  // with three sizes or more
 };
 
 struct Results {

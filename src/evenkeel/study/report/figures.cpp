@@ -45,10 +45,8 @@ std::string power_law_text(const PowerLawFit& fit) {
   out += text(", 95 % interval of the exponent [", with_digits(-interval.high, kDigits), ", ",
               with_digits(-interval.low, kDigits), "]");
   if (!fit.predicted) return out;
-  const auto largest = std::ranges::max_element(fit.sizes) - fit.sizes.begin();
-  return out + text("; the smaller sizes predict ", with_digits(*fit.predicted, kDigits),
-                    " at the largest, which has ",
-                    with_digits(fit.values[static_cast<std::size_t>(largest)], kDigits));
+  return out + text("; the smaller sizes predict ", with_digits(fit.predicted->by_smaller, kDigits),
+                    " at the largest, which has ", with_digits(fit.predicted->mean, kDigits));
 }
 
 std::string scaling_figure(const Results& results) {

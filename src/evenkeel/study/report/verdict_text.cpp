@@ -180,6 +180,8 @@ std::string not_tested_text(const NotTested& reason) {
       for (const auto& arm : reason.arms) out += text(out.empty() ? "" : " and ", "runs of ", arm);
       return out + " are missing; a verdict needs all of them";
     }
+    case NotTested::Kind::failed_runs:
+      return "a difference of differences needs runs that finish";
     case NotTested::Kind::cpu_contention:
       return text("other processes took up to ", percent(reason.max_share),
                   " of the processors' time while ", reason.contended, " of ", reason.total,
@@ -196,8 +198,10 @@ std::string not_tested_text(const NotTested& reason) {
 
 std::string not_tested_sentence(const Verdict& verdict, const Arm& arm, const Arm& reference,
                                 const Measure& measure) {
-  return text(arm_difference_text(*verdict.difference, arm, reference, measure),
-              "; not tested: ", not_tested_text(*verdict.not_tested), failures(arm),
+  const auto difference = verdict.difference
+                              ? arm_difference_text(*verdict.difference, arm, reference, measure)
+                              : no_difference_text(verdict, arm, reference, measure);
+  return text(difference, "; not tested: ", not_tested_text(*verdict.not_tested), failures(arm),
               failures(reference));
 }
 

@@ -101,7 +101,8 @@ std::optional<double> DryRun::hours() const {
 }
 
 double DryRun::hours_at(double rate) const {
-  return (flops - cached_flops + search_flops) / rate / kSecondsPerHour;
+  if (is_finished()) return 0;  // without a rounding error
+  return std::max(0.0, flops - cached_flops + search_flops) / rate / kSecondsPerHour;
 }
 
 std::string disk_warning(const DryRun& plan, const std::filesystem::path& run_cache) {

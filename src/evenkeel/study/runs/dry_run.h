@@ -29,6 +29,8 @@ struct DryRun {
 
   int at_once = 1;  // runs that train at a time
 
+  /// True if all runs have a result.
+  bool is_finished() const { return cached == runs && search_cached == search_runs; }
   /// The hours that the other runs and the search take at the speed of the finished ones; nullopt
   /// without a finished run.
   std::optional<double> hours() const;
