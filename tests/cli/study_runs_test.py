@@ -38,7 +38,7 @@ of = {{ scheme = "hybrid_norm" }}
 than = {{ scheme = "pre_norm" }}
 paper = -0.014
 """
-TUNE = '[tune]\nvalues = [1e-3, 4e-3, 16e-3]\nrungs = [0.5]\n'
+TUNE = '[tune]\nvalues = [1e-3, 4e-3, 16e-3]\nrungs = [0.5]\nextend = 0\n'
 
 
 def study(steps=20, more=""):

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kSteps = 200;
 
-Axis axis(const std::string& name, const std::vector<std::string>& labels) {
+Axis sample_axis(const std::string& name, const std::vector<std::string>& labels) {
   Axis out{name, {}};
   for (const auto& label : labels) out.values.push_back({label, {name + "=" + label}});
   return out;
@@ -49,9 +49,9 @@ Study study_of(const SampleOptions& options) {
               .title = "Where the norms stand",
               .question = "Does it matter where norms stand?",
               .source = "arXiv 2503.04598"};
-  study.axes.push_back(axis("scheme", options.schemes));
-  if (!options.layers.empty()) study.axes.push_back(axis("model.layers", options.layers));
-  if (!options.peaks.empty()) study.axes.push_back(axis("schedule.peak", options.peaks));
+  study.axes.push_back(sample_axis("scheme", options.schemes));
+  if (!options.layers.empty()) study.axes.push_back(sample_axis("model.layers", options.layers));
+  if (!options.peaks.empty()) study.axes.push_back(sample_axis("schedule.peak", options.peaks));
   study.seeds = options.seeds;
   if (options.peaks.empty())
     study.tune = SearchConfig{"schedule.peak", {"0.001", "0.002"}, {0.5, 1}, 99};

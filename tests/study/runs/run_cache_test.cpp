@@ -176,19 +176,5 @@ TEST(Shortened, KeepsTheWarmupOfTheWholeRun) {
   EXPECT_EQ(shortened(tokens, 400, 0.25).schedule.warmup, (config::Length{10}));
 }
 
-SearchResult::Trial trial(const char* value, double loss) {
-  return {.value = value, .share = 0.5, .loss = loss};
-}
-
-TEST(SuccessiveHalving, PromotesTheBetterHalfAndRanksFailuresLast) {
-  const double failed = std::nan("");
-  EXPECT_EQ(promoted_values({trial("1", 3), trial("2", 1), trial("3", failed), trial("4", 2)}),
-            (std::vector<std::string>{"2", "4"}));
-  EXPECT_EQ(promoted_values({trial("1", failed), trial("2", 5), trial("3", failed)}),
-            (std::vector<std::string>{"2", "1"}));
-  EXPECT_EQ(promoted_values({trial("1", 3), trial("2", 2)}), (std::vector<std::string>{"2", "1"}));
-  EXPECT_EQ(promoted_count(1), 1U);
-}
-
 }  // namespace
 }  // namespace evenkeel::study

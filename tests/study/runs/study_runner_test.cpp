@@ -48,7 +48,7 @@ std::string first_run_key(const StudyRequest& request, int cores = 2) {
 constexpr const char* kStudy = "seeds = [1]\n[grid]\nscheme = [\"pre_norm\", \"keel\"]\n";
 constexpr const char* kKeep = "[settings]\ncheckpoint.keep = 5\n";
 constexpr const char* kSearch =
-    "[tune]\nkey = \"schedule.peak\"\nvalues = [1e-3, 2e-3]\nrungs = [0.5, 1]\n";
+    "[tune]\nkey = \"schedule.peak\"\nvalues = [1e-3, 2e-3]\nrungs = [0.5, 1]\nextend = 0\n";
 const std::string kTimed = std::string("alone = true\n") + kStudy;
 
 /// Writes a run folder with a result.

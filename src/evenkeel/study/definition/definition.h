@@ -103,6 +103,7 @@ struct SearchConfig {
   std::vector<std::string> values;  // TOML
   std::vector<double> rungs;        // fractions of the steps; each rung promotes the better half
   std::int64_t seed = 0;            // seed of the search, not in Study::seeds
+  std::int64_t extend = 0;          // further values at most, while the best is at an end
 };
 
 /// A study at one size.

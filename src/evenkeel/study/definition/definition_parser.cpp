@@ -79,7 +79,8 @@ std::vector<double> shares_of(TableReader& table, const std::string& key) {
   return shares;
 }
 
-/// The table [tune]. Defaults: key schedule.peak, shares 1/8, 1/4 and 1 of the steps, seed 1001.
+/// The table [tune]. Defaults: key schedule.peak, shares 1/8, 1/4 and 1 of the steps, seed 1001, 4
+/// further values.
 /// \throws Error (usage)
 SearchConfig search_config_of(TableReader table) {
   SearchConfig tune;
@@ -96,6 +97,8 @@ SearchConfig search_config_of(TableReader table) {
   tune.rungs = shares_of(table, "rungs");
   if (tune.rungs.empty()) tune.rungs = {0.125, 0.25, 1};
   tune.seed = table.integer("seed", kOwnSeed, {.least = 0});
+  constexpr std::int64_t kFurtherValues = 4, kMostFurtherValues = 100;
+  tune.extend = table.integer("extend", kFurtherValues, {.least = 0, .most = kMostFurtherValues});
   table.refuse_unknown_keys();
   return tune;
 }

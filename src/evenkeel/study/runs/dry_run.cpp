@@ -59,15 +59,19 @@ bool subtract_if_cached(DryRun& out, const Job& job, const RunCost& cost,
   return true;
 }
 
-/// Repeats the search with the finished runs alone, and counts those.
+/// Repeats the search with the finished runs alone, and counts those. Adds further values of arms
+/// whose best value is at an end of its range.
 /// \return empty if a run of the search is missing
 std::vector<SearchResult> repeat_search(DryRun& out, StudyJobs& jobs, const StudyRequest& request,
                                         const Resources& resources) {
+  std::size_t rungs = 0;
   return jobs.search([&](const std::vector<Job>& trials) {
+    const bool is_further = ++rungs > request.study.tune->rungs.size();
     std::map<std::string, JobResult> results;
     for (const auto& job : trials) {
-      const bool is_cached =
-          subtract_if_cached(out, job, request.cost(job.config), resources.run_cache);
+      const auto cost = request.cost(job.config);
+      if (is_further) add_search(out, job.config, cost, {.runs = 1, .full_runs = 1});
+      const bool is_cached = subtract_if_cached(out, job, cost, resources.run_cache);
       if (is_cached) ++out.search_cached;
       results[job.key].state = is_cached ? JobResult::State::finished : JobResult::State::not_run;
     }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <optional>
 #include <utility>
 
 #include "evenkeel/base/error.h"
@@ -32,18 +34,124 @@ std::vector<SearchResult::Trial> make_trials(const Study& study, const GridPoint
   return trials;
 }
 
-/// True for the first or last value of the range, sorted if all values are numbers.
-bool is_at_edge(const std::string& chosen, std::vector<std::string> values) {
-  const bool are_numbers = std::all_of(values.begin(), values.end(), [](const std::string& value) {
-    return number_of(value).has_value();
-  });
-  if (are_numbers) {
-    std::sort(values.begin(), values.end(), [](const std::string& left, const std::string& right) {
-      return *number_of(left) < *number_of(right);
-    });
+/// The values as numbers, ascending; empty if one is a word.
+std::vector<double> sorted_numbers(const std::vector<std::string>& values) {
+  std::vector<double> out;
+  for (const auto& value : values) {
+    const auto number = number_of(value);
+    if (!number) return {};
+    out.push_back(*number);
   }
-  return chosen == values.front() || chosen == values.back();
+  std::ranges::sort(out);
+  return out;
 }
+
+/// True for the first or last value of the range, sorted if all values are numbers.
+bool is_at_edge(const std::string& chosen, const std::vector<std::string>& values) {
+  const auto numbers = sorted_numbers(values);
+  if (numbers.empty()) return chosen == values.front() || chosen == values.back();
+  const double number = *number_of(chosen);
+  return number == numbers.front() || number == numbers.back();
+}
+
+/// The value beyond the end of the range at which `best` is, with the ratio of the last step there;
+/// nullopt where the best is at no end, or for other values than positive numbers.
+std::optional<std::string> value_beyond(const std::string& best,
+                                        const std::vector<std::string>& values) {
+  constexpr int kValueDigits = 3;
+  const auto numbers = sorted_numbers(values);
+  if (numbers.size() < 2 || !(numbers.front() > 0)) return std::nullopt;
+  const double number = *number_of(best);
+  const double low = numbers[0], high = numbers.back();
+  if (number == high) return with_digits(high * high / numbers[numbers.size() - 2], kValueDigits);
+  if (number == low) return with_digits(low * low / numbers[1], kValueDigits);
+  return std::nullopt;
+}
+
+/// Sets the losses of trials. \return false if one was not run
+bool set_losses(std::vector<SearchResult::Trial>& trials, const SearchCallbacks& search,
+                const std::map<std::string, JobResult>& job_results) {
+  for (auto& each : trials) {
+    const auto state = job_results.at(each.key).state;
+    if (state == JobResult::State::not_run) return false;
+    each.crashed = state == JobResult::State::crashed;
+    each.loss = each.crashed ? std::nan("") : search.loss(each.key);
+  }
+  return true;
+}
+
+/// A search of all arms.
+struct HalvingSearch {
+  const Study& study;
+  const std::vector<GridPoint>& arms;
+  const SearchCallbacks& search;
+  std::vector<std::vector<std::string>> tried;         // values, of each arm
+  std::vector<std::vector<SearchResult::Trial>> last;  // trials of the last rung, of each arm
+  std::vector<SearchResult> out;
+
+  HalvingSearch(const Study& of, const std::vector<GridPoint>& points,
+                const SearchCallbacks& callbacks)
+      : study(of),
+        arms(points),
+        search(callbacks),
+        tried(points.size(), of.tune->values),
+        last(points.size()),
+        out(points.size()) {}
+
+  /// The trial with the lowest loss.
+  const SearchResult::Trial& best(std::size_t arm) const {
+    return *std::ranges::min_element(last[arm], is_better);
+  }
+
+  /// Tries the values of each arm, the better half of those of the last rung.
+  /// \return false if a trial was not run
+  bool run_rung(double share) {
+    std::vector<Job> jobs;
+    for (std::size_t arm = 0; arm < arms.size(); ++arm) {
+      const auto values = last[arm].empty() ? tried[arm] : promoted_values(last[arm]);
+      last[arm] = make_trials(study, arms[arm], values, share, search, jobs);
+    }
+    const auto job_results = search.run(jobs);
+    for (std::size_t arm = 0; arm < arms.size(); ++arm) {
+      if (!set_losses(last[arm], search, job_results)) return false;
+      out[arm].trials.insert(out[arm].trials.end(), last[arm].begin(), last[arm].end());
+    }
+    return true;
+  }
+
+  /// Tries one further value of each arm whose best value is at an end of its range.
+  /// \return false if there is none
+  bool extend(bool& is_stopped) {
+    std::vector<Job> jobs;
+    std::map<std::size_t, std::vector<SearchResult::Trial>> further;
+    for (std::size_t arm = 0; arm < arms.size(); ++arm) {
+      const auto& lowest = best(arm);
+      const auto value = value_beyond(lowest.value, tried[arm]);
+      if (!std::isfinite(lowest.loss) || !value || !is_accepted(arm, *value)) continue;
+      tried[arm].push_back(*value);
+      further[arm] =
+          make_trials(study, arms[arm], {*value}, study.tune->rungs.back(), search, jobs);
+    }
+    if (jobs.empty()) return false;
+    const auto job_results = search.run(jobs);
+    for (auto& [arm, trials] : further) {
+      if (!set_losses(trials, search, job_results)) is_stopped = true;
+      last[arm].push_back(trials.front());
+      out[arm].trials.push_back(trials.front());
+    }
+    return !is_stopped;
+  }
+
+  /// True if the key may have this value.
+  bool is_accepted(std::size_t arm, const std::string& value) const {
+    try {
+      config_of(study, arms[arm], study.tune->seed, {text(study.tune->key, '=', value)});
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  }
+};
 
 }  // namespace
 
@@ -94,34 +202,23 @@ std::vector<std::string> promoted_values(std::vector<SearchResult::Trial> trials
 
 std::vector<SearchResult> successive_halving(const Study& study, const std::vector<GridPoint>& arms,
                                              const SearchCallbacks& search) {
-  const auto& tune = *study.tune;
-  std::vector<SearchResult> out(arms.size());
-  std::vector<std::vector<SearchResult::Trial>> last(arms.size());
-  for (const double share : tune.rungs) {
-    std::vector<Job> jobs;
-    for (std::size_t arm = 0; arm < arms.size(); ++arm) {
-      const auto values = last[arm].empty() ? tune.values : promoted_values(last[arm]);
-      last[arm] = make_trials(study, arms[arm], values, share, search, jobs);
-    }
-    const auto job_results = search.run(jobs);
-    for (std::size_t arm = 0; arm < arms.size(); ++arm) {
-      for (auto& each : last[arm]) {
-        const auto state = job_results.at(each.key).state;
-        if (state == JobResult::State::not_run) return {};
-        each.crashed = state == JobResult::State::crashed;
-        each.loss = each.crashed ? std::nan("") : search.loss(each.key);
-      }
-      out[arm].arm = arm;
-      out[arm].trials.insert(out[arm].trials.end(), last[arm].begin(), last[arm].end());
-    }
+  HalvingSearch halving(study, arms, search);
+  for (const double share : study.tune->rungs) {
+    if (!halving.run_rung(share)) return {};
   }
+  bool is_stopped = false;
+  for (std::int64_t i = 0; i < study.tune->extend && halving.extend(is_stopped); ++i) {
+  }
+  if (is_stopped) return {};
   for (std::size_t arm = 0; arm < arms.size(); ++arm) {
-    const auto best = std::min_element(last[arm].begin(), last[arm].end(), is_better);
-    out[arm].chosen = best->value;
-    out[arm].all_failed = !std::isfinite(best->loss);
-    out[arm].at_edge = is_at_edge(best->value, tune.values);
+    const auto& best = halving.best(arm);
+    auto& result = halving.out[arm];
+    result.arm = arm;
+    result.chosen = best.value;
+    result.all_failed = !std::isfinite(best.loss);
+    result.at_edge = is_at_edge(best.value, halving.tried[arm]);
   }
-  return out;
+  return std::move(halving.out);
 }
 
 }  // namespace evenkeel::study

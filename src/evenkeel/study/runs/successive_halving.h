@@ -29,7 +29,7 @@ struct SearchCallbacks {
       loss;  // validation loss of a run in the cache; NaN: failed
 };
 
-/// The cost of the search per arm.
+/// The cost of the search per arm, without further values.
 struct SearchCost {
   std::size_t runs = 0;
   double full_runs = 0;  // sum of their fractions of the steps
@@ -43,8 +43,10 @@ std::size_t promoted_count(std::size_t candidates);
 std::vector<std::string> promoted_values(std::vector<SearchResult::Trial> trials);
 
 /// Successive halving, per arm: the first rung tries all values with a fraction of the steps, each
-/// further rung the better half, and the best value of the last rung is chosen. The seed of the
-/// search is not in the grid, so no run of the study selects its own learning rate.
+/// further rung the better half, and the best value of the last rung is chosen. While that is at an
+/// end of its range, at most SearchConfig::extend further values are tried there, each with the
+/// share of the last rung. The seed of the search is not in the grid, so no run of the study
+/// selects its own learning rate.
 /// \return one result per arm; empty if a job was not run
 /// \source Jamieson and Talwalkar 2016
 std::vector<SearchResult> successive_halving(const Study& study, const std::vector<GridPoint>& arms,
