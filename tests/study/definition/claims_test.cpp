@@ -67,6 +67,21 @@ TEST(Claims, CompareTheDifferencesAtTwoPlaces) {
           "competence is of two arms");
 }
 
+TEST(Claims, CountOneHypothesisForEachCombinationOfTheRemainingAxes) {
+  const std::string grid =
+      "[grid]\nscheme = [\"pre_norm\", \"hybrid_norm\"]\nmodel.layers = [2, 4]\n"
+      "schedule.peak = [1e-3, 2e-3, 4e-3]\n[[claims]]\nsays = \"x\"\n";
+  const std::string pair = "of = { scheme = \"hybrid_norm\" }\nthan = { scheme = \"pre_norm\" }\n";
+  const auto count = [&](const std::string& more) {
+    return hypothesis_count(read(grid + pair + more));
+  };
+  EXPECT_EQ(count(""), 6U);
+  EXPECT_EQ(count("is = \"further\"\nalong = \"schedule.peak\"\n"), 2U);
+  EXPECT_EQ(count("is = \"further\"\nalong = \"schedule.peak\"\nat = { model.layers = 2 }\n"), 1U);
+  EXPECT_EQ(count("measure = { over = \"schedule.peak\", cap = 3 }\n"), 2U);
+  EXPECT_EQ(count("is = \"alike\"\nmargin = 1\nat = { model.layers = 2 }\n"), 6U);
+}
+
 TEST(Claims, MeasureAllRunsAlongAnAxis) {
   const std::string pair = "of = { scheme = \"hybrid_norm\" }\nthan = { scheme = \"pre_norm\" }\n";
   const auto over = [&](const std::string& measure) {

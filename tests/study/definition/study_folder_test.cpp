@@ -98,6 +98,40 @@ TEST(SharedStudyFolder, RefusesAWorkerThatComputesDifferently) {
   EXPECT_EQ(refusal(folder, {}), "");
 }
 
+TEST(StudyFolder, NamesAChangedWayToJudge) {
+  const auto folder = fs::path(::testing::TempDir()) / "changed_study";
+  fs::remove_all(folder);
+  Study study;
+  study.claims = {{.kind = Claim::Kind::equivalent, .says = "equal", .of = {{"scheme", "a"}}}};
+  {
+    StudyFolder(folder, study, {});
+  }
+  const auto refused = [&](const Study& changed) -> std::string {
+    try {
+      StudyFolder(folder, changed, {});
+      return "";
+    } catch (const Error& error) {
+      return error.what();
+    }
+  };
+  EXPECT_EQ(refused(study), "");
+  auto changed = study;
+  changed.controls_false_discoveries = true;
+  EXPECT_NE(refused(changed).find("correction was \"holm\", but is \"benjamini_hochberg\""),
+            std::string::npos)
+      << refused(changed);
+  changed = study;
+  changed.claims[0].competence = 0.5;
+  EXPECT_NE(refused(changed).find("below 0.5"), std::string::npos);
+  changed = study;
+  changed.claims[0].than_at = {{"batch", "16"}};
+  EXPECT_NE(refused(changed).find("than at 16"), std::string::npos);
+  changed = study;
+  changed.smallest_effect = 0.1;
+  EXPECT_NE(refused(changed).find("smallest_effect was \"default\", but is 0.1"),
+            std::string::npos);
+}
+
 // A worker may find the folder while another one makes it; a folder of something else is refused.
 TEST(SharedStudyFolder, RefusesAForeignFolder) {
   const auto folder = fs::path(::testing::TempDir()) / "foreign_folder";

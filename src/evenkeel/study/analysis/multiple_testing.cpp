@@ -89,11 +89,13 @@ void add_claim(const Results& results, Verdict& verdict, HypothesisFamily& famil
   }
 }
 
-/// The arms that a claim takes together: for a sweep, those along its axis.
-std::size_t runs_of_place(const Study& study, const Claim& claim) {
-  if (claim.measure.kind != Measure::Kind::sweep) return 1;
+/// The arms that a claim takes together: those along the axis of a sweep or of `further`.
+std::size_t arms_of_place(const Study& study, const Claim& claim) {
+  const bool is_further = claim.kind == Claim::Kind::further;
+  if (!is_further && claim.measure.kind != Measure::Kind::sweep) return 1;
+  const auto& name = is_further ? claim.along : claim.measure.axis;
   for (const auto& axis : study.axes) {
-    if (axis.name == claim.measure.axis) return axis.values.size();
+    if (axis.name == name) return axis.values.size();
   }
   return 1;
 }
@@ -113,11 +115,7 @@ std::size_t hypothesis_count(const Study& study) {
         std::count_if(arms.begin(), arms.end(), [&](const GridPoint& each) {
           return matches(each.labels, claim.of) && matches(each.labels, claim.at);
         }));
-    if (claim.kind == Claim::Kind::further) {
-      ++count;
-      continue;
-    }
-    const auto places = points / runs_of_place(study, claim);
+    const auto places = points / arms_of_place(study, claim);
     count += claim.kind == Claim::Kind::equivalent ? 2 * places : places;
   }
   return count;

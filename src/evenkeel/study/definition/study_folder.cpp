@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -38,9 +39,12 @@ std::string claim_line(const Claim& claim) {
   auto out = text(kKindNames.at(static_cast<std::size_t>(claim.kind)), ": ", arms(claim.of));
   if (!claim.than.empty()) out += " than " + arms(claim.than);
   if (!claim.at.empty()) out += " at " + arms(claim.at);
+  if (!claim.than_at.empty()) out += " than at " + arms(claim.than_at);
   if (!claim.along.empty()) out += " along " + claim.along;
   if (claim.margin > 0) out += " within " + shortest(claim.margin);
-  return out + " in " + claim.measure.name();
+  if (std::isfinite(claim.competence)) out += " below " + shortest(claim.competence);
+  out += " in " + claim.measure.name();
+  return claim.measure.cap > 0 ? text(out, " of at most ", shortest(claim.measure.cap)) : out;
 }
 
 /// The settings that decide the runs, and the claims about them, by name, as text.
@@ -61,13 +65,19 @@ Json study_identity(const Study& study) {
     identity["grid." + axis.name] = std::move(values);
   }
   if (study.tune) {
-    identity["[tune]"] = {study.tune->key, study.tune->values, study.tune->rungs, study.tune->seed};
+    identity["[tune]"] = {study.tune->key, study.tune->values, study.tune->rungs, study.tune->seed,
+                          study.tune->extend};
   }
   identity["measure"] = study.measure.name();
   identity["baseline"] = study.baseline;
   if (study.comparison) {
     identity["compare"] = {study.comparison->name(), study.comparison->cap};
   }
+  identity["test"] = study.uses_bootstrap ? "bootstrap" : "t";
+  identity["correction"] = study.controls_false_discoveries ? "benjamini_hochberg" : "holm";
+  identity["smallest_effect"] = study.smallest_effect ? Json(*study.smallest_effect) : "default";
+  identity["val_loss_at"] = study.loss_shares;
+  identity["power_law"] = study.power_law;
   identity["[[claims]]"] = Json::array();
   for (const auto& claim : study.claims) identity["[[claims]]"].push_back(claim_line(claim));
   return identity;
@@ -98,9 +108,10 @@ std::string study_folder_difference_of(const std::string& name, const Json& befo
   return text(name, " was ", before.dump(), ", but is ", now.dump());
 }
 
-/// Older study folders hold no claims: a folder without claims counts as one with equal claims.
+/// Older study folders lack some of what decides the verdicts, which then counts as equal.
 bool is_unknown(const Json& before, const std::string& name) {
-  constexpr std::array kQuestions = {"measure", "baseline", "[[claims]]"};
+  constexpr std::array kQuestions = {"measure",    "baseline",        "[[claims]]",  "test",
+                                     "correction", "smallest_effect", "val_loss_at", "power_law"};
   return !before.contains(name) &&
          std::find(kQuestions.begin(), kQuestions.end(), name) != kQuestions.end();
 }
