@@ -81,77 +81,101 @@ bool set_losses(std::vector<SearchResult::Trial>& trials, const SearchCallbacks&
 }
 
 /// A search of all arms.
-struct HalvingSearch {
-  const Study& study;
-  const std::vector<GridPoint>& arms;
-  const SearchCallbacks& search;
-  std::vector<std::vector<std::string>> tried;         // values, of each arm
-  std::vector<std::vector<SearchResult::Trial>> last;  // trials of the last rung, of each arm
-  std::vector<SearchResult> out;
-
-  HalvingSearch(const Study& of, const std::vector<GridPoint>& points,
-                const SearchCallbacks& callbacks)
-      : study(of),
-        arms(points),
-        search(callbacks),
-        tried(points.size(), of.tune->values),
-        last(points.size()),
-        out(points.size()) {}
-
-  /// The trial with the lowest loss.
-  const SearchResult::Trial& best(std::size_t arm) const {
-    return *std::ranges::min_element(last[arm], is_better);
-  }
+class HalvingSearch {
+ public:
+  HalvingSearch(const Study& study, const std::vector<GridPoint>& arms,
+                const SearchCallbacks& search)
+      : study_(study),
+        arms_(arms),
+        search_(search),
+        tried_(arms.size(), study.tune->values),
+        last_(arms.size()),
+        results_(arms.size()) {}
 
   /// Tries the values of each arm, the better half of those of the last rung.
   /// \return false if a trial was not run
-  bool run_rung(double share) {
-    std::vector<Job> jobs;
-    for (std::size_t arm = 0; arm < arms.size(); ++arm) {
-      const auto values = last[arm].empty() ? tried[arm] : promoted_values(last[arm]);
-      last[arm] = make_trials(study, arms[arm], values, share, search, jobs);
-    }
-    const auto job_results = search.run(jobs);
-    for (std::size_t arm = 0; arm < arms.size(); ++arm) {
-      if (!set_losses(last[arm], search, job_results)) return false;
-      out[arm].trials.insert(out[arm].trials.end(), last[arm].begin(), last[arm].end());
-    }
-    return true;
-  }
+  bool run_rung(double share);
 
-  /// Tries one further value of each arm whose best value is at an end of its range.
-  /// \return false if there is none
-  bool extend(bool& is_stopped) {
-    std::vector<Job> jobs;
-    std::map<std::size_t, std::vector<SearchResult::Trial>> further;
-    for (std::size_t arm = 0; arm < arms.size(); ++arm) {
-      const auto& lowest = best(arm);
-      const auto value = value_beyond(lowest.value, tried[arm]);
-      if (!std::isfinite(lowest.loss) || !value || !is_accepted(arm, *value)) continue;
-      tried[arm].push_back(*value);
-      further[arm] =
-          make_trials(study, arms[arm], {*value}, study.tune->rungs.back(), search, jobs);
-    }
-    if (jobs.empty()) return false;
-    const auto job_results = search.run(jobs);
-    for (auto& [arm, trials] : further) {
-      if (!set_losses(trials, search, job_results)) is_stopped = true;
-      last[arm].push_back(trials.front());
-      out[arm].trials.push_back(trials.front());
-    }
-    return !is_stopped;
-  }
+  /// Tries further values of each arm whose best value is at an end of its range, one at a time.
+  /// \return false if a trial was not run
+  bool extend();
 
-  /// True if the key may have this value.
-  bool is_accepted(std::size_t arm, const std::string& value) const {
-    try {
-      config_of(study, arms[arm], study.tune->seed, {text(study.tune->key, '=', value)});
-      return true;
-    } catch (const Error&) {
-      return false;
-    }
+  std::vector<SearchResult> results();
+
+ private:
+  const SearchResult::Trial& best(std::size_t arm) const {
+    return *std::ranges::min_element(last_[arm], is_better);
   }
+  std::optional<std::string> further_value(std::size_t arm) const;
+
+  const Study& study_;
+  const std::vector<GridPoint>& arms_;
+  const SearchCallbacks& search_;
+  // Of each arm: its values; the trials of the last rung, further ones included; its result.
+  std::vector<std::vector<std::string>> tried_;
+  std::vector<std::vector<SearchResult::Trial>> last_;
+  std::vector<SearchResult> results_;
 };
+
+bool HalvingSearch::run_rung(double share) {
+  std::vector<Job> jobs;
+  for (std::size_t arm = 0; arm < arms_.size(); ++arm) {
+    const auto values = last_[arm].empty() ? tried_[arm] : promoted_values(last_[arm]);
+    last_[arm] = make_trials(study_, arms_[arm], values, share, search_, jobs);
+  }
+  const auto job_results = search_.run(jobs);
+  for (std::size_t arm = 0; arm < arms_.size(); ++arm) {
+    if (!set_losses(last_[arm], search_, job_results)) return false;
+    auto& trials = results_[arm].trials;
+    trials.insert(trials.end(), last_[arm].begin(), last_[arm].end());
+  }
+  return true;
+}
+
+/// value_beyond() of the best trial; nullopt if the key may not have it, or if no trial succeeded.
+std::optional<std::string> HalvingSearch::further_value(std::size_t arm) const {
+  const auto value = value_beyond(best(arm).value, tried_[arm]);
+  if (!value || !std::isfinite(best(arm).loss)) return std::nullopt;
+  try {
+    config_of(study_, arms_[arm], study_.tune->seed, {text(study_.tune->key, '=', *value)});
+    return value;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+bool HalvingSearch::extend() {
+  for (std::int64_t i = 0; i < study_.tune->extend; ++i) {
+    std::vector<Job> jobs;
+    std::map<std::size_t, std::vector<SearchResult::Trial>> further;  // by arm, one each
+    for (std::size_t arm = 0; arm < arms_.size(); ++arm) {
+      const auto value = further_value(arm);
+      if (!value) continue;
+      tried_[arm].push_back(*value);
+      further[arm] =
+          make_trials(study_, arms_[arm], {*value}, study_.tune->rungs.back(), search_, jobs);
+    }
+    if (jobs.empty()) return true;
+    const auto job_results = search_.run(jobs);
+    for (auto& [arm, trials] : further) {
+      if (!set_losses(trials, search_, job_results)) return false;
+      last_[arm].push_back(trials.front());
+      results_[arm].trials.push_back(trials.front());
+    }
+  }
+  return true;
+}
+
+std::vector<SearchResult> HalvingSearch::results() {
+  for (std::size_t arm = 0; arm < arms_.size(); ++arm) {
+    auto& result = results_[arm];
+    result.arm = arm;
+    result.chosen = best(arm).value;
+    result.all_failed = !std::isfinite(best(arm).loss);
+    result.at_edge = is_at_edge(result.chosen, tried_[arm]);
+  }
+  return std::move(results_);
+}
 
 }  // namespace
 
@@ -206,19 +230,8 @@ std::vector<SearchResult> successive_halving(const Study& study, const std::vect
   for (const double share : study.tune->rungs) {
     if (!halving.run_rung(share)) return {};
   }
-  bool is_stopped = false;
-  for (std::int64_t i = 0; i < study.tune->extend && halving.extend(is_stopped); ++i) {
-  }
-  if (is_stopped) return {};
-  for (std::size_t arm = 0; arm < arms.size(); ++arm) {
-    const auto& best = halving.best(arm);
-    auto& result = halving.out[arm];
-    result.arm = arm;
-    result.chosen = best.value;
-    result.all_failed = !std::isfinite(best.loss);
-    result.at_edge = is_at_edge(best.value, halving.tried[arm]);
-  }
-  return std::move(halving.out);
+  if (!halving.extend()) return {};
+  return halving.results();
 }
 
 }  // namespace evenkeel::study
