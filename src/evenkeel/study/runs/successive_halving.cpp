@@ -134,7 +134,7 @@ bool HalvingSearch::run_rung(double share) {
 
 /// value_beyond() of the best trial; nullopt if the key may not have it, or if no trial succeeded.
 std::optional<std::string> HalvingSearch::further_value(std::size_t arm) const {
-  const auto value = value_beyond(best(arm).value, tried_[arm]);
+  auto value = value_beyond(best(arm).value, tried_[arm]);
   if (!value || !std::isfinite(best(arm).loss)) return std::nullopt;
   try {
     config_of(study_, arms_[arm], study_.tune->seed, {text(study_.tune->key, '=', *value)});
