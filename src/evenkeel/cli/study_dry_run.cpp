@@ -68,7 +68,7 @@ struct Hours {
 
 Hours hours_of(const study::StudyRequest& request, const study::DryRun& plan) {
   if (const auto measured = plan.hours()) return {*measured};
-  if (plan.cached == plan.runs) return {0};
+  if (plan.is_finished()) return {0};
   return {plan.hours_at(estimated_rate(request, plan)), true};
 }
 

@@ -31,17 +31,10 @@ struct ArmPair {
   std::string where;               // the labels on the axes that the claim does not name
 };
 
-/// Of a claim with `than_at`: the labels of its reference, at the place of the arm.
-Selection labels_at_reference(const std::map<std::string, std::string>& labels,
-                              const Claim& claim) {
-  auto out = labels;
-  for (const auto& [axis, label] : claim.than_at) out[axis] = label;
-  return out;
-}
-
 std::vector<ArmPair> arm_pairs(const Study& study, const std::vector<Arm>& arms,
                                const Claim& claim) {
   std::vector<ArmPair> pairs;
+  const auto& other = claim.than_at.empty() ? claim.than : claim.than_at;
   for (const auto& arm : arms) {
     if (!matches(arm.labels, claim.of) || !matches(arm.labels, claim.at)) continue;
     const auto rest = remaining_labels(arm.labels, claim.of);
@@ -49,12 +42,9 @@ std::vector<ArmPair> arm_pairs(const Study& study, const std::vector<Arm>& arms,
     if (claim.measure.kind == Measure::Kind::sweep) shown.erase(claim.measure.axis);
     for (const auto& [axis, label] : claim.than_at) shown.erase(axis);
     ArmPair pair{&arm, nullptr, labels_text(study, shown)};
+    const auto labels = replaced_labels(arm.labels, other);
     for (const auto& reference : arms) {
-      const bool is_reference =
-          claim.than_at.empty() ? !claim.than.empty() && matches(reference.labels, claim.than) &&
-                                      remaining_labels(reference.labels, claim.than) == rest
-                                : reference.labels == labels_at_reference(arm.labels, claim);
-      if (is_reference) pair.reference = &reference;
+      if (!other.empty() && reference.labels == labels) pair.reference = &reference;
     }
     pairs.push_back(pair);
   }

@@ -50,12 +50,10 @@ std::vector<Arm> difference_arms(const Study& study, const std::vector<Arm>& arm
   for (const auto& arm : arms) {
     const bool is_compared = matches(arm.labels, claim.at) || matches(arm.labels, claim.than_at);
     if (!is_compared || !matches(arm.labels, claim.of)) continue;
-    const auto rest = remaining_labels(arm.labels, claim.of);
-    const auto reference = std::ranges::find_if(arms, [&](const Arm& each) {
-      return matches(each.labels, claim.than) && remaining_labels(each.labels, claim.than) == rest;
-    });
+    const auto reference =
+        std::ranges::find(arms, replaced_labels(arm.labels, claim.than), &Arm::labels);
     if (reference == arms.end()) continue;
-    auto place = rest;
+    auto place = remaining_labels(arm.labels, claim.of);
     if (claim.measure.kind == Measure::Kind::sweep) place.erase(claim.measure.axis);
     const auto name = text(pair, " (", labels_text(study, place), ")");
     out.push_back(difference_arm(name, arm, *reference, claim.measure));

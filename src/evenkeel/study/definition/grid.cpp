@@ -28,6 +28,11 @@ void add_source(config::Sources& sources, const std::string& setting) {
 
 }  // namespace
 
+Selection replaced_labels(std::map<std::string, std::string> labels, const Selection& named) {
+  for (const auto& [axis, label] : named) labels[axis] = label;
+  return labels;
+}
+
 std::string labels_text(const Study& study, const std::map<std::string, std::string>& labels) {
   std::string name;
   for (const auto& axis : study.axes) {

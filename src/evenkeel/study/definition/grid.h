@@ -28,6 +28,8 @@ bool matches(const std::map<std::string, std::string>& labels, const Selection& 
 /// labels_text() writes them as "layers 16".
 Selection remaining_labels(const std::map<std::string, std::string>& labels,
                            const Selection& named);
+/// The labels with those of `named` in the place of their own.
+Selection replaced_labels(std::map<std::string, std::string> labels, const Selection& named);
 std::string labels_text(const Study& study, const std::map<std::string, std::string>& labels);
 
 /// The configuration of one run.

@@ -48,12 +48,11 @@ void add_run(DryRun& out, const config::Config& config, const RunCost& cost) {
 }
 
 /// True for a run with a result; its cost is then no longer among that of the other runs.
-bool subtract_if_cached(DryRun& out, const Job& job, const RunCost& cost,
-                        const std::filesystem::path& run_cache) {
-  const auto folder = run_cache / job.key;
+bool subtract_if_cached(DryRun& out, const config::Config& config, const RunCost& cost,
+                        const std::filesystem::path& folder) {
   const auto state = run_status(folder).state;
   if (state != RunStatus::State::finished && state != RunStatus::State::diverged) return false;
-  out.checkpoint_bytes -= kept_bytes(job.config, cost);
+  out.checkpoint_bytes -= kept_bytes(config, cost);
   out.cached_flops += cost.flops;
   out.cached_seconds += report::read_run(folder).seconds;
   return true;
@@ -71,7 +70,8 @@ std::vector<SearchResult> repeat_search(DryRun& out, StudyJobs& jobs, const Stud
     for (const auto& job : trials) {
       const auto cost = request.cost(job.config);
       if (is_further) add_search(out, job.config, cost, {.runs = 1, .full_runs = 1});
-      const bool is_cached = subtract_if_cached(out, job, cost, resources.run_cache);
+      const bool is_cached =
+          subtract_if_cached(out, job.config, cost, resources.run_cache / job.key);
       if (is_cached) ++out.search_cached;
       results[job.key].state = is_cached ? JobResult::State::finished : JobResult::State::not_run;
     }
@@ -87,13 +87,13 @@ void add_arm(DryRun& out, std::size_t arm, StudyJobs& jobs,
   const auto& study = request.study;
   const bool is_known = !study.tune || !searched.empty();  // the configuration
   for (const auto seed : study.seeds) {
-    auto config = is_known ? jobs.grid_config(searched, arm, seed)
-                           : config_of(study, jobs.arms()[arm], seed, {});
+    const auto config = is_known ? jobs.grid_config(searched, arm, seed)
+                                 : config_of(study, jobs.arms()[arm], seed, {});
     const auto cost = request.cost(config);
     add_run(out, config, cost);
     if (!is_known) continue;
-    const auto job = jobs.job("", std::move(config));
-    if (subtract_if_cached(out, job, cost, resources.run_cache)) ++out.cached;
+    const auto folder = resources.run_cache / jobs.key(config, cost);
+    if (subtract_if_cached(out, config, cost, folder)) ++out.cached;
   }
 }
 

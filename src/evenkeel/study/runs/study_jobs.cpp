@@ -13,8 +13,12 @@ StudyJobs::StudyJobs(const StudyRequest& request, const Resources& resources)
 
 Job StudyJobs::job(const std::string& name, config::Config config) {
   const auto cost = request_.cost(config);
-  auto key = run_cache_key(cache_keys_, request_, resources_, config, cost);
-  return {std::move(key), name, std::move(config), cost.memory_bytes, cost.flops};
+  auto run = key(config, cost);
+  return {std::move(run), name, std::move(config), cost.memory_bytes, cost.flops};
+}
+
+std::string StudyJobs::key(const config::Config& config, const RunCost& cost) {
+  return run_cache_key(cache_keys_, request_, resources_, config, cost);
 }
 
 config::Config StudyJobs::grid_config(const std::vector<SearchResult>& searched, std::size_t arm,

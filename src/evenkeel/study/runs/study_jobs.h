@@ -20,6 +20,9 @@ class StudyJobs {
   /// A job with its cache key, memory and FLOPs (as `work`).
   Job job(const std::string& name, config::Config config);
 
+  /// The cache key of a run.
+  std::string key(const config::Config& config, const RunCost& cost);
+
   /// The configuration of a run of the grid.
   /// \param searched  results of the search, one per arm; empty for a study without a search
   config::Config grid_config(const std::vector<SearchResult>& searched, std::size_t arm,

@@ -86,7 +86,7 @@ Arm StudyRunner::arm_of(std::size_t index, const std::map<std::string, JobResult
   for (const auto seed : study_.seeds) {
     const auto config = jobs_.grid_config(search_results_, index, seed);
     const auto cost = request_.cost(config);
-    const auto key = jobs_.job("", config).key;
+    const auto key = jobs_.key(config, cost);
     arm.seed_runs.push_back(seed_run_of(seed, key, job_results.at(key)));
     arm.parameters = cost.parameters;
     arm.norm_parameters = cost.norm_parameters;
