@@ -6,6 +6,7 @@ Used by the tests of this folder, each of which is started as `NAME_test.py PATH
 import json
 import os
 import pathlib
+import random
 import re
 import shutil
 import signal
@@ -37,6 +38,9 @@ VERBS = sorted(re.findall(r"^([a-z]+) ", (pathlib.Path(__file__).parents[2] /
 ENDINGS = " ".join(re.findall(r'\{"(\.\w+)", TextKind::', (
     pathlib.Path(__file__).parents[2] / "src/evenkeel/data/text_files.cpp").read_text())) + " (also .gz, .zst)"
 
+PORTS = (20000, 32768)  # below the ports of outgoing connections on Linux
+HELD_PORTS = []         # sockets of free_port()
+
 SERVER = None  # runs short commands; set by main()
 
 # Threads that wait for one another by spinning take seconds per step on a machine with other work.
@@ -64,9 +68,23 @@ def small(**changed):
 
 
 def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
+    """A port that no other test on this machine gets before this process ends.
+
+    The kernel gives a free port of its own range to the next program that asks, such as a training of another test.
+    So the port is below that range, and a socket with its number in the name holds it.
+    """
+    for port in random.Random().sample(range(*PORTS), len(range(*PORTS))):
+        held = socket.socket(socket.AF_UNIX)
+        try:
+            held.bind(f"\0evenkeel-test-port-{port}")
+            with socket.socket() as one:
+                one.bind(("", port))
+        except OSError:
+            held.close()
+            continue
+        HELD_PORTS.append(held)
+        return port
+    raise RuntimeError(f"no port from {PORTS[0]} to {PORTS[1] - 1} is free")
 
 
 def lines_of(file):
