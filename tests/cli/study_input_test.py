@@ -7,6 +7,7 @@ import signal
 import xml.etree.ElementTree
 
 import program
+import study_runs_test
 from study_runs_test import study
 
 
@@ -169,6 +170,38 @@ class BadInput(program.Case):
             self.assertIn(wanted, done.stderr.decode())
             self.assertEqual(done.stderr.count(b"\n"), 1)
         shutil.rmtree(self.folder / "runs", ignore_errors=True)
+
+
+class Refined(study_runs_test.Case):
+    def test_tries_further_values_near_the_best(self):
+        rates = "schedule.peak = [2e-3, 8e-3]\n[[claims]]"
+        refine = '[refine]\nover = "schedule.peak"\nextend = 1\n'
+        text = study(steps=40, more=refine).replace("[[claims]]", rates, 1)
+        text = text.replace("paper = -0.014", 'measure = { over = "schedule.peak", as = "best" }')
+        self.write("two.toml", text)
+        self.succeed("study", "two.toml")
+        rows = self.rows()
+        found = {scheme: sorted({float(row["schedule.peak"]) for row in rows if row["scheme"] == scheme})
+                 for scheme in ("pre_norm", "hybrid_norm")}
+        for scheme, rates in found.items():
+            self.assertGreaterEqual(len(rates), 4, found)  # beyond an end, and between
+            self.assertLessEqual({2e-3, 8e-3}, set(rates))
+            losses = {rate: sum(float(row["value"]) for row in rows if row["scheme"] == scheme and
+                                float(row["schedule.peak"]) == rate) for rate in rates}
+            place = rates.index(min(losses, key=losses.get))
+            for near in rates[max(0, place - 1):place + 2]:
+                self.assertLess(max(near / rates[place], rates[place] / near), 1.5, found)
+        reports, count = self.reports(), len(list((self.folder / "runs/studies/pool").iterdir()))
+        self.assertEqual(count, len(rows))
+        self.succeed("study", "two.toml")
+        self.assertEqual(self.reports(), reports)
+        self.assertEqual(len(list((self.folder / "runs/studies/pool").iterdir())), count)
+        said, _ = self.succeed("study", "two.toml", "--dry-run")
+        self.assertIn(f"{count} runs, {count} of them finished, {count - 8} of them near the best values", said)
+        self.assertIn("\nall runs are finished\n", said)
+        whole = json.loads(self.succeed("study", "two.toml", "--json")[0])
+        again = json.loads(self.succeed("study", "two.toml", "--from", "runs/studies/two/runs.csv", "--json")[0])
+        self.assertEqual(again["verdicts"], whole["verdicts"])
 
 
 if __name__ == "__main__":

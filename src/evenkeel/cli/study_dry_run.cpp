@@ -76,6 +76,7 @@ nlohmann::ordered_json json_of(const study::DryRun& plan, const Hours& left, dou
                                std::int64_t free_disk) {
   return {{"arms", plan.arms},
           {"runs", plan.runs},
+          {"near_the_best", plan.further_runs},
           {"finished", plan.cached},
           {"searches", plan.search_runs},
           {"searches_finished", plan.search_cached},
@@ -123,6 +124,7 @@ void print_dry_run(const study::StudyRequest& request, const study::Resources& r
   print("%s\n%zu arms, %zu seeds: %zu runs", printable_line(request.study.title).c_str(), plan.arms,
         request.study.seeds.size(), plan.runs);
   if (plan.cached > 0) print(", %zu of them finished", plan.cached);
+  if (plan.further_runs > 0) print(", %zu of them near the best values", plan.further_runs);
   if (plan.search_runs > 0) {
     print(", and %zu, most of them shorter, to search %s", plan.search_runs,
           request.study.tune->key.c_str());

@@ -115,8 +115,8 @@ void write_figures(const study::Results& results, const std::filesystem::path& f
 }
 
 Exit exit_of(const study::Results& results, bool strict) {
-  for (const auto& arm : results.arms) {
-    for (const auto& seed_run : arm.seed_runs) {
+  for (const auto* const arm : study::all_arms(results)) {
+    for (const auto& seed_run : arm->seed_runs) {
       if (seed_run.state == study::SeedRun::State::crashed) return Exit::internal;
     }
   }

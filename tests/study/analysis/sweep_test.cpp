@@ -123,6 +123,35 @@ TEST(SweptArms, AreComparedWithTheBaseline) {
   EXPECT_EQ(run_count(all_runs_of(results, compared_arms(results)[1]), SeedRun::State::failed), 3);
 }
 
+TEST(SweptArms, HaveFurtherValuesForTheBestOnly) {
+  auto results = rates(Sweep::best);
+  results.study.refine = {.axis = "schedule.peak"};
+  results.further_arms = {arm({{"scheme", "hybrid"}, {"schedule.peak", "1.41"}}, {1.5, 1.6, 1.4})};
+  const auto mean = [&](Sweep sweep) {
+    auto measure = results.study.claims[0].measure;
+    measure.sweep = sweep;
+    const auto found = swept_arms(results, measure);
+    EXPECT_EQ(found.size(), 2U);
+    EXPECT_EQ(found[0].name, "hybrid");
+    return mean_value(found[0]);
+  };
+  EXPECT_NEAR(mean(Sweep::best), 1.5, 1e-12);
+  const auto sensitivity = mean(Sweep::sensitivity);
+  const auto largest = mean(Sweep::max_trainable);
+  results.study.comparison = results.study.claims[0].measure;
+  results.study.baseline = {{"scheme", "pre"}};
+  analyze_claims(results);
+  const auto summary = sweep_summary(results, compared_arms(results)[0]);
+  EXPECT_EQ(summary.best, "1.41");
+  EXPECT_NEAR(mean_estimate(summary.sensitivities).mean, sensitivity, 1e-12);
+  EXPECT_EQ(run_count(all_runs_of(results, compared_arms(results)[0]), SeedRun::State::finished),
+            12);
+  results.further_arms.clear();
+  EXPECT_NEAR(mean(Sweep::best), 2.0, 1e-12);
+  EXPECT_EQ(mean(Sweep::sensitivity), sensitivity);
+  EXPECT_EQ(mean(Sweep::max_trainable), largest);
+}
+
 // A model that sees later tokens has another task.
 TEST(SweptArms, AreNotComparedAcrossCausality) {
   auto results = rates(Sweep::best);

@@ -49,6 +49,42 @@ TEST(Claims, NameWhatIsWrongWithThem) {
             std::string::npos);
 }
 
+TEST(Claims, OfEqualScoresNeedAThreshold) {
+  const std::string pair =
+      "is = \"alike\"\nmargin = 1\nof = { scheme = \"hybrid_norm\" }\n"
+      "than = { scheme = \"pre_norm\" }\n";
+  EXPECT_NE(error_of(with_claim(pair))
+                .find("a claim of the kind \"alike\" about the "
+                      "validation loss needs a threshold"),
+            std::string::npos)
+      << error_of(with_claim(pair));
+  EXPECT_EQ(read(with_claim(pair + "competence = 3\n")).claims.front().competence, 3);
+  EXPECT_EQ(read("fails_above = 3\n" + with_claim(pair)).claims.size(), 1U);
+  const std::string gradients = "measure = { probe = \"grad_norm\", part = \"block\" }\n";
+  EXPECT_EQ(read(with_claim(pair + gradients)).claims.size(), 1U);
+  const std::string places = "at = { model.layers = 2 }\nthan_at = { model.layers = 4 }\n";
+  EXPECT_EQ(read(with_claim(pair + places)).claims.size(), 1U);
+}
+
+TEST(Refinement, NamesAnAxisOfPositiveNumbers) {
+  const std::string grid =
+      "[grid]\nscheme = [\"pre_norm\", \"keel\"]\nschedule.peak = [1e-3, 2e-3]\n";
+  const std::string over = "[refine]\nover = \"schedule.peak\"\n";
+  EXPECT_EQ(read(grid + over).refine->extend, 4);
+  EXPECT_EQ(read(grid + over + "extend = 1\n").refine->extend, 1);
+  EXPECT_FALSE(read(grid).refine);
+  const auto refuses = [&](const std::string& toml, const std::string& why) {
+    EXPECT_NE(error_of(toml).find("my.toml: refine: " + why), std::string::npos) << error_of(toml);
+  };
+  refuses(grid + "[refine]\nover = \"peak\"\n", "no axis of the grid is named \"peak\"");
+  refuses(grid + "[refine]\nover = \"scheme\"\n", "the axis must be a key");
+  refuses("[grid]\nschedule.peak = [1e-3]\n" + over, "the axis must be a key");
+  refuses(grid + over + "[tune]\nkey = \"train.batch\"\nvalues = [1, 2]\n",
+          "a study has further values near the best, or a search");
+  refuses("measure = { probe = \"grad_norm\", part = \"block\" }\n" + grid + over,
+          "the best value is the one with the lowest loss");
+}
+
 TEST(Claims, CompareTheDifferencesAtTwoPlaces) {
   const std::string pair = "of = { scheme = \"hybrid_norm\" }\nthan = { scheme = \"pre_norm\" }\n";
   const std::string at = "at = { model.layers = 2 }\n", than = "than_at = { model.layers = 4 }\n";
@@ -79,7 +115,7 @@ TEST(Claims, CountOneHypothesisForEachCombinationOfTheRemainingAxes) {
   EXPECT_EQ(count("is = \"further\"\nalong = \"schedule.peak\"\n"), 2U);
   EXPECT_EQ(count("is = \"further\"\nalong = \"schedule.peak\"\nat = { model.layers = 2 }\n"), 1U);
   EXPECT_EQ(count("measure = { over = \"schedule.peak\", cap = 3 }\n"), 2U);
-  EXPECT_EQ(count("is = \"alike\"\nmargin = 1\nat = { model.layers = 2 }\n"), 6U);
+  EXPECT_EQ(count("is = \"alike\"\nmargin = 1\ncompetence = 3\nat = { model.layers = 2 }\n"), 6U);
 }
 
 TEST(Claims, MeasureAllRunsAlongAnAxis) {

@@ -17,7 +17,7 @@ std::string first_sentence(Results results) {
   return sentence(results, results.verdicts.at(0));
 }
 
-bool has(const std::string& text, const std::string& piece) {
+bool mentions(const std::string& text, const std::string& piece) {
   return text.find(piece) != std::string::npos;
 }
 
@@ -37,7 +37,7 @@ TEST(VerdictText, NamesADifferenceWithItsInterval) {
 TEST(VerdictText, NamesTheSeedsThatTheSmallestEffectRequires) {
   auto results = two_arms({1.0, 1.3, 1.1}, {1.1, 1.2, 1.25});
   const auto text = first_sentence(results);
-  EXPECT_TRUE(has(text, "do not differ significantly with 3 seeds")) << text;
+  EXPECT_TRUE(mentions(text, "do not differ significantly with 3 seeds")) << text;
   EXPECT_TRUE(
       text.ends_with("; a difference of 0.01 nats per token would need more than 1000 seeds"))
       << text;
@@ -51,12 +51,13 @@ TEST(VerdictText, NamesTheSeedsThatTheSmallestEffectRequires) {
 TEST(VerdictText, SaysThatTheSignFlipTestDisagrees) {
   const std::vector<double> zeros(8, 0.0);
   const auto text = first_sentence(two_arms({-1, -1, -1, -1, -1, -1, -1, -9}, zeros));
-  EXPECT_TRUE(has(text, "do not differ significantly with 8 seeds")) << text;
-  EXPECT_TRUE(has(text,
-                  "; the sign-flip test, which does not assume normal differences, disagrees: "
-                  "p 0.008;"))
+  EXPECT_TRUE(mentions(text, "do not differ significantly with 8 seeds")) << text;
+  EXPECT_TRUE(mentions(text,
+                       "; the sign-flip test, which does not assume normal differences, disagrees: "
+                       "p 0.008;"))
       << text;
-  EXPECT_FALSE(has(first_sentence(two_arms({1.00, 1.11, 1.19}, {1.10, 1.20, 1.30})), "sign-flip"));
+  EXPECT_FALSE(
+      mentions(first_sentence(two_arms({1.00, 1.11, 1.19}, {1.10, 1.20, 1.30})), "sign-flip"));
 }
 
 TEST(VerdictText, SaysThatConstantsAreNotTested) {
@@ -74,10 +75,10 @@ TEST(VerdictText, SaysThatTheMachineWasBusy) {
   }
   results.arms[1].seed_runs[2].run.cpu_contention = 0.34;
   const auto text = first_sentence(results);
-  EXPECT_TRUE(
-      has(text,
-          "; not tested: other processes took up to 34 % of the processors' time while 1 of 6 runs "
-          "were timed"))
+  EXPECT_TRUE(mentions(
+      text,
+      "; not tested: other processes took up to 34 % of the processors' time while 1 of 6 runs "
+      "were timed"))
       << text;
 }
 
@@ -85,7 +86,7 @@ TEST(VerdictText, SaysThatRunsAreMissing) {
   auto results = two_arms({1.00, 1.11, 1.19, 1.25}, {1.10, 1.20, 1.30, 1.35});
   results.arms[0].seed_runs[3].state = SeedRun::State::missing;
   const auto text = first_sentence(results);
-  EXPECT_TRUE(has(text, "; not tested: runs of hybrid are missing")) << text;
+  EXPECT_TRUE(mentions(text, "; not tested: runs of hybrid are missing")) << text;
 }
 
 TEST(VerdictText, NamesAMeasureThatFinishedRunsLack) {
@@ -98,9 +99,9 @@ TEST(VerdictText, NamesAMeasureThatFinishedRunsLack) {
 TEST(VerdictText, CountsFailedRuns) {
   const double x = kFailed;
   EXPECT_TRUE(
-      has(first_sentence(two_arms({1.0, 1.1, 1.2}, {x, x, x})), "3 of 3 runs of pre failed"));
-  EXPECT_TRUE(has(first_sentence(two_arms({1.00, 1.11, 1.19, x}, {1.10, 1.20, 1.30, 1.4})),
-                  "1 of 4 runs of hybrid failed"));
+      mentions(first_sentence(two_arms({1.0, 1.1, 1.2}, {x, x, x})), "3 of 3 runs of pre failed"));
+  EXPECT_TRUE(mentions(first_sentence(two_arms({1.00, 1.11, 1.19, x}, {1.10, 1.20, 1.30, 1.4})),
+                       "1 of 4 runs of hybrid failed"));
 }
 
 TEST(VerdictText, NamesTheTestOfFailures) {
@@ -132,7 +133,7 @@ TEST(VerdictText, NamesTheSearchInAClaimThatAnArmTrains) {
   auto results = two_arms({1, 1, 1}, {1, 1, 1});
   results.study.claims[0].kind = Claim::Kind::trains;
   results.study.claims[0].than.clear();
-  EXPECT_FALSE(has(first_sentence(results), "search"));
+  EXPECT_FALSE(mentions(first_sentence(results), "search"));
   results.study.tune = SearchConfig{.key = "schedule.peak"};
   EXPECT_TRUE(first_sentence(results).ends_with(
       "; each arm with the schedule.peak at which a search found its lowest loss"));

@@ -7,6 +7,7 @@
 #include "evenkeel/base/file.h"
 #include "evenkeel/study/analysis/claim_analysis.h"
 #include "evenkeel/study/analysis/measure.h"
+#include "evenkeel/study/definition/grid.h"
 #include "evenkeel/study/report/csv.h"
 #include "evenkeel/study/report/verdict_text.h"
 #include "study/sample_results.h"
@@ -68,6 +69,25 @@ TEST(RecordedResults, HaveTheVerdictsOfTheRuns) {
   }
   EXPECT_TRUE(recorded.results.is_complete);
   EXPECT_EQ(runs_csv(recorded.results), runs_csv(results));
+}
+
+TEST(RecordedResults, HaveFurtherValues) {
+  auto results = sample_results({.schemes = {"pre_norm", "hybrid_norm"}, .layers = {"4", "16"}});
+  results.study.refine = {.axis = "model.layers"};
+  auto further = results.arms[0];
+  further.labels["model.layers"] = "8";
+  further.name = labels_text(results.study, further.labels);
+  for (auto& run : further.seed_runs) run.value -= 1;
+  results.further_arms = {further};
+  analyze_claims(results);
+  const CsvFile file(runs_csv(results));
+  const auto recorded = recorded_results(results.study, file.path(), /*keeps_seeds=*/false);
+  ASSERT_EQ(recorded.results.further_arms.size(), 1U);
+  EXPECT_EQ(recorded.results.further_arms[0].name, further.name);
+  EXPECT_EQ(runs_csv(recorded.results), runs_csv(results));
+  auto unrefined = results.study;
+  unrefined.refine = {};
+  EXPECT_THROW(recorded_results(unrefined, file.path(), /*keeps_seeds=*/false), Error);
 }
 
 TEST(RecordedResults, OfSomeSeeds) {

@@ -122,6 +122,35 @@ TEST(DryRun, CountsTheFinishedRunsOfASearch) {
   EXPECT_DOUBLE_EQ(*plan.hours(), plan.cached_seconds / (1 + 6) / 2 / 3600);
 }
 
+TEST(DryRun, CountsTheRunsNearTheBestValues) {
+  const auto run_cache = fs::path(::testing::TempDir()) / "dry_run_refine";
+  fs::remove_all(run_cache);
+  const auto request = request_of(
+      "seeds = [1]\n[grid]\nscheme = [\"pre_norm\", \"keel\"]\nschedule.peak = [1e-3, 2e-3, 4e-3]\n"
+      "[refine]\nover = \"schedule.peak\"\nextend = 0\n",
+      "");
+  const Resources resources{.run_cache = run_cache, .cores = 2};
+  auto plan = dry_run(request, resources);
+  EXPECT_EQ(plan.runs, 6U + 2 * 2);
+  EXPECT_EQ(plan.further_runs, 4U);
+  EXPECT_DOUBLE_EQ(plan.flops, 10 * kFlops);
+  StudyJobs jobs(request, resources);
+  const auto finish = [&](std::size_t arm) {
+    finish_run(run_cache / jobs.job("", jobs.grid_config({}, arm, 1)).key);
+  };
+  for (std::size_t arm = 0; arm < 6; ++arm) finish(arm);
+  plan = dry_run(request, resources);  // all losses are equal, so the best value is the first one
+  EXPECT_EQ(plan.further_runs, 2U);
+  EXPECT_EQ(plan.cached, 6U);
+  EXPECT_FALSE(plan.is_finished());
+  for (const std::size_t arm : {0U, 3U})
+    jobs.add_arms({moved(request.study, jobs.arms()[arm], "schedule.peak", "0.00141")});
+  for (const std::size_t arm : {6U, 7U}) finish(arm);
+  plan = dry_run(request, resources);
+  EXPECT_EQ(plan.runs, 8U);
+  EXPECT_TRUE(plan.is_finished());
+}
+
 TEST(DryRun, SaysTheTimeAndTheDiskOfTheOtherRuns) {
   const auto run_cache = fs::path(::testing::TempDir()) / "dry_run_disk";
   fs::remove_all(run_cache);

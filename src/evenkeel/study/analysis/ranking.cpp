@@ -16,6 +16,14 @@ std::int64_t run_count(const Arm& arm, SeedRun::State state) {
                        [&](const SeedRun& seed_run) { return seed_run.state == state; });
 }
 
+std::vector<const Arm*> all_arms(const Results& results) {
+  std::vector<const Arm*> out;
+  for (const auto* const arms : {&results.arms, &results.further_arms}) {
+    for (const auto& arm : *arms) out.push_back(&arm);
+  }
+  return out;
+}
+
 const Claim* claim_of(const Results& results, const Verdict& verdict) {
   return verdict.claim ? &results.study.claims.at(*verdict.claim) : nullptr;
 }

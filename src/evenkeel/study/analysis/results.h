@@ -135,7 +135,8 @@ struct PowerLawFit {
 
 struct Results {
   Study study;
-  std::vector<Arm> arms;
+  std::vector<Arm> arms;          // of the grid
+  std::vector<Arm> further_arms;  // of Study::refine, with values that the grid does not have
   // By claim, whose arms are not those of the grid: of sweeps and of differences of differences.
   std::map<std::size_t, std::vector<Arm>> claim_arms;
   std::vector<Arm> swept_comparison;  // arms of Study::comparison, if that is a sweep; else empty
@@ -157,6 +158,9 @@ struct Results {
 inline const std::vector<Arm>& compared_arms(const Results& results) {
   return results.swept_comparison.empty() ? results.arms : results.swept_comparison;
 }
+
+/// Those of the grid, then Results::further_arms.
+std::vector<const Arm*> all_arms(const Results& results);
 
 /// The claim of a verdict; nullptr for a comparison with the baseline.
 const Claim* claim_of(const Results& results, const Verdict& verdict);

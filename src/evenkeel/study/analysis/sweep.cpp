@@ -89,6 +89,16 @@ double swept_loss(const SeedRun& seed_run) {
   return kUnknown;
 }
 
+/// The arms that a measure is of: `best` is also of further values (Study::refine).
+std::vector<const Arm*> arms_of(const Results& results, const Measure& measure) {
+  auto out = all_arms(results);
+  const auto& refine = results.study.refine;
+  const bool is_refined =
+      measure.sweep == Measure::Sweep::best && refine && refine->axis == measure.axis;
+  if (!is_refined) out.resize(results.arms.size());
+  return out;
+}
+
 /// An arm with the value of each seed, of members that are sorted by x.
 Arm swept_arm(const Study& study, const Measure& measure,
               const std::vector<std::pair<double, const Arm*>>& members) {
@@ -144,8 +154,8 @@ std::vector<const Arm*> members_of(const Results& results, const Arm& swept,
   auto rest = swept.labels;
   rest.erase(measure.axis);
   std::vector<const Arm*> out;
-  for (const auto& arm : results.arms) {
-    if (matches(arm.labels, rest)) out.push_back(&arm);
+  for (const auto* const arm : arms_of(results, measure)) {
+    if (matches(arm->labels, rest)) out.push_back(arm);
   }
   std::ranges::sort(out, {},
                     [&](const Arm* arm) { return *number_of(arm->labels.at(measure.axis)); });
@@ -154,15 +164,15 @@ std::vector<const Arm*> members_of(const Results& results, const Arm& swept,
 
 std::vector<Arm> swept_arms(const Results& results, const Measure& measure) {
   std::vector<std::pair<Selection, std::vector<std::pair<double, const Arm*>>>> groups;
-  for (const auto& arm : results.arms) {
-    auto rest = arm.labels;
+  for (const auto* const arm : arms_of(results, measure)) {
+    auto rest = arm->labels;
     const auto x = number_of(rest.at(measure.axis));
     EK_ASSERT(x.has_value());
     rest.erase(measure.axis);
     auto group = std::find_if(groups.begin(), groups.end(),
                               [&](const auto& each) { return each.first == rest; });
     if (group == groups.end()) group = groups.insert(group, {rest, {}});
-    group->second.emplace_back(*x, &arm);
+    group->second.emplace_back(*x, arm);
   }
   std::vector<Arm> out;
   for (auto& [rest, members] : groups) {

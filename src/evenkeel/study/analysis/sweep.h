@@ -25,8 +25,9 @@ namespace evenkeel::study {
 std::vector<double> sweep_values(Measure::Sweep sweep, const std::vector<double>& x,
                                  std::vector<std::vector<double>> losses, double cap);
 
-/// The arms of a claim whose measure is a sweep: one for all arms that differ on its axis only.
-/// Their labels on that axis are kAllLabels; SeedRun::recorded holds the value.
+/// The arms of a claim whose measure is a sweep, `best` with the values of Study::refine: one for
+/// all arms that differ on its axis only. Their labels on that axis are kAllLabels;
+/// SeedRun::recorded holds the value.
 std::vector<Arm> swept_arms(const Results& results, const Measure& measure);
 inline constexpr const char* kAllLabels = "all";
 

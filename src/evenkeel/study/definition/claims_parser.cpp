@@ -138,6 +138,25 @@ void check_places(const Claim& claim, const std::string& where) {
        "competence is of two arms, which a difference of differences has not");
 }
 
+/// True for a loss or an error rate, which arms that learn nothing have alike.
+bool is_score(const Measure& measure) {
+  using Kind = Measure::Kind;
+  return measure.unit().starts_with("nats") || measure.kind == Kind::val_wrong ||
+         measure.kind == Kind::ood_wrong || measure.kind == Kind::task;
+}
+
+/// Checks that a claim of equal scores has a threshold, so that two failures do not support it.
+void check_threshold(const Study& study, const Claim& claim, const std::string& where) {
+  if (claim.kind != Claim::Kind::equivalent || !claim.than_at.empty()) return;
+  const bool has_threshold = std::isfinite(claim.competence) || study.fails_above > 0;
+  if (has_threshold || !is_score(claim.measure)) return;
+  throw Error(Exit::usage,
+              text(where, "a claim of the kind \"alike\" about the ", claim.measure.name(),
+                   " needs a threshold, because models that "
+                   "learn nothing are alike: competence = 3.0, or fails_above of the "
+                   "study"));
+}
+
 /// Checks that a claim has all fields of its kind, and no field that its kind ignores.
 void check_claim(const Study& study, const Claim& claim, const std::string& where) {
   const auto must = [&](bool condition, const auto&... parts) {
@@ -165,6 +184,7 @@ void check_claim(const Study& study, const Claim& claim, const std::string& wher
           ? "a claim of the kind \"further\" needs the axis it goes along: along = \"model.layers\""
           : "along has no effect but in a claim of the kind \"further\"");
   check_places(claim, where);
+  check_threshold(study, claim, where);
   must(is_difference(claim.kind) || !std::isfinite(claim.paper),
        "paper is a difference, which a claim of the kind \"", kind, "\" has not");
   if (claim.measure.kind == Measure::Kind::sweep) check_claim_of_sweep(study, claim, where);

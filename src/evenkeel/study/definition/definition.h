@@ -106,6 +106,13 @@ struct SearchConfig {
   std::int64_t extend = 0;          // further values at most, while the best is at an end
 };
 
+/// Further values of an axis, for each arm near its own best one and for all seeds. Sweep::best is
+/// of all values; everything else is of those of the grid.
+struct Refinement {
+  std::string axis;         // positive numbers, values of the key of this name
+  std::int64_t extend = 0;  // values beyond those of the grid at most, per arm
+};
+
 /// A study at one size.
 struct Study {
   std::string name;  // name of the file: "placement"
@@ -115,6 +122,7 @@ struct Study {
   std::vector<Axis> axes;             // without the seeds
   std::vector<std::int64_t> seeds;
   std::optional<SearchConfig> tune;
+  std::optional<Refinement> refine;
   Measure measure;
   Selection baseline;  // the arms that all other arms are compared with; may be empty
   std::optional<Measure> comparison;  // TOML: compare; a sweep, for comparisons with the baseline

@@ -15,6 +15,7 @@
 #include "evenkeel/study/definition/axes_parser.h"
 #include "evenkeel/study/definition/claims_parser.h"
 #include "evenkeel/study/definition/definition.h"
+#include "evenkeel/study/definition/refinement_parser.h"
 
 namespace evenkeel::study {
 
@@ -280,6 +281,7 @@ Study parse_study(const std::string& toml, const std::string& where, const std::
   check_seeds(study, where);
   check_conflicts(study, where);
   parse_claims(study, top, where);
+  parse_refinement(study, top, where);
   top.refuse_unknown_keys();
   return study;
 }

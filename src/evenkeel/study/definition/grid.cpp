@@ -67,6 +67,15 @@ std::vector<GridPoint> grid_points(const Study& study) {
   return all;
 }
 
+GridPoint moved(const Study& study, GridPoint point, const std::string& axis,
+                const std::string& value) {
+  point.labels[axis] = value;
+  std::erase_if(point.settings, [&](const auto& each) { return each.starts_with(axis + "="); });
+  point.settings.push_back(text(axis, '=', value));
+  point.name = labels_text(study, point.labels);
+  return point;
+}
+
 bool matches(const std::map<std::string, std::string>& labels, const Selection& selection) {
   return std::all_of(selection.begin(), selection.end(), [&](const auto& wanted) {
     const auto found = labels.find(wanted.first);

@@ -52,17 +52,17 @@ std::string runs_csv(const Results& results) {
   for (const auto& measure : measures) names.push_back(measure.name());
   if (results.study.exclusive) names.emplace_back(kContentionColumn);
   auto out = csv_line(names);
-  for (const auto& arm : results.arms) {
-    for (const auto& seed_run : arm.seed_runs) {
-      std::vector<std::string> fields = {arm.name};
-      for (const auto& axis : axes) fields.push_back(arm.labels.at(axis.name));
+  for (const auto* const arm : all_arms(results)) {
+    for (const auto& seed_run : arm->seed_runs) {
+      std::vector<std::string> fields = {arm->name};
+      for (const auto& axis : axes) fields.push_back(arm->labels.at(axis.name));
       const auto& run = seed_run.run;
       fields.insert(fields.end(),
                     {text(seed_run.seed), to_string(seed_run.state), seed_run.reason,
                      csv_number(display_value(seed_run.value, results.study.measure)),
                      csv_number(report::final_loss(run)),
-                     csv_number(report::last_finite(run.validation_loss.y)), text(arm.parameters),
-                     csv_number(run.tokens), arm.precision, arm.tuned_value, seed_run.key,
+                     csv_number(report::last_finite(run.validation_loss.y)), text(arm->parameters),
+                     csv_number(run.tokens), arm->precision, arm->tuned_value, seed_run.key,
                      results.study.name, results.study.size});
       for (const auto& measure : measures) {
         fields.push_back(csv_number(display_value(seed_run_value(seed_run, measure), measure)));

@@ -188,7 +188,8 @@ std::string confounders_text(const Results& results) {
 std::string failures_text(const Results& results) {
   std::string names;
   std::int64_t all = 0;
-  for (const auto& arm : results.arms) {
+  for (const auto* const each : all_arms(results)) {
+    const auto& arm = *each;
     const auto finished = run_count(arm, State::finished);
     const auto runs = static_cast<std::int64_t>(arm.seed_runs.size());
     if (finished == runs) continue;
@@ -268,9 +269,9 @@ ReportTable runs_table(const Results& results) {
                      {results.study.measure.name(), Kind::number},
                      {"folder in the pool", Kind::code},
                      {"why"}}};
-  for (const auto& arm : results.arms) {
-    for (const auto& seed_run : arm.seed_runs) {
-      table.rows.push_back({{arm.name},
+  for (const auto* const arm : all_arms(results)) {
+    for (const auto& seed_run : arm->seed_runs) {
+      table.rows.push_back({{arm->name},
                             {text(seed_run.seed)},
                             {to_string(seed_run.state), css_class(seed_run.state)},
                             {number_text(seed_run.value, results.study.measure)},
@@ -293,9 +294,9 @@ std::string unfinished_text(const Results& results) {
   if (results.is_complete) return "";
   if (results.arms.empty()) return "This study is incomplete: its grid has no run yet.";
   std::int64_t missing = 0, all = 0;
-  for (const auto& arm : results.arms) {
-    missing += run_count(arm, State::missing) + run_count(arm, State::crashed);
-    all += static_cast<std::int64_t>(arm.seed_runs.size());
+  for (const auto* const arm : all_arms(results)) {
+    missing += run_count(*arm, State::missing) + run_count(*arm, State::crashed);
+    all += static_cast<std::int64_t>(arm->seed_runs.size());
   }
   return text("This study is incomplete: ", missing, " of ", all,
               missing == 1 ? " runs is missing." : " runs are missing.",
@@ -312,11 +313,11 @@ std::string record_losses_text(const Results& results) {
   constexpr std::size_t kShown = 5;
   std::size_t count = 0;
   std::string out;
-  for (const auto& arm : results.arms) {
-    for (const auto& seed_run : arm.seed_runs) {
+  for (const auto* const arm : all_arms(results)) {
+    for (const auto& seed_run : arm->seed_runs) {
       for (const auto& loss : report::record_losses(seed_run.run)) {
         if (++count > kShown) continue;
-        out += text(count == 1 ? "" : "; ", arm.name, ", seed ", seed_run.seed, ": ", loss);
+        out += text(count == 1 ? "" : "; ", arm->name, ", seed ", seed_run.seed, ": ", loss);
       }
     }
   }

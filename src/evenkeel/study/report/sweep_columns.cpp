@@ -39,11 +39,13 @@ SweepSummary sweep_summary(const Results& results, const Arm& swept) {
   const auto best = std::ranges::min_element(means);
   const bool is_known = std::ranges::all_of(means, [](double mean) { return std::isfinite(mean); });
   if (!is_known || *best >= measure.cap) return {};  // runs are missing, or none trains
-  std::vector<double> x;
-  x.reserve(members.size());
-  for (const auto* const member : members) x.push_back(*number_of(member->labels.at(measure.axis)));
-  auto sensitivities =
-      sweep_values(Measure::Sweep::sensitivity, x, swept.swept_losses, measure.cap);
+  auto of_the_grid = measure;
+  of_the_grid.sweep = Measure::Sweep::sensitivity;
+  std::vector<double> sensitivities;
+  for (const auto& each : swept_arms(results, of_the_grid)) {
+    if (each.labels != swept.labels) continue;
+    for (const auto& run : each.seed_runs) sensitivities.push_back(run.value);
+  }
   std::erase_if(sensitivities, [](double each) { return !std::isfinite(each); });
   return {.best = members[static_cast<std::size_t>(best - means.begin())]->labels.at(measure.axis),
           .is_at_edge = best == means.begin() || best == means.end() - 1,

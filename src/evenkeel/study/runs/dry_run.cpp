@@ -2,12 +2,15 @@
 #include "evenkeel/study/runs/dry_run.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "evenkeel/base/number.h"
 #include "evenkeel/store/checkpoint.h"
 #include "evenkeel/study/analysis/multiple_testing.h"
 #include "evenkeel/study/analysis/statistics.h"
 #include "evenkeel/study/runs/disk_space.h"
+#include "evenkeel/study/runs/refinement.h"
 #include "evenkeel/study/runs/study_jobs.h"
 
 namespace evenkeel::study {
@@ -97,6 +100,56 @@ void add_arm(DryRun& out, std::size_t arm, StudyJobs& jobs,
   }
 }
 
+/// All runs of an arm as finished; false if one has no result.
+bool all_cached(std::map<std::string, JobResult>& job_results, std::size_t arm, StudyJobs& jobs,
+                const StudyRequest& request, const Resources& resources) {
+  for (const auto seed : request.study.seeds) {
+    const auto config = jobs.grid_config({}, arm, seed);
+    const auto key = jobs.key(config, request.cost(config));
+    const auto state = run_status(resources.run_cache / key).state;
+    if (state != RunStatus::State::finished && state != RunStatus::State::diverged) return false;
+    job_results[key].state = JobResult::State::finished;
+  }
+  return true;
+}
+
+/// Counts the runs of Study::refine: those that the finished ones lead to; before the grid is
+/// finished two values for each group of arms.
+void add_further_arms(DryRun& out, StudyJobs& jobs, const StudyRequest& request,
+                      const Resources& resources) {
+  const auto& study = request.study;
+  if (!study.refine) return;
+  const auto grid = jobs.arms();
+  const auto before = out.runs;
+  Results results{.study = study};
+  std::size_t known = 0;  // arms whose runs are finished
+  while (true) {
+    std::map<std::string, JobResult> job_results;
+    for (; known < jobs.arms().size(); ++known) {
+      if (!all_cached(job_results, known, jobs, request, resources)) break;
+      auto& arms = known < grid.size() ? results.arms : results.further_arms;
+      arms.push_back(jobs.arm({}, known, job_results));
+    }
+    if (known < jobs.arms().size()) break;
+    const auto points = further_points(grid, results);
+    if (points.empty()) break;
+    jobs.add_arms(points);
+    for (auto arm = known; arm < jobs.arms().size(); ++arm)
+      add_arm(out, arm, jobs, {}, request, resources);
+  }
+  if (known < grid.size()) {
+    std::set<Selection> groups;
+    for (std::size_t arm = 0; arm < grid.size(); ++arm) {
+      if (!groups.insert(remaining_labels(grid[arm].labels, {{study.refine->axis, ""}})).second)
+        continue;
+      const auto config = jobs.grid_config({}, arm, study.seeds.front());
+      for (std::size_t i = 0; i < 2 * study.seeds.size(); ++i)
+        add_run(out, config, request.cost(config));
+    }
+  }
+  out.further_runs = out.runs - before;
+}
+
 }  // namespace
 
 std::optional<double> DryRun::hours() const {
@@ -121,7 +174,7 @@ DryRun dry_run(const StudyRequest& request, const Resources& resources) {
   DryRun out;
   StudyJobs jobs(request, resources);
   const auto& study = request.study;
-  const auto& arms = jobs.arms();
+  const auto arms = jobs.arms();
   check_runs(study, arms);
   out.arms = arms.size();
   out.hypotheses = std::max<std::size_t>(1, hypothesis_count(study));
@@ -147,6 +200,7 @@ DryRun dry_run(const StudyRequest& request, const Resources& resources) {
   for (std::size_t arm = 0; arm < arms.size(); ++arm) {
     add_arm(out, arm, jobs, searched, request, resources);
   }
+  add_further_arms(out, jobs, request, resources);
   out.at_once = runs_at_once(out, study, resources);
   if (out.cached < out.runs) {
     out.running_bytes = 2 * out.at_once * largest_checkpoint + store::kCheckpointReserve;

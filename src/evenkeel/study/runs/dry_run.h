@@ -12,7 +12,8 @@ namespace evenkeel::study {
 
 /// The runs that run_study() would execute, and their cost.
 struct DryRun {
-  std::size_t arms = 0, runs = 0, cached = 0;  // of the grid; cached: already finished
+  std::size_t arms = 0, runs = 0, cached = 0;  // not of searches; cached: already finished
+  std::size_t further_runs = 0;                // those of them that Study::refine adds
   std::size_t search_runs = 0;                 // runs of the search, most of them shortened
   std::size_t search_cached = 0;               // those of them that are finished
   std::size_t hypotheses = 0;                  // size of the Holm family of claims

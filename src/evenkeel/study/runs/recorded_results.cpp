@@ -145,7 +145,11 @@ std::vector<std::int64_t> recorded_seeds(const RunTable& table) {
   return {seeds.begin(), seeds.end()};
 }
 
-/// All arms of the study, with missing runs.
+SeedRun missing_run(std::int64_t seed) {
+  return {.reason = "not in the file", .seed = seed, .value = std::nan("")};
+}
+
+/// All arms of the grid, with missing runs.
 std::vector<Arm> empty_arms(const Study& study, const std::vector<GridPoint>& points) {
   std::vector<Arm> arms;
   for (const auto& point : points) {
@@ -155,23 +159,50 @@ std::vector<Arm> empty_arms(const Study& study, const std::vector<GridPoint>& po
     const auto config = config_of(study, point, study.seeds.front(), first_trial);
     arm.init = init_of(config);
     arm.is_causal = is_causal(config);
-    for (const auto seed : study.seeds) {
-      arm.seed_runs.push_back({.reason = "not in the file", .seed = seed, .value = std::nan("")});
-    }
+    for (const auto seed : study.seeds) arm.seed_runs.push_back(missing_run(seed));
     arms.push_back(std::move(arm));
   }
   return arms;
 }
 
-/// Puts a row in the place of its arm and its seed.
-void add_row(const RunTable& table, const CsvRow& row, Results& results) {
-  const auto& study = results.study;
-  const auto arm = std::ranges::find_if(results.arms, [&](const Arm& each) {
+/// The arm whose labels a row has; nullptr if there is none.
+Arm* arm_of(const RunTable& table, const CsvRow& row, const Study& study, std::vector<Arm>& arms) {
+  const auto arm = std::ranges::find_if(arms, [&](const Arm& each) {
     return std::ranges::all_of(study.axes, [&](const Axis& axis) {
       return each.labels.at(axis.name) == table.cell(row, axis.name);
     });
   });
-  if (arm == results.arms.end()) {
+  return arm == arms.end() ? nullptr : &*arm;
+}
+
+/// The arm of a value that the grid does not have (Study::refine), with missing runs; nullptr for a
+/// row that is of no such arm.
+Arm* further_arm(const RunTable& table, const CsvRow& row, Results& results) {
+  const auto& refine = results.study.refine;
+  if (!refine) return nullptr;
+  const auto label = table.cell(row, refine->axis);
+  if (!(number_of(label).value_or(0) > 0)) return nullptr;
+  if (auto* const known = arm_of(table, row, results.study, results.further_arms)) return known;
+  for (const auto& arm : results.arms) {
+    const auto differs = [&](const Axis& axis) {
+      return axis.name != refine->axis && arm.labels.at(axis.name) != table.cell(row, axis.name);
+    };
+    if (std::ranges::any_of(results.study.axes, differs)) continue;
+    auto further = arm;
+    further.labels[refine->axis] = label;
+    further.name = labels_text(results.study, further.labels);
+    for (auto& run : further.seed_runs) run = missing_run(run.seed);
+    return &results.further_arms.emplace_back(std::move(further));
+  }
+  return nullptr;
+}
+
+/// Puts a row in the place of its arm and its seed.
+void add_row(const RunTable& table, const CsvRow& row, Results& results) {
+  const auto& study = results.study;
+  auto* arm = arm_of(table, row, study, results.arms);
+  if (arm == nullptr) arm = further_arm(table, row, results);
+  if (arm == nullptr) {
     table.refuse(row.line,
                  text("study ", study.name, study.size.empty() ? "" : ", size " + study.size + ",",
                       " has no arm \"", table.cell(row, "name"), "\""));
@@ -205,8 +236,8 @@ RecordedResults recorded_results(Study study, const std::filesystem::path& file,
   auto& results = out.results;
   results.arms = empty_arms(study, grid_points(study));
   for (const auto& row : table.rows()) add_row(table, row, results);
-  results.is_complete = std::ranges::all_of(results.arms, [](const Arm& arm) {
-    return std::ranges::none_of(arm.seed_runs, [](const SeedRun& run) {
+  results.is_complete = std::ranges::all_of(all_arms(results), [](const Arm* arm) {
+    return std::ranges::none_of(arm->seed_runs, [](const SeedRun& run) {
       return run.state == State::missing || run.state == State::crashed;
     });
   });

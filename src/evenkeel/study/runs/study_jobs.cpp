@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "evenkeel/base/number.h"
+#include "evenkeel/study/analysis/measure.h"
 
 namespace evenkeel::study {
 
@@ -27,6 +28,52 @@ config::Config StudyJobs::grid_config(const std::vector<SearchResult>& searched,
   std::vector<std::string> overrides;
   if (study.tune) overrides.push_back(text(study.tune->key, '=', searched.at(arm).chosen));
   return config_of(study, arms_[arm], seed, overrides);
+}
+
+void StudyJobs::add_arms(const std::vector<GridPoint>& points) {
+  arms_.insert(arms_.end(), points.begin(), points.end());
+}
+
+SeedRun StudyJobs::seed_run(std::int64_t seed, const std::string& key,
+                            const JobResult& job_result) const {
+  SeedRun out{.seed = seed, .key = key, .value = std::nan("")};
+  const auto folder = resources_.run_cache / key;
+  if (run_status(folder).state != RunStatus::State::absent) out.run = report::read_run(folder);
+  if (job_result.state == JobResult::State::not_run) {
+    out.reason = "not run yet";
+    return out;
+  }
+  if (job_result.state == JobResult::State::crashed) {
+    out.state = SeedRun::State::crashed;
+    out.reason = job_result.reason;
+    return out;
+  }
+  out.reason = failure_reason(out.run, request_.study.fails_above);
+  out.state = out.reason.empty() ? SeedRun::State::finished : SeedRun::State::failed;
+  out.value = seed_run_value(out, request_.study.measure);
+  return out;
+}
+
+Arm StudyJobs::arm(const std::vector<SearchResult>& searched, std::size_t index,
+                   const std::map<std::string, JobResult>& job_results) {
+  const auto& study = request_.study;
+  Arm out{.name = arms_[index].name, .labels = arms_[index].labels};
+  for (const auto seed : study.seeds) {
+    const auto config = grid_config(searched, index, seed);
+    const auto cost = request_.cost(config);
+    const auto run = key(config, cost);
+    out.seed_runs.push_back(seed_run(seed, run, job_results.at(run)));
+    out.parameters = cost.parameters;
+    out.norm_parameters = cost.norm_parameters;
+    out.norms_share = cost.norms_share;
+    out.paper_norms_share = cost.paper_norms_share;
+    out.tokens = run_tokens(config, cost);
+    out.init = init_of(config);
+    out.is_causal = is_causal(config);
+    out.precision = cost.precision;
+  }
+  if (study.tune) out.tuned_value = searched.at(index).chosen;
+  return out;
 }
 
 std::vector<SearchResult> StudyJobs::search(const Run& run) {

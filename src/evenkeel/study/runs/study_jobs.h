@@ -34,10 +34,18 @@ class StudyJobs {
   /// \return one result per arm; empty if a job was not run
   std::vector<SearchResult> search(const Run& run);
 
+  /// The points of the grid, then those of add_arms().
   const std::vector<GridPoint>& arms() const { return arms_; }
+  void add_arms(const std::vector<GridPoint>& points);
+
+  /// An arm with the results of its runs.
+  /// \param job_results  by cache key, of all runs of the arm
+  Arm arm(const std::vector<SearchResult>& searched, std::size_t index,
+          const std::map<std::string, JobResult>& job_results);
 
  private:
   double trial_loss(const std::string& key) const;
+  SeedRun seed_run(std::int64_t seed, const std::string& key, const JobResult& job_result) const;
 
   const StudyRequest& request_;
   const Resources& resources_;

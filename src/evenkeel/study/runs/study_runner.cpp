@@ -22,6 +22,7 @@
 #include "evenkeel/study/report/csv.h"
 #include "evenkeel/study/report/html_report.h"
 #include "evenkeel/study/report/markdown_report.h"
+#include "evenkeel/study/runs/refinement.h"
 #include "evenkeel/study/runs/run_leases.h"
 #include "evenkeel/study/runs/study_jobs.h"
 
@@ -46,8 +47,8 @@ class StudyRunner {
   Results run();
 
  private:
-  Arm arm_of(std::size_t index, const std::map<std::string, JobResult>& job_results);
-  SeedRun seed_run_of(std::int64_t seed, const std::string& key, const JobResult& job_result) const;
+  std::map<std::string, JobResult> run_arms(std::size_t first);
+  void refine(Results& results);
   void sum_training_time(Results& results) const;
   void expect_all_runs();
 
@@ -61,51 +62,11 @@ class StudyRunner {
   std::vector<SearchResult> search_results_;
 };
 
-SeedRun StudyRunner::seed_run_of(std::int64_t seed, const std::string& key,
-                                 const JobResult& job_result) const {
-  SeedRun seed_run{.seed = seed, .key = key, .value = std::nan("")};
-  const auto folder = resources_.run_cache / key;
-  if (run_status(folder).state != RunStatus::State::absent) seed_run.run = report::read_run(folder);
-  if (job_result.state == JobResult::State::not_run) {
-    seed_run.reason = "not run yet";
-    return seed_run;
-  }
-  if (job_result.state == JobResult::State::crashed) {
-    seed_run.state = SeedRun::State::crashed;
-    seed_run.reason = job_result.reason;
-    return seed_run;
-  }
-  seed_run.reason = failure_reason(seed_run.run, study_.fails_above);
-  seed_run.state = seed_run.reason.empty() ? SeedRun::State::finished : SeedRun::State::failed;
-  seed_run.value = seed_run_value(seed_run, study_.measure);
-  return seed_run;
-}
-
-Arm StudyRunner::arm_of(std::size_t index, const std::map<std::string, JobResult>& job_results) {
-  Arm arm{.name = arms_[index].name, .labels = arms_[index].labels};
-  for (const auto seed : study_.seeds) {
-    const auto config = jobs_.grid_config(search_results_, index, seed);
-    const auto cost = request_.cost(config);
-    const auto key = jobs_.key(config, cost);
-    arm.seed_runs.push_back(seed_run_of(seed, key, job_results.at(key)));
-    arm.parameters = cost.parameters;
-    arm.norm_parameters = cost.norm_parameters;
-    arm.norms_share = cost.norms_share;
-    arm.paper_norms_share = cost.paper_norms_share;
-    arm.tokens = run_tokens(config, cost);
-    arm.init = init_of(config);
-    arm.is_causal = is_causal(config);
-    arm.precision = cost.precision;
-  }
-  if (study_.tune) arm.tuned_value = search_results_.at(index).chosen;
-  return arm;
-}
-
 void StudyRunner::sum_training_time(Results& results) const {
   std::set<std::string> counted;
   double search_seconds = 0, grid_seconds = 0;
-  for (const auto& arm : results.arms) {
-    for (const auto& seed_run : arm.seed_runs) {
+  for (const auto* const arm : all_arms(results)) {
+    for (const auto& seed_run : arm->seed_runs) {
       if (counted.insert(seed_run.key).second) grid_seconds += seed_run.run.seconds;
     }
   }
@@ -132,6 +93,48 @@ void StudyRunner::expect_all_runs() {
                     flops * (static_cast<double>(seeds) + effort.full_runs));
 }
 
+/// True if all runs have finished or failed.
+bool are_complete(const std::map<std::string, JobResult>& job_results) {
+  return std::ranges::none_of(job_results, [](const auto& each) {
+    return each.second.state == JobResult::State::not_run ||
+           each.second.state == JobResult::State::crashed;
+  });
+}
+
+/// Runs the arms from this one on.
+std::map<std::string, JobResult> StudyRunner::run_arms(std::size_t first) {
+  std::vector<Job> jobs;
+  const auto count = arms_.size() - first;
+  for (std::size_t round = 0; round < study_.seeds.size(); ++round) {  // pairs first
+    const auto seed = study_.seeds[round];
+    for (std::size_t place = 0; place < count; ++place) {
+      // Every second round reverses the order (ABBA), so that a slower machine affects all arms.
+      const auto arm = first + (round % 2 == 0 ? place : count - 1 - place);
+      jobs.push_back(jobs_.job(text(arms_[arm].name, ", seed ", seed),
+                               jobs_.grid_config(search_results_, arm, seed)));
+    }
+  }
+  return scheduler_.run(jobs);
+}
+
+/// Adds the arms of Study::refine.
+void StudyRunner::refine(Results& results) {
+  const auto grid = arms_;
+  while (results.is_complete) {
+    const auto points = further_points(grid, results);
+    if (points.empty()) return;
+    const auto first = arms_.size();
+    jobs_.add_arms(points);
+    progress_table_.info(text(points.size(), " further values of ", study_.refine->axis,
+                              " near the best: ", points.size() * study_.seeds.size(), " runs"));
+    const auto job_results = run_arms(first);
+    for (auto arm = first; arm < arms_.size(); ++arm) {
+      results.further_arms.push_back(jobs_.arm(search_results_, arm, job_results));
+    }
+    results.is_complete = are_complete(job_results);
+  }
+}
+
 Results StudyRunner::run() {
   Results results{.study = study_,
                   .provenance = text(request_.provenance, ", numerics ", kNumericsVersion),
@@ -144,24 +147,12 @@ Results StudyRunner::run() {
         jobs_.search([&](const std::vector<Job>& jobs) { return scheduler_.run(jobs); });
     if (search_results_.empty()) return results;
   }
-  std::vector<Job> jobs;
-  for (std::size_t round = 0; round < study_.seeds.size(); ++round) {  // pairs first
-    const auto seed = study_.seeds[round];
-    for (std::size_t place = 0; place < arms_.size(); ++place) {
-      // Every second round reverses the order (ABBA), so that a slower machine affects all arms.
-      const auto arm = round % 2 == 0 ? place : arms_.size() - 1 - place;
-      jobs.push_back(jobs_.job(text(arms_[arm].name, ", seed ", seed),
-                               jobs_.grid_config(search_results_, arm, seed)));
-    }
-  }
-  const auto job_results = scheduler_.run(jobs);
+  const auto job_results = run_arms(0);
   for (std::size_t arm = 0; arm < arms_.size(); ++arm) {
-    results.arms.push_back(arm_of(arm, job_results));
+    results.arms.push_back(jobs_.arm(search_results_, arm, job_results));
   }
-  results.is_complete = std::none_of(job_results.begin(), job_results.end(), [](const auto& each) {
-    return each.second.state == JobResult::State::not_run ||
-           each.second.state == JobResult::State::crashed;
-  });
+  results.is_complete = are_complete(job_results);
+  refine(results);
   results.search_results = search_results_;
   sum_training_time(results);
   return results;
@@ -170,9 +161,8 @@ Results StudyRunner::run() {
 /// True if a run of the study has not ended.
 bool is_stopped(const Results& results) {
   const auto is_missing = [](const SeedRun& run) { return run.state == SeedRun::State::missing; };
-  return results.arms.empty() ||
-         std::any_of(results.arms.begin(), results.arms.end(), [&](const Arm& arm) {
-           return std::any_of(arm.seed_runs.begin(), arm.seed_runs.end(), is_missing);
+  return results.arms.empty() || std::ranges::any_of(all_arms(results), [&](const Arm* arm) {
+           return std::ranges::any_of(arm->seed_runs, is_missing);
          });
 }
 
@@ -186,8 +176,8 @@ std::string arithmetic_of(const StudyRequest& request, const std::vector<GridPoi
 
 /// Removes the leases of runs with a result. Those of crashed runs stay.
 void remove_leases(const RunLeases& leases, const Results& results) {
-  for (const auto& arm : results.arms) {
-    for (const auto& run : arm.seed_runs) {
+  for (const auto* const arm : all_arms(results)) {
+    for (const auto& run : arm->seed_runs) {
       if (run.state != SeedRun::State::crashed) leases.remove(run.key);
     }
   }

@@ -9,6 +9,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
+#include "evenkeel/study/runs/value_range.h"
 
 namespace evenkeel::study {
 
@@ -52,20 +53,6 @@ bool is_at_edge(const std::string& chosen, const std::vector<std::string>& value
   if (numbers.empty()) return chosen == values.front() || chosen == values.back();
   const double number = *number_of(chosen);
   return number == numbers.front() || number == numbers.back();
-}
-
-/// The value beyond the end of the range at which `best` is, with the ratio of the last step there;
-/// nullopt where the best is at no end, or for other values than positive numbers.
-std::optional<std::string> value_beyond(const std::string& best,
-                                        const std::vector<std::string>& values) {
-  constexpr int kValueDigits = 3;
-  const auto numbers = sorted_numbers(values);
-  if (numbers.size() < 2 || !(numbers.front() > 0)) return std::nullopt;
-  const double number = *number_of(best);
-  const double low = numbers[0], high = numbers.back();
-  if (number == high) return with_digits(high * high / numbers[numbers.size() - 2], kValueDigits);
-  if (number == low) return with_digits(low * low / numbers[1], kValueDigits);
-  return std::nullopt;
 }
 
 /// Sets the losses of trials. \return false if one was not run
@@ -132,9 +119,12 @@ bool HalvingSearch::run_rung(double share) {
   return true;
 }
 
-/// value_beyond() of the best trial; nullopt if the key may not have it, or if no trial succeeded.
+/// value_beyond() of the best trial; nullopt for other values than positive numbers, if the key may
+/// not have it, or if no trial succeeded.
 std::optional<std::string> HalvingSearch::further_value(std::size_t arm) const {
-  auto value = value_beyond(best(arm).value, tried_[arm]);
+  const auto numbers = sorted_numbers(tried_[arm]);
+  if (numbers.empty() || !(numbers.front() > 0)) return std::nullopt;
+  auto value = value_beyond(*number_of(best(arm).value), numbers);
   if (!value || !std::isfinite(best(arm).loss)) return std::nullopt;
   try {
     config_of(study_, arms_[arm], study_.tune->seed, {text(study_.tune->key, '=', *value)});

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/study/runs/refinement.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "evenkeel/study/definition/grid.h"
+#include "evenkeel/study/runs/value_range.h"
+#include "study/claim_fixture.h"
+
+namespace evenkeel::study {
+namespace {
+
+using Labels = std::vector<std::string>;
+
+/// A study of two schemes at three rates.
+Study refined(const std::string& more, const std::string& above = "fails_above = 9\n") {
+  return parse_study(
+      above +
+          "seeds = [1, 2]\n[grid]\nscheme = [\"pre_norm\", \"keel\"]\n"
+          "schedule.peak = [1e-3, 2e-3, 4e-3]\n[refine]\nover = \"schedule.peak\"\n" +
+          more,
+      "my.toml", "");
+}
+
+/// Adds the arms of all points, with a loss of the scheme and the rate; NaN: failed.
+using Loss = std::function<double(const std::string& scheme, double rate)>;
+void run(const std::vector<GridPoint>& points, const Loss& loss, std::vector<Arm>& arms) {
+  for (const auto& point : points) {
+    const auto value =
+        loss(point.labels.at("scheme"), *number_of(point.labels.at("schedule.peak")));
+    arms.push_back(arm(point.labels, {value, value + 0.1}));
+  }
+}
+
+/// The further values of each scheme, in the order in which they are tried.
+std::map<std::string, Labels> tried(const Study& study, const Loss& loss) {
+  const auto grid = grid_points(study);
+  Results results{.study = study};
+  run(grid, loss, results.arms);
+  std::map<std::string, Labels> out;
+  for (auto points = further_points(grid, results); !points.empty();
+       points = further_points(grid, results)) {
+    for (const auto& point : points) {
+      out[point.labels.at("scheme")].push_back(point.labels.at("schedule.peak"));
+      const auto config = config_of(study, point, 1, {});
+      EXPECT_EQ(config.schedule.peak, *number_of(point.labels.at("schedule.peak")));
+    }
+    run(points, loss, results.further_arms);
+  }
+  return out;
+}
+
+double distance(double rate, double best) {
+  return std::abs(std::log(rate / best));
+}
+
+TEST(ValueRange, GoesOnBeyondItsEndsAndBetweenItsValues) {
+  EXPECT_EQ(value_beyond(4, {1, 2, 4}), "8");
+  EXPECT_EQ(value_beyond(1, {1, 4, 5}), "0.25");
+  EXPECT_EQ(value_beyond(2, {1, 2, 4}), std::nullopt);
+  EXPECT_EQ(values_between(2, {1, 2, 4}), (Labels{"1.41", "2.83"}));
+  EXPECT_EQ(values_between(4, {1, 2, 4}), (Labels{"2.83"}));
+  EXPECT_TRUE(values_between(2, {1.5, 2, 2.9}).empty());
+}
+
+TEST(FurtherPoints, AreInStepsOfTheSquareRootNearTheBestOfEachScheme) {
+  const auto found = tried(refined(""), [](const std::string& scheme, double rate) {
+    return distance(rate, scheme == "keel" ? 2.1e-3 : 2.9e-3);
+  });
+  EXPECT_EQ(found.at("keel"), (Labels{"0.00141", "0.00283"}));
+  // 4e-3 is better than 2e-3, so the first further value is beyond it.
+  EXPECT_EQ(found.at("pre_norm"), (Labels{"0.008", "0.00283", "0.00566"}));
+}
+
+TEST(FurtherPoints, GoBeyondTheEndsUpToTheLimit) {
+  const auto falls = [](const std::string&, double rate) { return -std::log(rate); };
+  EXPECT_EQ(tried(refined("extend = 2\n"), falls).at("keel"), (Labels{"0.008", "0.016", "0.0113"}));
+  EXPECT_EQ(tried(refined("extend = 0\n"), falls).at("keel"), (Labels{"0.00283"}));
+  const auto rises = [](const std::string&, double rate) { return std::log(rate); };
+  EXPECT_EQ(tried(refined("extend = 1\n"), rises).at("keel"), (Labels{"0.0005", "0.000707"}));
+}
+
+TEST(FurtherPoints, AvoidFailures) {
+  const auto fails = [](const std::string&, double rate) {
+    return rate > 3e-3 ? std::nan("") : -rate;
+  };
+  EXPECT_EQ(tried(refined(""), fails).at("keel"), (Labels{"0.00141", "0.00283"}));
+  EXPECT_EQ(tried(refined("", ""), fails).at("keel"), (Labels{"0.00141", "0.00283"}));
+  const auto never = [](const std::string&, double) { return std::nan(""); };
+  EXPECT_TRUE(tried(refined("", ""), never).empty());
+}
+
+TEST(FurtherPoints, WaitForAllRunsOfAScheme) {
+  const auto study = refined("");
+  const auto grid = grid_points(study);
+  Results results{.study = study};
+  run(grid, [](const std::string&, double rate) { return distance(rate, 2e-3); }, results.arms);
+  EXPECT_EQ(further_points(grid, results).size(), 4U);
+  results.arms.front().seed_runs[1].state = SeedRun::State::missing;
+  EXPECT_EQ(further_points(grid, results).size(), 2U);
+  results.study.refine = {};
+  EXPECT_TRUE(further_points(grid, results).empty());
+}
+
+}  // namespace
+}  // namespace evenkeel::study
