@@ -110,8 +110,11 @@ TEST(PairedTest, HasZeroWidthForEqualDifferences) {
     const PairedDifference same = paired_test(std::vector<double>(pairs, 0.1));
     expect_interval(same.interval, 0.1, 0.1, 0);
     EXPECT_EQ(same.standard_deviation, 0);
-    EXPECT_EQ(same.p, 0);
+    EXPECT_DOUBLE_EQ(same.p, std::pow(2, 1 - static_cast<double>(pairs)));  // all signs, or none
     EXPECT_EQ(same.effect_size, kInfinity);
+    auto rounded = std::vector<double>(pairs, 3.0);
+    rounded[0] = std::nextafter(3.0, 4.0);
+    EXPECT_EQ(paired_test(rounded).p, same.p);
     const PairedDifference none = paired_test(std::vector<double>(pairs, 0.0));
     expect_interval(none.interval, 0, 0, 0);
     EXPECT_EQ(none.p, 1);

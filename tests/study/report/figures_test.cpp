@@ -13,6 +13,7 @@
 #include "evenkeel/study/report/lead_figure.h"
 #include "evenkeel/study/report/loss_figures.h"
 #include "evenkeel/study/report/profile_figures.h"
+#include "evenkeel/study/report/sweep_figures.h"
 #include "report/xml_check.h"
 #include "study/sample_results.h"
 
@@ -204,6 +205,27 @@ TEST(AxisFigures, SayThatOneSeedHasNoIntervals) {
 
 TEST(AxisFigures, LeaveOutAxesOfWords) {
   EXPECT_EQ(axis_figures(sample_results()), "");
+}
+
+TEST(SweepFigures, AreOfEachMeasureOverAnAxisAgainstTheOther) {
+  auto results = sample_results(
+      {.layers = {"4", "8"}, .peaks = {"0.001", "0.002", "0.004"}, .has_probes = false});
+  EXPECT_EQ(sweep_figures(results), "");  // no claim is about one
+  for (const auto sweep :
+       {Measure::Sweep::best, Measure::Sweep::max_trainable, Measure::Sweep::best}) {
+    results.study.claims.push_back(
+        {.says = "x",
+         .of = {{"scheme", "hybrid_norm"}},
+         .than = {{"scheme", "pre_norm"}},
+         .measure = {
+             .kind = Measure::Kind::sweep, .axis = "schedule.peak", .sweep = sweep, .cap = 3}});
+  }
+  const auto drawn = checked(sweep_figures(results));
+  EXPECT_EQ(titles_of(drawn), (Words{"Loss at its best schedule.peak against model.layers",
+                                     "Largest trainable schedule.peak against model.layers"}));
+  EXPECT_TRUE(has(drawn, "hybrid_norm, model.layers 8: 0.004"));
+  EXPECT_TRUE(has(drawn, "post_norm, model.layers 8: 0.002"));
+  EXPECT_EQ(sweep_figures(sample_results({.peaks = {"0.001", "0.002"}})), "");
 }
 
 TEST(ProfileFigures, ShowGradientFlowAndItsHeatMaps) {

@@ -125,7 +125,11 @@ double t_critical_value(double degrees) {
 PairedDifference paired_test(const std::vector<double>& differences, DifferenceTest test) {
   EK_ASSERT(differences.size() >= 2);
   EK_ASSERT(std::all_of(differences.begin(), differences.end(), finite));
-  const Moments moments = moments_of(differences);
+  Moments moments = moments_of(differences);
+  constexpr double kRounding = 1e-12;  // of equal values, such as doublings of a learning rate
+  if (moments.standard_deviation < kRounding * std::abs(moments.mean)) {
+    moments.standard_deviation = 0;
+  }
   PairedDifference result{.pairs = static_cast<std::int64_t>(differences.size()),
                           .mean = moments.mean,
                           .standard_deviation = moments.standard_deviation,
@@ -133,7 +137,7 @@ PairedDifference paired_test(const std::vector<double>& differences, DifferenceT
                           .sign_flip_p = sign_flip_p(differences)};
   if (moments.mean != 0) result.effect_size = moments.mean / moments.standard_deviation;
   if (moments.standard_deviation == 0) {
-    result.p = moments.mean == 0 ? 1 : 0;
+    result.p = result.sign_flip_p;
     return result;
   }
   const double error = moments.standard_deviation / std::sqrt(static_cast<double>(result.pairs));

@@ -40,6 +40,7 @@ double t_critical_value(double degrees);
 
 /// Paired test of mean difference 0, with a dual interval: p < 0.05 if and only if the 95 %
 /// interval excludes 0.
+/// Equal differences have no variance; then p is sign_flip_p(), and the interval has no width.
 ///   student_t   Student's t with pairs - 1 degrees of freedom
 ///   bootstrap   symmetric bootstrap of the studentized mean, with kResamples resamples of a fixed
 ///               random stream; Student's t below kBootstrapFrom pairs

@@ -98,9 +98,12 @@ std::string axis_figures_figure_of(const Results& results, const NumericAxis& ax
   const auto& measure = results.study.measure;
   auto title = measure.name();
   title.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(title.front())));
+  const bool is_of_values =
+      measure.kind == Measure::Kind::sweep && measure.sweep == Measure::Sweep::max_trainable;
   report::Chart chart{
       text(title, " against ", axis.name, panel.where.empty() ? "" : ", " + panel.where),
-      measure.unit()};
+      is_of_values ? "" : measure.unit()};
+  if (is_of_values) chart.scale = report::Scale::logarithmic;
   chart.x_label = axis.name;
   chart.logarithmic_x = axis.is_logarithmic();
   chart.x_ticks = axis.ticks;

@@ -13,6 +13,7 @@
 #include "evenkeel/study/report/loss_figures.h"
 #include "evenkeel/study/report/number_format.h"
 #include "evenkeel/study/report/profile_figures.h"
+#include "evenkeel/study/report/sweep_figures.h"
 
 namespace evenkeel::study {
 
@@ -75,7 +76,8 @@ std::string scaling_figure(const Results& results) {
 
 std::string figures(const Results& results) {
   return forest_plot(results) + lead_figure(results) + loss_figures(results) +
-         axis_figures(results) + scaling_figure(results) + profile_figures(results);
+         axis_figures(results) + sweep_figures(results) + scaling_figure(results) +
+         profile_figures(results);
 }
 
 }  // namespace evenkeel::study

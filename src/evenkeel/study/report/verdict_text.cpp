@@ -130,6 +130,12 @@ std::string joined(const std::vector<double>& max_trainable) {
   return out;
 }
 
+/// ", effect -1.39"
+std::string effect_note(const PairedDifference& difference) {
+  if (std::isinf(difference.effect_size)) return ", all seeds differ by the same";
+  return text(", effect ", number(difference.effect_size));
+}
+
 /// The arm with the lower measure and the difference, or that the seeds are inconclusive.
 std::string difference_sentence(const Study& study, const Verdict& verdict, const Arm& arm,
                                 const Arm& reference, const Measure& measure) {
@@ -144,8 +150,8 @@ std::string difference_sentence(const Study& study, const Verdict& verdict, cons
     const bool lower = difference.mean < 0;
     return text(measure.name(), " of ", arm.name, " is ", lower ? "lower" : "higher", " than of ",
                 reference.name, " by ", difference_with_unit(difference, measure, lower ? -1 : 1),
-                " (", seeds_text(difference.pairs), ", ", "p ", p_text(verdict.p), ", effect ",
-                number(difference.effect_size), ")", sign_flip_note(verdict), failed);
+                " (", seeds_text(difference.pairs), ", ", "p ", p_text(verdict.p),
+                effect_note(difference), ")", sign_flip_note(verdict), failed);
   }
   return text(arm.name, " and ", reference.name, " do not differ significantly with ",
               seeds_text(difference.pairs), ": ", difference_with_unit(difference, measure), " (",
