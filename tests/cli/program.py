@@ -3,6 +3,7 @@
 
 Used by the tests of this folder, each of which is started as `NAME_test.py PATH_OF_EVENKEEL`.
 """
+import errno
 import json
 import os
 import pathlib
@@ -68,7 +69,7 @@ def small(**changed):
 
 
 def free_port():
-    """A port that no other test on this machine gets before this process ends.
+    """A port of a training; no other test on this machine gets it before this process ends.
 
     The kernel gives a free port of its own range to the next program that asks, such as a training of another test.
     So the port is below that range, and a socket with its number in the name holds it.
@@ -79,8 +80,10 @@ def free_port():
             held.bind(f"\0evenkeel-test-port-{port}")
             with socket.socket() as one:
                 one.bind(("", port))
-        except OSError:
+        except OSError as error:
             held.close()
+            if error.errno not in (errno.EADDRINUSE, errno.EACCES):
+                raise
             continue
         HELD_PORTS.append(held)
         return port

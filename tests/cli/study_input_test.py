@@ -197,7 +197,8 @@ class Refined(study_runs_test.Case):
         self.assertEqual(self.reports(), reports)
         self.assertEqual(len(list((self.folder / "runs/studies/pool").iterdir())), count)
         said, _ = self.succeed("study", "two.toml", "--dry-run")
-        self.assertIn(f"{count} runs, {count} of them finished, {count - 8} of them near the best values", said)
+        self.assertIn(f"8 runs, 8 of them finished, and {count - 8} near the best values of schedule.peak, "
+                      f"{count - 8} of them finished\n", said)
         self.assertIn("\nall runs are finished\n", said)
         whole = json.loads(self.succeed("study", "two.toml", "--json")[0])
         again = json.loads(self.succeed("study", "two.toml", "--from", "runs/studies/two/runs.csv", "--json")[0])

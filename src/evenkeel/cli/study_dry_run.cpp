@@ -76,8 +76,9 @@ nlohmann::ordered_json json_of(const study::DryRun& plan, const Hours& left, dou
                                std::int64_t free_disk) {
   return {{"arms", plan.arms},
           {"runs", plan.runs},
-          {"near_the_best", plan.further_runs},
           {"finished", plan.cached},
+          {"further_runs", plan.further_runs},
+          {"further_finished", plan.further_cached},
           {"searches", plan.search_runs},
           {"searches_finished", plan.search_cached},
           {"flops", plan.flops},
@@ -98,7 +99,8 @@ void print_resources(const study::DryRun& plan, const Hours& left, double free_m
                      std::int64_t free_disk) {
   if (plan.is_finished()) return print("all runs are finished\n");
   print("the %sruns take about %s hours here, %s\n",
-        plan.cached + plan.search_cached > 0 ? "other " : "", with_digits(left.hours, 2).c_str(),
+        plan.cached + plan.further_cached + plan.search_cached > 0 ? "other " : "",
+        with_digits(left.hours, 2).c_str(),
         left.is_estimate ? "estimated from the rate of a matrix product"
                          : "at the speed of the finished ones");
   print("largest run: %s (%s of memory, %s free here%s)\n",
@@ -124,7 +126,11 @@ void print_dry_run(const study::StudyRequest& request, const study::Resources& r
   print("%s\n%zu arms, %zu seeds: %zu runs", printable_line(request.study.title).c_str(), plan.arms,
         request.study.seeds.size(), plan.runs);
   if (plan.cached > 0) print(", %zu of them finished", plan.cached);
-  if (plan.further_runs > 0) print(", %zu of them near the best values", plan.further_runs);
+  if (plan.further_runs > 0) {
+    print(", and %s%zu near the best values of %s", plan.cached < plan.runs ? "about " : "",
+          plan.further_runs, request.study.refine->axis.c_str());
+  }
+  if (plan.further_cached > 0) print(", %zu of them finished", plan.further_cached);
   if (plan.search_runs > 0) {
     print(", and %zu, most of them shorter, to search %s", plan.search_runs,
           request.study.tune->key.c_str());

@@ -253,7 +253,7 @@ Exit run_study(const StudyOptions& options) {
     return Exit::success;
   }
   for (const auto& each : study::undecidable_claims(request.study)) print_message(each);
-  if (!request.is_worker && !exists(request.folder / "runs.csv")) {  // else it has runs already
+  if (!request.is_worker) {
     const auto disk = study::disk_warning(study::dry_run(request, resources), resources.run_cache);
     if (!disk.empty()) print_message(disk);
   }

@@ -214,8 +214,9 @@ INSTANTIATE_TEST_SUITE_P(
 struct RefinedCase {
   const char* name;
   std::uint64_t seeds;
-  std::array<double, 2> best;  // log2 of the best rate
-  double curvature;            // in deviations of the noise
+  std::array<double, 2> best;       // log2 of the best rate
+  std::array<double, 2> curvature;  // in deviations of the noise
+  double most = 0.06;               // false calls
 };
 
 void PrintTo(const RefinedCase& each, std::ostream* out) {
@@ -229,7 +230,7 @@ Results refined_sweeps(const RefinedCase& each, std::uint64_t index) {
   auto& study = results.study;
   study.axes = {axis("scheme", {"a", "b"}),
                 axis("schedule.peak", {"1", "2", "4", "8", "16", "32"})};
-  study.refine = {.axis = "schedule.peak"};
+  study.refine = {.axis = "schedule.peak", .extend = 4, .cap = 99};
   for (std::uint64_t seed = 1; seed <= each.seeds; ++seed)
     study.seeds.push_back(static_cast<std::int64_t>(seed));
   study.claims = {{.says = "a is lower", .of = {{"scheme", "a"}}, .than = {{"scheme", "b"}}}};
@@ -238,17 +239,19 @@ Results refined_sweeps(const RefinedCase& each, std::uint64_t index) {
   const auto run = [&](const std::vector<GridPoint>& points, std::vector<Arm>& arms) {
     for (const auto& point : points) {
       const auto x = std::log2(*number_of(point.labels.at("schedule.peak")));
-      const double away = x - each.best[point.labels.at("scheme") == "a" ? 0 : 1];
+      const std::size_t place = point.labels.at("scheme") == "a" ? 0 : 1;
+      const double away = x - each.best[place];
       Losses losses;
       for (std::uint64_t seed = 0; seed < each.seeds; ++seed)
-        losses.push_back(each.curvature * away * away + random.normal(at++, index));
+        losses.push_back(each.curvature[place] * away * away + random.normal(at++, index));
       arms.push_back(arm(point.labels, losses));
     }
   };
   const auto grid = grid_points(study);
   run(grid, results.arms);
-  for (auto points = further_points(grid, results); !points.empty();
-       points = further_points(grid, results)) {
+  const auto all = [](const Study&, const GridPoint&) { return true; };
+  for (auto points = further_points(grid, results, all); !points.empty();
+       points = further_points(grid, results, all)) {
     run(points, results.further_arms);
   }
   return results;
@@ -267,16 +270,20 @@ TEST_P(EqualRefinedSweeps, AreCalledDifferentInFivePercentOfTheStudies) {
   const double share = called / static_cast<double>(studies);
   RecordProperty("share", std::to_string(share));
   EXPECT_GE(share, 0.02);  // flat curves have 2.3 %: the jackknife overestimates their noise
-  EXPECT_LE(share, 0.06);
+  EXPECT_LE(share, GetParam().most);
 }
 
-INSTANTIATE_TEST_SUITE_P(Studies, EqualRefinedSweeps,
-                         ::testing::Values(RefinedCase{"between_3", 3, {2.5, 2.5}, 4},
-                                           RefinedCase{"between_10", 10, {2.5, 2.5}, 4},
-                                           RefinedCase{"apart_5", 5, {1.25, 3.75}, 4},
-                                           RefinedCase{"apart_20", 20, {1.25, 3.75}, 4},
-                                           RefinedCase{"flat_10", 10, {2.5, 2.5}, 0.5}),
-                         [](const auto& each) { return std::string(each.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Studies, EqualRefinedSweeps,
+    ::testing::Values(RefinedCase{"between_3", 3, {2.5, 2.5}, {4, 4}},
+                      RefinedCase{"between_10", 10, {2.5, 2.5}, {4, 4}},
+                      RefinedCase{"apart_5", 5, {1.25, 3.75}, {4, 4}},
+                      RefinedCase{"apart_20", 20, {1.25, 3.75}, {4, 4}},
+                      RefinedCase{"beyond_5", 5, {2.5, -1.5}, {4, 4}},
+                      RefinedCase{"beyond_20", 20, {2.5, -1.5}, {4, 4}},
+                      RefinedCase{"flat_10", 10, {2.5, 2.5}, {0.5, 0.5}},
+                      RefinedCase{"flat_and_sharp_10", 10, {2.5, 2.5}, {0.1, 9}, 0.09}),
+    [](const auto& each) { return std::string(each.param.name); });
 
 class DifferentSweeps : public ::testing::TestWithParam<SweepCase> {};
 

@@ -125,7 +125,7 @@ TEST(SweptArms, AreComparedWithTheBaseline) {
 
 TEST(SweptArms, HaveFurtherValuesForTheBestOnly) {
   auto results = rates(Sweep::best);
-  results.study.refine = {.axis = "schedule.peak"};
+  results.study.refine = {.axis = "schedule.peak", .cap = 4};
   results.further_arms = {arm({{"scheme", "hybrid"}, {"schedule.peak", "1.41"}}, {1.5, 1.6, 1.4})};
   const auto mean = [&](Sweep sweep) {
     auto measure = results.study.claims[0].measure;

@@ -69,20 +69,34 @@ TEST(Claims, OfEqualScoresNeedAThreshold) {
 TEST(Refinement, NamesAnAxisOfPositiveNumbers) {
   const std::string grid =
       "[grid]\nscheme = [\"pre_norm\", \"keel\"]\nschedule.peak = [1e-3, 2e-3]\n";
-  const std::string over = "[refine]\nover = \"schedule.peak\"\n";
+  const std::string best =
+      "[[claims]]\nsays = \"x\"\nof = { scheme = \"keel\" }\nthan = { scheme = \"pre_norm\" }\n"
+      "measure = { over = \"schedule.peak\", as = \"best\", cap = 3 }\n";
+  const std::string over = "[refine]\nover = \"schedule.peak\"\n" + best;
   EXPECT_EQ(read(grid + over).refine->extend, 4);
-  EXPECT_EQ(read(grid + over + "extend = 1\n").refine->extend, 1);
+  EXPECT_EQ(read(grid + "[refine]\nover = \"schedule.peak\"\nextend = 1\n" + best).refine->extend,
+            1);
   EXPECT_FALSE(read(grid).refine);
   const auto refuses = [&](const std::string& toml, const std::string& why) {
-    EXPECT_NE(error_of(toml).find("my.toml: refine: " + why), std::string::npos) << error_of(toml);
+    EXPECT_NE(error_of(toml).find("my.toml: [refine]: " + why), std::string::npos)
+        << error_of(toml);
   };
   refuses(grid + "[refine]\nover = \"peak\"\n", "no axis of the grid is named \"peak\"");
   refuses(grid + "[refine]\nover = \"scheme\"\n", "the axis must be a key");
-  refuses("[grid]\nschedule.peak = [1e-3]\n" + over, "the axis must be a key");
+  refuses("[grid]\nschedule.peak = [1e-3]\n[refine]\nover = \"schedule.peak\"\n",
+          "the axis must be a key");
+  refuses("[grid]\ntrain.tokens = [\"1000\", \"2000\"]\n[refine]\nover = \"train.tokens\"\n",
+          "the axis must be a key");
   refuses(grid + over + "[tune]\nkey = \"train.batch\"\nvalues = [1, 2]\n",
           "a study has further values near the best, or a search");
-  refuses("measure = { probe = \"grad_norm\", part = \"block\" }\n" + grid + over,
-          "the best value is the one with the lowest loss");
+  refuses(grid + "[refine]\nover = \"schedule.peak\"\n",
+          "it has no effect without a claim or a comparison of the best value");
+  auto other = best;
+  other.replace(other.find("cap = 3"), 7, "cap = 4");
+  refuses(grid + over + other, "all measures of the best schedule.peak must have one cap");
+  const auto sized = grid + over + "[sizes.small]\nrefine = false\n[sizes.large]\n";
+  EXPECT_FALSE(parse_study(sized, "my.toml", "small").refine);
+  EXPECT_EQ(parse_study(sized, "my.toml", "large").refine->cap, 3);
 }
 
 TEST(Claims, CompareTheDifferencesAtTwoPlaces) {

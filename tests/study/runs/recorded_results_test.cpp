@@ -73,7 +73,7 @@ TEST(RecordedResults, HaveTheVerdictsOfTheRuns) {
 
 TEST(RecordedResults, HaveFurtherValues) {
   auto results = sample_results({.schemes = {"pre_norm", "hybrid_norm"}, .layers = {"4", "16"}});
-  results.study.refine = {.axis = "model.layers"};
+  results.study.refine = {.axis = "model.layers", .cap = 0};  // none trains: no further values
   auto further = results.arms[0];
   further.labels["model.layers"] = "8";
   further.name = labels_text(results.study, further.labels);
@@ -85,9 +85,27 @@ TEST(RecordedResults, HaveFurtherValues) {
   ASSERT_EQ(recorded.results.further_arms.size(), 1U);
   EXPECT_EQ(recorded.results.further_arms[0].name, further.name);
   EXPECT_EQ(runs_csv(recorded.results), runs_csv(results));
+  auto all = runs_csv(results);
+  for (auto at = all.find(",16,"); at != std::string::npos; at = all.find(",16,", at))
+    all.replace(at, 4, ",16.0,");
+  const CsvFile respelled(all);
+  EXPECT_EQ(
+      recorded_results(results.study, respelled.path(), /*keeps_seeds=*/false).results.arms.size(),
+      4U);
   auto unrefined = results.study;
   unrefined.refine = {};
   EXPECT_THROW(recorded_results(unrefined, file.path(), /*keeps_seeds=*/false), Error);
+}
+
+TEST(RecordedResults, SayWhichFurtherValuesAreMissing) {
+  auto results = sample_results({.schemes = {"pre_norm", "hybrid_norm"}, .layers = {"4", "16"}});
+  const CsvFile file(runs_csv(results));
+  results.study.refine = {.axis = "model.layers", .extend = 0, .cap = 9};
+  const auto recorded = recorded_results(results.study, file.path(), /*keeps_seeds=*/false);
+  ASSERT_EQ(recorded.results.further_arms.size(), 2U);  // 8 layers
+  EXPECT_EQ(recorded.results.further_arms[0].labels.at("model.layers"), "8");
+  EXPECT_EQ(recorded.results.further_arms[0].seed_runs[0].reason, "not in the file");
+  EXPECT_FALSE(recorded.results.is_complete);
 }
 
 TEST(RecordedResults, OfSomeSeeds) {

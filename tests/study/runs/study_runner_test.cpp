@@ -127,12 +127,14 @@ TEST(DryRun, CountsTheRunsNearTheBestValues) {
   fs::remove_all(run_cache);
   const auto request = request_of(
       "seeds = [1]\n[grid]\nscheme = [\"pre_norm\", \"keel\"]\nschedule.peak = [1e-3, 2e-3, 4e-3]\n"
-      "[refine]\nover = \"schedule.peak\"\nextend = 0\n",
+      "[refine]\nover = \"schedule.peak\"\nextend = 0\n"
+      "[[claims]]\nsays = \"x\"\nof = { scheme = \"keel\" }\nthan = { scheme = \"pre_norm\" }\n"
+      "measure = { over = \"schedule.peak\", as = \"best\", cap = 9 }\n",
       "");
   const Resources resources{.run_cache = run_cache, .cores = 2};
   auto plan = dry_run(request, resources);
-  EXPECT_EQ(plan.runs, 6U + 2 * 2);
-  EXPECT_EQ(plan.further_runs, 4U);
+  EXPECT_EQ(plan.runs, 6U);
+  EXPECT_EQ(plan.further_runs, 2U * 2);
   EXPECT_DOUBLE_EQ(plan.flops, 10 * kFlops);
   StudyJobs jobs(request, resources);
   const auto finish = [&](std::size_t arm) {
@@ -144,10 +146,11 @@ TEST(DryRun, CountsTheRunsNearTheBestValues) {
   EXPECT_EQ(plan.cached, 6U);
   EXPECT_FALSE(plan.is_finished());
   for (const std::size_t arm : {0U, 3U})
-    jobs.add_arms({moved(request.study, jobs.arms()[arm], "schedule.peak", "0.00141")});
+    jobs.add_arms({with_value(request.study, jobs.arms()[arm], "schedule.peak", "0.00141")});
   for (const std::size_t arm : {6U, 7U}) finish(arm);
   plan = dry_run(request, resources);
-  EXPECT_EQ(plan.runs, 8U);
+  EXPECT_EQ(plan.runs, 6U);
+  EXPECT_EQ(plan.further_cached, 2U);
   EXPECT_TRUE(plan.is_finished());
 }
 

@@ -138,23 +138,38 @@ void check_places(const Claim& claim, const std::string& where) {
        "competence is of two arms, which a difference of differences has not");
 }
 
-/// True for a loss or an error rate, which arms that learn nothing have alike.
-bool is_score(const Measure& measure) {
-  using Kind = Measure::Kind;
-  return measure.unit().starts_with("nats") || measure.kind == Kind::val_wrong ||
-         measure.kind == Kind::ood_wrong || measure.kind == Kind::task;
-}
-
-/// Checks that a claim of equal scores has a threshold, so that two failures do not support it.
+/// Checks that a claim of equal losses or error rates has a threshold, so that two models that
+/// learn nothing do not support it.
 void check_threshold(const Study& study, const Claim& claim, const std::string& where) {
+  using Kind = Measure::Kind;
   if (claim.kind != Claim::Kind::equivalent || !claim.than_at.empty()) return;
-  const bool has_threshold = std::isfinite(claim.competence) || study.fails_above > 0;
-  if (has_threshold || !is_score(claim.measure)) return;
-  throw Error(Exit::usage,
-              text(where, "a claim of the kind \"alike\" about the ", claim.measure.name(),
-                   " needs a threshold, because models that "
-                   "learn nothing are alike: competence = 3.0, or fails_above of the "
-                   "study"));
+  if (std::isfinite(claim.competence)) return;
+  const auto refuse = [&](const char* what_to_do) {
+    throw Error(
+        Exit::usage,
+        text(where, "a claim of the kind \"alike\" about the ", claim.measure.name(),
+             " needs a threshold, because models that learn nothing are alike: ", what_to_do));
+  };
+  switch (claim.measure.kind) {
+    case Kind::val_wrong:
+    case Kind::ood_wrong:
+    case Kind::task:
+      refuse("competence = 0.5");
+      break;
+    case Kind::val_loss:
+    case Kind::val_gap:
+    case Kind::loss:
+    case Kind::ood_loss:
+    case Kind::loss_at:
+    case Kind::steps_to_loss:
+      if (study.fails_above == 0) refuse("competence, or fails_above of the study");
+      break;
+    case Kind::sweep:  // its cap is the threshold of a run
+    case Kind::generalization_gap:
+    case Kind::step_time:
+    case Kind::probe:
+      break;
+  }
 }
 
 /// Checks that a claim has all fields of its kind, and no field that its kind ignores.

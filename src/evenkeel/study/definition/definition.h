@@ -106,11 +106,12 @@ struct SearchConfig {
   std::int64_t extend = 0;          // further values at most, while the best is at an end
 };
 
-/// Further values of an axis, for each arm near its own best one and for all seeds. Sweep::best is
-/// of all values; everything else is of those of the grid.
+/// Further values of an axis, near the best one of the arms that differ on it only, for all seeds.
+/// Sweep::best is of all values; everything else is of those of the grid.
 struct Refinement {
   std::string axis;         // positive numbers, values of the key of this name
-  std::int64_t extend = 0;  // values beyond those of the grid at most, per arm
+  std::int64_t extend = 0;  // values beyond the ends of the grid at most
+  double cap = 0;           // Measure::cap of the measures that use them
 };
 
 /// A study at one size.
@@ -122,7 +123,7 @@ struct Study {
   std::vector<Axis> axes;             // without the seeds
   std::vector<std::int64_t> seeds;
   std::optional<SearchConfig> tune;
-  std::optional<Refinement> refine;
+  std::optional<Refinement> refine;  // TOML: refine
   Measure measure;
   Selection baseline;  // the arms that all other arms are compared with; may be empty
   std::optional<Measure> comparison;  // TOML: compare; a sweep, for comparisons with the baseline

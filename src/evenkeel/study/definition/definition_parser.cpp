@@ -98,7 +98,6 @@ SearchConfig search_config_of(TableReader table) {
   tune.rungs = shares_of(table, "rungs");
   if (tune.rungs.empty()) tune.rungs = {0.125, 0.25, 1};
   tune.seed = table.integer("seed", kOwnSeed, {.least = 0});
-  constexpr std::int64_t kFurtherValues = 4, kMostFurtherValues = 100;
   tune.extend = table.integer("extend", kFurtherValues, {.least = 0, .most = kMostFurtherValues});
   table.refuse_unknown_keys();
   return tune;
@@ -146,8 +145,10 @@ toml::table at_size(toml::table tree, const std::string& where, const std::strin
   const toml::table above = *chosen;
   tree.erase("sizes");
   merge(tree, above);
-  const auto* const tune = tree.get("tune");
-  if (tune != nullptr && tune->is_boolean() && !tune->value_or(true)) tree.erase("tune");
+  for (const char* const name : {"tune", "refine"}) {
+    const auto* const node = tree.get(name);
+    if (node != nullptr && node->is_boolean() && !node->value_or(true)) tree.erase(name);
+  }
   return tree;
 }
 

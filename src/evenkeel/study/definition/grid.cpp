@@ -67,8 +67,8 @@ std::vector<GridPoint> grid_points(const Study& study) {
   return all;
 }
 
-GridPoint moved(const Study& study, GridPoint point, const std::string& axis,
-                const std::string& value) {
+GridPoint with_value(const Study& study, GridPoint point, const std::string& axis,
+                     const std::string& value) {
   point.labels[axis] = value;
   std::erase_if(point.settings, [&](const auto& each) { return each.starts_with(axis + "="); });
   point.settings.push_back(text(axis, '=', value));

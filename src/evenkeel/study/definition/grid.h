@@ -33,8 +33,8 @@ Selection replaced_labels(std::map<std::string, std::string> labels, const Selec
 std::string labels_text(const Study& study, const std::map<std::string, std::string>& labels);
 
 /// The point with another value of an axis whose values set the key of its name.
-GridPoint moved(const Study& study, GridPoint point, const std::string& axis,
-                const std::string& value);
+GridPoint with_value(const Study& study, GridPoint point, const std::string& axis,
+                     const std::string& value);
 
 /// The configuration of one run.
 /// \param overrides  settings with the highest precedence

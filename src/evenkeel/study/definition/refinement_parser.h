@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "evenkeel/config/table_reader.h"
@@ -8,7 +9,10 @@
 
 namespace evenkeel::study {
 
-/// Parses the key `refine`, after the axes and the measure of the study.
+/// SearchConfig::extend and Refinement::extend: default and largest.
+inline constexpr std::int64_t kFurtherValues = 4, kMostFurtherValues = 100;
+
+/// Parses the table `refine`, after the axes and the claims of the study.
 /// \param where  start of messages: the name of the file
 /// \throws Error (usage)
 void parse_refinement(Study& study, config::TableReader& top, const std::string& where);

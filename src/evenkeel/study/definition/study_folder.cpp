@@ -68,7 +68,7 @@ Json study_identity(const Study& study) {
     identity["[tune]"] = {study.tune->key, study.tune->values, study.tune->rungs, study.tune->seed,
                           study.tune->extend};
   }
-  if (study.refine) identity["refine"] = {study.refine->axis, study.refine->extend};
+  if (study.refine) identity["[refine]"] = {study.refine->axis, study.refine->extend};
   identity["measure"] = study.measure.name();
   identity["baseline"] = study.baseline;
   if (study.comparison) {

@@ -8,6 +8,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/report/chart.h"
 #include "evenkeel/study/analysis/ranking.h"
+#include "evenkeel/study/definition/grid.h"
 #include "evenkeel/study/report/number_format.h"
 #include "evenkeel/study/report/panels.h"
 
@@ -45,22 +46,35 @@ std::vector<NumericAxis> numeric_axes(const Study& study) {
   return out;
 }
 
+/// The arms of a curve, and further arms near the best of them, from the lowest value of the axis.
+std::vector<const Arm*> arms_along(const Results& results, const NumericAxis& axis,
+                                   const CurveSpec& spec) {
+  std::vector<const Arm*> out;
+  out.reserve(spec.arms.size() + results.further_arms.size());
+  for (const auto at : spec.arms) out.push_back(&results.arms[at]);
+  const bool is_refined = results.study.refine && results.study.refine->axis == axis.name;
+  const auto rest = remaining_labels(out.front()->labels, {{axis.name, ""}});
+  for (const auto& arm : results.further_arms) {
+    if (is_refined && matches(arm.labels, rest)) out.push_back(&arm);
+  }
+  std::ranges::stable_sort(out, {},
+                           [&](const Arm* arm) { return *number_of(arm->labels.at(axis.name)); });
+  return out;
+}
+
 /// The measure of the curve's arms along the axis, with intervals.
 report::Line line_of(const Results& results, const NumericAxis& axis, const CurveSpec& spec) {
   report::Line line{spec.name, {}, spec.style.colour, spec.style.dash, report::Stroke::dotted};
   line.bounds.as = report::ErrorBounds::As::bars;
-  for (const auto& tick : axis.ticks) {
-    for (const auto at : spec.arms) {
-      const auto& arm = results.arms[at];
-      if (arm.labels.at(axis.name) != tick.label) continue;
-      const auto values = finished_values(arm);
-      const auto interval =
-          values.size() < 2 ? Interval{std::nan(""), std::nan("")} : mean_estimate(values).interval;
-      const auto& measure = results.study.measure;
-      line.points.add(tick.at, display_value(mean_value(arm), measure));
-      line.bounds.low.push_back(display_value(interval.low, measure));
-      line.bounds.high.push_back(display_value(interval.high, measure));
-    }
+  for (const auto* const arm : arms_along(results, axis, spec)) {
+    const auto values = finished_values(*arm);
+    const auto interval =
+        values.size() < 2 ? Interval{std::nan(""), std::nan("")} : mean_estimate(values).interval;
+    const auto& measure = results.study.measure;
+    line.points.add(*number_of(arm->labels.at(axis.name)),
+                    display_value(mean_value(*arm), measure));
+    line.bounds.low.push_back(display_value(interval.low, measure));
+    line.bounds.high.push_back(display_value(interval.high, measure));
   }
   return line;
 }
@@ -70,14 +84,13 @@ report::Line line_of(const Results& results, const NumericAxis& axis, const Curv
 std::string add_failures(const Results& results, const NumericAxis& axis, const CurveSpec& spec,
                          report::Chart& chart) {
   std::string places;
-  for (const auto at : spec.arms) {
-    const auto& arm = results.arms[at];
-    const auto failed = run_count(arm, SeedRun::State::failed);
+  for (const auto* const arm : arms_along(results, axis, spec)) {
+    const auto failed = run_count(*arm, SeedRun::State::failed);
     if (failed == 0) continue;
-    const auto& label = arm.labels.at(axis.name);
-    const auto share = text(failed, " of ", arm.seed_runs.size());
+    const auto& label = arm->labels.at(axis.name);
+    const auto share = text(failed, " of ", arm->seed_runs.size());
     chart.crosses.push_back(
-        {*number_of(label), spec.style.colour, text(arm.name, ": failed ", share)});
+        {*number_of(label), spec.style.colour, text(arm->name, ": failed ", share)});
     places += text(places.empty() ? "" : ", ", label, " (", share, ")");
   }
   if (places.empty()) return "";

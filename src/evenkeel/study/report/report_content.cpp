@@ -159,7 +159,7 @@ ReportTable arms_table(const Results& results) {
   }
   table.footnote = text("Mean: ", measure_text(compared_measure(study)), "; means of ",
                         sweeps ? "seeds" : "finished runs", " with 95 % intervals.");
-  if (sweeps) table.footnote += sweep_footnote(compared_measure(study));
+  if (sweeps) table.footnote += sweep_footnote(study);
   if (study.measure.kind == Measure::Kind::step_time) {
     table.footnote +=
         " Times are compared by their ratio: means are geometric, differences per cent.";

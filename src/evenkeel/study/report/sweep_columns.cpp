@@ -68,15 +68,15 @@ Arm all_runs_of(const Results& results, const Arm& swept) {
   return out;
 }
 
-std::string sweep_footnote(const Measure& measure) {
-  return text(
-      " Best ", measure.axis,
-      ": the value with the lowest mean loss over all seeds; at "
-      "the edge: a lower loss may lie outside of the range. Sensitivity: mean loss over the "
-      "logarithm of ",
-      measure.axis,
-      " less the lowest, nats per token; a failed run counts "
-      "as the cap.");
+std::string sweep_footnote(const Study& study) {
+  const auto& measure = compared_measure(study);
+  const bool is_refined = study.refine && study.refine->axis == measure.axis;
+  return text(" Best ", measure.axis, ": the value with the lowest mean loss over all seeds",
+              is_refined ? ", with further values near it" : "",
+              "; at the edge: a lower loss may lie outside of the range. Sensitivity: mean loss ",
+              "over the logarithm of ", measure.axis, " less the lowest, nats per token",
+              is_refined ? ", over the values of the grid" : "",
+              "; a failed run counts as the cap.");
 }
 
 }  // namespace evenkeel::study

@@ -30,6 +30,6 @@ std::vector<Cell> sweep_cells(const Results& results, const Arm& swept);
 Arm all_runs_of(const Results& results, const Arm& swept);
 
 /// What the columns are.
-std::string sweep_footnote(const Measure& measure);
+std::string sweep_footnote(const Study& study);
 
 }  // namespace evenkeel::study

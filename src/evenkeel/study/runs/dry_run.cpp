@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "evenkeel/base/number.h"
 #include "evenkeel/store/checkpoint.h"
@@ -50,11 +49,15 @@ void add_run(DryRun& out, const config::Config& config, const RunCost& cost) {
   out.checkpoint_bytes += kept_bytes(config, cost);
 }
 
+bool is_in_cache(const std::filesystem::path& folder) {
+  const auto state = run_status(folder).state;
+  return state == RunStatus::State::finished || state == RunStatus::State::diverged;
+}
+
 /// True for a run with a result; its cost is then no longer among that of the other runs.
 bool subtract_if_cached(DryRun& out, const config::Config& config, const RunCost& cost,
                         const std::filesystem::path& folder) {
-  const auto state = run_status(folder).state;
-  if (state != RunStatus::State::finished && state != RunStatus::State::diverged) return false;
+  if (!is_in_cache(folder)) return false;
   out.checkpoint_bytes -= kept_bytes(config, cost);
   out.cached_flops += cost.flops;
   out.cached_seconds += report::read_run(folder).seconds;
@@ -106,24 +109,25 @@ bool all_cached(std::map<std::string, JobResult>& job_results, std::size_t arm, 
   for (const auto seed : request.study.seeds) {
     const auto config = jobs.grid_config({}, arm, seed);
     const auto key = jobs.key(config, request.cost(config));
-    const auto state = run_status(resources.run_cache / key).state;
-    if (state != RunStatus::State::finished && state != RunStatus::State::diverged) return false;
+    if (!is_in_cache(resources.run_cache / key)) return false;
     job_results[key].state = JobResult::State::finished;
   }
   return true;
 }
 
-/// Counts the runs of Study::refine: those that the finished ones lead to; before the grid is
-/// finished two values for each group of arms.
+/// Counts the runs of Study::refine: those that the finished ones lead to, or, before the grid is
+/// finished, as many as are expected.
 void add_further_arms(DryRun& out, StudyJobs& jobs, const StudyRequest& request,
                       const Resources& resources) {
   const auto& study = request.study;
-  if (!study.refine) return;
   const auto grid = jobs.arms();
-  const auto before = out.runs;
+  const auto runs = out.runs, cached = out.cached;
   Results results{.study = study};
   std::size_t known = 0;  // arms whose runs are finished
-  while (true) {
+  for (auto points = grid; !points.empty(); points = further_points(grid, results)) {
+    if (known > 0) jobs.add_arms(points);
+    for (auto arm = std::max(known, grid.size()); arm < jobs.arms().size(); ++arm)
+      add_arm(out, arm, jobs, {}, request, resources);
     std::map<std::string, JobResult> job_results;
     for (; known < jobs.arms().size(); ++known) {
       if (!all_cached(job_results, known, jobs, request, resources)) break;
@@ -131,23 +135,16 @@ void add_further_arms(DryRun& out, StudyJobs& jobs, const StudyRequest& request,
       arms.push_back(jobs.arm({}, known, job_results));
     }
     if (known < jobs.arms().size()) break;
-    const auto points = further_points(grid, results);
-    if (points.empty()) break;
-    jobs.add_arms(points);
-    for (auto arm = known; arm < jobs.arms().size(); ++arm)
-      add_arm(out, arm, jobs, {}, request, resources);
   }
   if (known < grid.size()) {
-    std::set<Selection> groups;
-    for (std::size_t arm = 0; arm < grid.size(); ++arm) {
-      if (!groups.insert(remaining_labels(grid[arm].labels, {{study.refine->axis, ""}})).second)
-        continue;
-      const auto config = jobs.grid_config({}, arm, study.seeds.front());
-      for (std::size_t i = 0; i < 2 * study.seeds.size(); ++i)
-        add_run(out, config, request.cost(config));
-    }
+    const auto config = jobs.grid_config({}, 0, study.seeds.front());
+    const auto further = expected_further_points(study, grid) * study.seeds.size();
+    for (std::size_t i = 0; i < further; ++i) add_run(out, config, request.cost(config));
   }
-  out.further_runs = out.runs - before;
+  out.further_runs = out.runs - runs;
+  out.further_cached = out.cached - cached;
+  out.runs = runs;
+  out.cached = cached;
 }
 
 }  // namespace
@@ -200,9 +197,9 @@ DryRun dry_run(const StudyRequest& request, const Resources& resources) {
   for (std::size_t arm = 0; arm < arms.size(); ++arm) {
     add_arm(out, arm, jobs, searched, request, resources);
   }
-  add_further_arms(out, jobs, request, resources);
+  if (study.refine) add_further_arms(out, jobs, request, resources);
   out.at_once = runs_at_once(out, study, resources);
-  if (out.cached < out.runs) {
+  if (!out.is_finished()) {
     out.running_bytes = 2 * out.at_once * largest_checkpoint + store::kCheckpointReserve;
   }
   return out;

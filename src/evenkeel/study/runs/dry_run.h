@@ -12,12 +12,13 @@ namespace evenkeel::study {
 
 /// The runs that run_study() would execute, and their cost.
 struct DryRun {
-  std::size_t arms = 0, runs = 0, cached = 0;  // not of searches; cached: already finished
-  std::size_t further_runs = 0;                // those of them that Study::refine adds
+  std::size_t arms = 0, runs = 0, cached = 0;  // of the grid; cached: already finished
+  std::size_t further_runs = 0;                // of Study::refine, before they are known expected
+  std::size_t further_cached = 0;              // those of them that are finished
   std::size_t search_runs = 0;                 // runs of the search, most of them shortened
   std::size_t search_cached = 0;               // those of them that are finished
   std::size_t hypotheses = 0;                  // size of the Holm family of claims
-  double flops = 0, tokens = 0;                // of the grid
+  double flops = 0, tokens = 0;                // of the grid and the further runs
   double search_flops = 0;
   double minimum_detectable_effect = 0;  // at 80 % power; 0: one seed
   double max_bytes = 0;                  // largest peak memory of a run
@@ -31,7 +32,9 @@ struct DryRun {
   int at_once = 1;  // runs that train at a time
 
   /// True if all runs have a result.
-  bool is_finished() const { return cached == runs && search_cached == search_runs; }
+  bool is_finished() const {
+    return cached == runs && further_cached == further_runs && search_cached == search_runs;
+  }
   /// The hours that the other runs and the search take at the speed of the finished ones; nullopt
   /// without a finished run.
   std::optional<double> hours() const;

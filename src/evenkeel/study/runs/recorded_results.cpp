@@ -17,6 +17,7 @@
 #include "evenkeel/study/report/csv.h"
 #include "evenkeel/study/report/number_format.h"
 #include "evenkeel/study/report/outcome.h"
+#include "evenkeel/study/runs/refinement.h"
 #include "evenkeel/study/runs/study_runner.h"
 
 namespace evenkeel::study {
@@ -165,49 +166,75 @@ std::vector<Arm> empty_arms(const Study& study, const std::vector<GridPoint>& po
   return arms;
 }
 
-/// The arm whose labels a row has; nullptr if there is none.
-Arm* arm_of(const RunTable& table, const CsvRow& row, const Study& study, std::vector<Arm>& arms) {
-  const auto arm = std::ranges::find_if(arms, [&](const Arm& each) {
-    return std::ranges::all_of(study.axes, [&](const Axis& axis) {
-      return each.labels.at(axis.name) == table.cell(row, axis.name);
-    });
+/// True if the labels of an arm are those of the row; numbers of the axis of Study::refine may be
+/// written otherwise.
+bool has_labels_of(const Arm& arm, const RunTable& table, const CsvRow& row, const Study& study) {
+  constexpr double kRounding = 1e-9;
+  return std::ranges::all_of(study.axes, [&](const Axis& axis) {
+    const auto cell = table.cell(row, axis.name);
+    const auto& label = arm.labels.at(axis.name);
+    if (cell == label || !study.refine || study.refine->axis != axis.name) return cell == label;
+    const auto there = number_of(cell), here = number_of(label);
+    return there && here && std::abs(*there / *here - 1) < kRounding;
   });
+}
+
+Arm* arm_of(const RunTable& table, const CsvRow& row, const Study& study, std::vector<Arm>& arms) {
+  const auto arm = std::ranges::find_if(
+      arms, [&](const Arm& each) { return has_labels_of(each, table, row, study); });
   return arm == arms.end() ? nullptr : &*arm;
 }
 
-/// The arm of a value that the grid does not have (Study::refine), with missing runs; nullptr for a
-/// row that is of no such arm.
-Arm* further_arm(const RunTable& table, const CsvRow& row, Results& results) {
-  const auto& refine = results.study.refine;
-  if (!refine) return nullptr;
-  const auto label = table.cell(row, refine->axis);
+/// An arm of Study::refine, with missing runs.
+Arm further_arm(const Study& study, Arm arm, const std::string& label) {
+  arm.labels[study.refine->axis] = label;
+  arm.name = labels_text(study, arm.labels);
+  for (auto& run : arm.seed_runs) run = missing_run(run.seed);
+  return arm;
+}
+
+/// The arm of a value that the grid does not have; nullptr for a row that is of no such arm.
+Arm* further_arm_of(const RunTable& table, const CsvRow& row, Results& results) {
+  const auto& study = results.study;
+  if (!study.refine) return nullptr;
+  const auto label = table.cell(row, study.refine->axis);
   if (!(number_of(label).value_or(0) > 0)) return nullptr;
-  if (auto* const known = arm_of(table, row, results.study, results.further_arms)) return known;
+  if (auto* const known = arm_of(table, row, study, results.further_arms)) return known;
   for (const auto& arm : results.arms) {
-    const auto differs = [&](const Axis& axis) {
-      return axis.name != refine->axis && arm.labels.at(axis.name) != table.cell(row, axis.name);
-    };
-    if (std::ranges::any_of(results.study.axes, differs)) continue;
-    auto further = arm;
-    further.labels[refine->axis] = label;
-    further.name = labels_text(results.study, further.labels);
-    for (auto& run : further.seed_runs) run = missing_run(run.seed);
+    auto further = further_arm(study, arm, label);
+    if (!has_labels_of(further, table, row, study)) continue;
     return &results.further_arms.emplace_back(std::move(further));
   }
   return nullptr;
 }
 
+/// Adds the arms that Study::refine lacks in the file, with missing runs.
+void add_missing_arms(Results& results, const std::vector<GridPoint>& points) {
+  for (auto further = further_points(points, results); !further.empty();
+       further = further_points(points, results)) {
+    for (const auto& point : further) {
+      const auto rest = remaining_labels(point.labels, {{results.study.refine->axis, ""}});
+      const auto arm = std::ranges::find_if(
+          results.arms, [&](const Arm& each) { return matches(each.labels, rest); });
+      EK_ASSERT(arm != results.arms.end());
+      results.further_arms.push_back(
+          further_arm(results.study, *arm, point.labels.at(results.study.refine->axis)));
+    }
+  }
+}
+
 /// Puts a row in the place of its arm and its seed.
 void add_row(const RunTable& table, const CsvRow& row, Results& results) {
   const auto& study = results.study;
+  const auto place = std::ranges::find(study.seeds, table.seed(row));
   auto* arm = arm_of(table, row, study, results.arms);
-  if (arm == nullptr) arm = further_arm(table, row, results);
+  if (arm == nullptr && place == study.seeds.end() && study.refine) return;
+  if (arm == nullptr) arm = further_arm_of(table, row, results);
   if (arm == nullptr) {
     table.refuse(row.line,
                  text("study ", study.name, study.size.empty() ? "" : ", size " + study.size + ",",
                       " has no arm \"", table.cell(row, "name"), "\""));
   }
-  const auto place = std::ranges::find(study.seeds, table.seed(row));
   if (place == study.seeds.end()) return;
   auto& seed_run = arm->seed_runs[static_cast<std::size_t>(place - study.seeds.begin())];
   if (!seed_run.recorded.empty()) {
@@ -234,8 +261,11 @@ RecordedResults recorded_results(Study study, const std::filesystem::path& file,
     if (!table.has(column)) out.missing_columns.push_back(measure.name());
   }
   auto& results = out.results;
-  results.arms = empty_arms(study, grid_points(study));
+  const auto points = grid_points(study);
+  results.arms = empty_arms(study, points);
   for (const auto& row : table.rows()) add_row(table, row, results);
+  // The means of some of the seeds may lead to other further values than those of all.
+  if (!keeps_seeds) add_missing_arms(results, points);
   results.is_complete = std::ranges::all_of(all_arms(results), [](const Arm* arm) {
     return std::ranges::none_of(arm->seed_runs, [](const SeedRun& run) {
       return run.state == State::missing || run.state == State::crashed;

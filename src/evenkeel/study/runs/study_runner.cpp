@@ -48,7 +48,7 @@ class StudyRunner {
 
  private:
   std::map<std::string, JobResult> run_arms(std::size_t first);
-  void refine(Results& results);
+  void run_further_arms(Results& results);
   void sum_training_time(Results& results) const;
   void expect_all_runs();
 
@@ -117,21 +117,21 @@ std::map<std::string, JobResult> StudyRunner::run_arms(std::size_t first) {
   return scheduler_.run(jobs);
 }
 
-/// Adds the arms of Study::refine.
-void StudyRunner::refine(Results& results) {
+/// Adds the arms of Study::refine. After a stop they have missing runs, so that no verdict is of a
+/// part of them.
+void StudyRunner::run_further_arms(Results& results) {
   const auto grid = arms_;
-  while (results.is_complete) {
-    const auto points = further_points(grid, results);
-    if (points.empty()) return;
+  for (auto points = further_points(grid, results); !points.empty();
+       points = further_points(grid, results)) {
     const auto first = arms_.size();
     jobs_.add_arms(points);
-    progress_table_.info(text(points.size(), " further values of ", study_.refine->axis,
+    progress_table_.info(text("further values of ", study_.refine->axis,
                               " near the best: ", points.size() * study_.seeds.size(), " runs"));
     const auto job_results = run_arms(first);
     for (auto arm = first; arm < arms_.size(); ++arm) {
       results.further_arms.push_back(jobs_.arm(search_results_, arm, job_results));
     }
-    results.is_complete = are_complete(job_results);
+    results.is_complete = results.is_complete && are_complete(job_results);
   }
 }
 
@@ -152,7 +152,7 @@ Results StudyRunner::run() {
     results.arms.push_back(jobs_.arm(search_results_, arm, job_results));
   }
   results.is_complete = are_complete(job_results);
-  refine(results);
+  run_further_arms(results);
   results.search_results = search_results_;
   sum_training_time(results);
   return results;
@@ -205,6 +205,7 @@ double run_tokens(const config::Config& config, const RunCost& cost) {
 void check_runs(const Study& study, const std::vector<GridPoint>& arms) {
   std::vector<std::string> overrides;
   if (study.tune) overrides.push_back(text(study.tune->key, '=', study.tune->values.front()));
+  check_further_values(study, arms);
   for (const auto& arm : arms) {
     const auto config = config_of(study, arm, study.seeds.front(), overrides);
     if (!config.train.from.empty()) {

@@ -18,9 +18,12 @@ constexpr int kValueDigits = 3;
 std::optional<std::string> value_beyond(double best, const std::vector<double>& rising) {
   if (rising.size() < 2) return std::nullopt;
   const double low = rising.front(), high = rising.back();
-  if (best == high) return with_digits(high * high / rising[rising.size() - 2], kValueDigits);
-  if (best == low) return with_digits(low * low / rising[1], kValueDigits);
-  return std::nullopt;
+  if (best != low && best != high) return std::nullopt;
+  const double ratio = best == high ? high / rising[rising.size() - 2] : low / rising[1];
+  const auto further = with_digits(best * ratio, kValueDigits);
+  const double number = std::stod(further);
+  // Values that are nearer than the digits have no further one.
+  return number < low || number > high ? std::optional(further) : std::nullopt;
 }
 
 std::vector<std::string> values_between(double best, const std::vector<double>& rising) {
