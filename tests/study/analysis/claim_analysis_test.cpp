@@ -30,17 +30,6 @@ TEST(ClaimAnalysis, ContradictsAClaimOfTheOtherSign) {
             Outcome::contradicted);
 }
 
-TEST(ClaimAnalysis, CountsTheSeedsThatTheSmallestEffectRequires) {
-  auto results = two_arms({1.0, 1.3, 1.1}, {1.1, 1.2, 1.25});
-  results.study.smallest_effect = 0.1;
-  const auto verdict = first_verdict(results);
-  EXPECT_EQ(verdict.outcome, Outcome::inconclusive);
-  const double deviation = verdict.difference->standard_deviation;
-  EXPECT_EQ(verdict.required_seeds, required_pairs(0.1 / deviation));
-  results.study.smallest_effect = 0;
-  EXPECT_EQ(first_verdict(results).required_seeds, std::nullopt);
-}
-
 TEST(ClaimAnalysis, PairsRunsBySeedNotByRank) {
   // The same values in another order: no difference in the mean, but a wide spread of pairs.
   const auto verdict = first_verdict(two_arms({1.0, 2.0, 3.0}, {2.0, 3.0, 1.0}));
@@ -113,32 +102,6 @@ TEST(ClaimAnalysis, CountsHypothesesThatAreNotMeasuredYet) {
   analyze_claims(results);
   EXPECT_NEAR(results.verdicts[0].p, 2 * uncorrected, 1e-12);
   EXPECT_EQ(results.verdicts[1].outcome, Outcome::not_tested);
-}
-
-TEST(ClaimAnalysis, RequiresTheSeedsOfTheStrictestLevel) {
-  auto results = two_arms({1.0, 1.3, 1.1}, {1.1, 1.2, 1.25});
-  results.study.smallest_effect = 0.1;
-  results.study.claims.push_back(results.study.claims[0]);
-  results.study.claims[1].measure.kind = Measure::Kind::loss;
-  for (auto& arm : results.arms) {
-    for (auto& seed_run : arm.seed_runs) seed_run.run.loss.add(1, seed_run.value);
-  }
-  analyze_claims(results);
-  EXPECT_EQ(results.verdicts[0].required_seeds,
-            required_pairs(0.1 / results.verdicts[0].difference->standard_deviation, 0.05 / 2));
-}
-
-TEST(ClaimAnalysis, RequiresMoreSeedsForMoreHypotheses) {
-  auto results = two_arms({1.0, 1.3, 1.1}, {1.1, 1.2, 1.25});
-  results.study.smallest_effect = 0.1;
-  analyze_claims(results);
-  const auto uncorrected = results.verdicts[0].required_seeds;
-  results.study.claims.push_back(results.study.claims[0]);
-  results.study.claims[1].kind = Claim::Kind::equivalent;
-  results.study.claims[1].margin = 1;
-  analyze_claims(results);
-  ASSERT_TRUE(uncorrected && results.verdicts[0].required_seeds);
-  EXPECT_GE(*results.verdicts[0].required_seeds, *uncorrected);
 }
 
 // R: p.adjust(c(...), "BH") of the uncorrected p-values.

@@ -185,16 +185,6 @@ TEST(MinimumDetectableEffect, HasAPowerOfEightyPercent) {
   }
 }
 
-TEST(RequiredPairs, AreTheFewestOfEnoughPower) {
-  EXPECT_EQ(required_pairs(0.5), 34);
-  EXPECT_EQ(required_pairs(-0.8), 15);
-  EXPECT_EQ(required_pairs(0.2), 199);
-  EXPECT_EQ(required_pairs(kInfinity), 2);
-  EXPECT_EQ(required_pairs(0), std::nullopt);
-  EXPECT_EQ(required_pairs(0.01), std::nullopt);
-  EXPECT_EQ(required_pairs(0.5, 0.05, 0.9), 44);
-}
-
 // scipy: beta.ppf(0.025, count, all - count + 1) and beta.ppf(0.975, count + 1, all - count).
 TEST(ClopperPearson, GivesTheIntervalOfClopperAndPearson) {
   expect_interval(clopper_pearson_interval(4, 20), 0.05733399705003277, 0.4366140029966683,

@@ -30,32 +30,11 @@ bool is_tested(const Verdict& verdict) {
   return !verdict.not_tested && (is_measured || verdict.outcome != Outcome::not_measured);
 }
 
-/// The seeds that give 80 % power at the strictest level of the family and the measured deviation:
-/// for the smallest effect of interest, or for equivalence if the arms are equal.
-std::optional<std::int64_t> required_seeds_of(const Study& study, const Verdict& verdict,
-                                              const Claim* claim, double level) {
-  if (claim != nullptr && uses_sign_test(*claim)) return sign_test_required_pairs(level);
-  if (!verdict.difference || verdict.is_failure_test) return std::nullopt;
-  const double deviation = verdict.difference->standard_deviation;
-  if (deviation == 0) return std::nullopt;
-  if (claim != nullptr && claim->kind == Claim::Kind::equivalent) {
-    // Each of both one-sided tests needs 90 %. A one-sided test at a level is significant where a
-    // two-sided test at twice that level is.
-    constexpr double kPowerOfEach = 0.9;
-    return required_pairs(claim->margin / deviation, 2 * level, kPowerOfEach);
-  }
-  const auto effect =
-      smallest_effect_of(study, claim == nullptr ? compared_measure(study) : claim->measure);
-  return effect ? required_pairs(*effect / deviation, level) : std::nullopt;
-}
-
-/// Sets the seeds that a tested verdict needs at the strictest level of its family.
-void set_required_seeds(const Study& study, Verdict& verdict, const Claim* claim,
-                        const HypothesisFamily& family) {
+/// Sets Verdict::required_seeds of a tested sign test.
+void set_required_seeds(Verdict& verdict, const Claim& claim, const HypothesisFamily& family) {
+  if (!uses_sign_test(claim) || !is_tested(verdict)) return;
   const auto hypotheses = static_cast<double>(std::max<std::size_t>(1, family.size()));
-  if (!is_tested(verdict)) return;
-  verdict.required_seeds =
-      required_seeds_of(study, verdict, claim, kSignificanceLevel / hypotheses);
+  verdict.required_seeds = sign_test_required_pairs(kSignificanceLevel / hypotheses);
 }
 
 /// Verdict::sign_flip_p before correction: p, where it is that of a t-test with the sign-flip test
@@ -191,11 +170,7 @@ void correct_p_values(Results& results) {
   correct_sign_flip_p(results);
   Families families(results, results.verdicts, results.baseline_verdicts);
   for (auto& verdict : results.verdicts) {
-    set_required_seeds(results.study, verdict, claim_of(results, verdict), families.confirmatory);
-  }
-  for (std::size_t i = 0; i < results.baseline_verdicts.size(); ++i) {
-    set_required_seeds(results.study, results.baseline_verdicts[i], nullptr,
-                       *families.of_baseline[i]);
+    set_required_seeds(verdict, *claim_of(results, verdict), families.confirmatory);
   }
   families.adjust(results.study);
 }

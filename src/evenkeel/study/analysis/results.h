@@ -100,8 +100,7 @@ struct Verdict {
   double sign_flip_p = 1;       // as p, with the sign-flip test in the place of the t-test
   // Against the baseline, with false discoveries controlled: the difference as shrunken_means().
   std::optional<double> shrunken;
-  // For 80 % power at the smallest effect of interest; nullopt also above kMaxPairs.
-  std::optional<std::int64_t> required_seeds;
+  std::optional<std::int64_t> required_seeds;  // of a sign test: significant if all agree
   // `further`, one per seed: the largest value of the axis up to which all runs finish; NaN if a
   // run is missing, -infinity if the first run fails.
   std::vector<double> arm_max, reference_max;

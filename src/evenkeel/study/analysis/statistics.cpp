@@ -235,20 +235,6 @@ double minimum_detectable_effect(std::int64_t pairs, double level) {
   return high;
 }
 
-std::optional<std::int64_t> required_pairs(double effect_size, double level, double power) {
-  if (t_test_power(effect_size, kMaxPairs, level) < power) return std::nullopt;
-  std::int64_t low = 2, high = kMaxPairs;  // bisection: the power grows with the number of pairs
-  while (low < high) {
-    const std::int64_t middle = std::midpoint(low, high);
-    if (t_test_power(effect_size, middle, level) < power) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
-}
-
 Interval clopper_pearson_interval(std::int64_t count, std::int64_t all) {
   EK_ASSERT(0 <= count && count <= all);
   const auto hits = static_cast<double>(count);

@@ -90,11 +90,6 @@ double t_test_power(double effect_size, std::int64_t pairs, double level = 0.05)
 /// The minimum detectable effect size with 80 % power.
 double minimum_detectable_effect(std::int64_t pairs, double level = 0.05);
 
-/// The smallest number of pairs with this power at this effect size; nullopt above kMaxPairs.
-std::optional<std::int64_t> required_pairs(double effect_size, double level = 0.05,
-                                           double power = 0.8);
-inline constexpr std::int64_t kMaxPairs = 1000;
-
 /// The t-test for the opposite of tost_p(). H0: |mean| <= margin. p is the probability, at a mean
 /// of the margin, of a mean at least as large in either direction.
 double nonequivalence_p(const PairedDifference& difference, double margin);

@@ -39,24 +39,17 @@ std::string failures(const Arm& arm) {
   return out;
 }
 
-std::string required_seeds_text(const Verdict& verdict) {
-  return verdict.required_seeds ? seeds_text(*verdict.required_seeds)
-                                : text("more than ", kMaxPairs, " seeds");
-}
-
-/// "; a difference of 0.01 nats per token would need 12 seeds" of an inconclusive difference.
+/// "; the interval does not exclude differences of 0.01 nats per token" of an inconclusive one.
 std::string smallest_effect_note(const Study& study, const Verdict& verdict,
                                  const Measure& measure) {
   const auto effect = smallest_effect_of(study, measure);
   const auto& difference = *verdict.difference;
   if (!effect || difference.standard_deviation == 0) return "";
   const auto unit = measure.difference_unit();
-  const auto amount =
-      text(number(display_difference(*effect, measure)), unit.empty() ? "" : " ", unit);
-  if (difference.interval.low > -*effect && difference.interval.high < *effect) {
-    return text("; the interval excludes differences of ", amount, " and more");
-  }
-  return text("; a difference of ", amount, " would need ", required_seeds_text(verdict));
+  const bool is_excluded = difference.interval.low > -*effect && difference.interval.high < *effect;
+  return text("; the interval ", is_excluded ? "excludes" : "does not exclude", " differences of ",
+              number(display_difference(*effect, measure)), unit.empty() ? "" : " ", unit,
+              is_excluded ? " and more" : "");
 }
 
 /// That the sign-flip test, corrected as p, does not agree.
@@ -167,15 +160,10 @@ std::string equivalence_sentence(const Study& study, const Verdict& verdict, con
     return difference_sentence(study, verdict, arm, reference, claim.measure);
   }
   const bool is_time = claim.measure.kind == Measure::Kind::step_time;
-  const bool is_open = verdict.outcome == Verdict::Outcome::inconclusive;
-  return text(
-      arm_difference_text(*verdict.difference, arm, reference, claim.measure),
-      "; difference within ", number(display_difference(claim.margin, claim.measure)),
-      is_time ? " %" : "", ": ", "p ", p_text(verdict.p),
-      is_open && failed.empty()
-          ? text("; if there is no difference, it would need ", required_seeds_text(verdict))
-          : "",
-      failed, verdict.is_failure_test ? fisher_text(verdict.p_nonequivalence, arm, reference) : "");
+  return text(arm_difference_text(*verdict.difference, arm, reference, claim.measure),
+              "; difference within ", number(display_difference(claim.margin, claim.measure)),
+              is_time ? " %" : "", ": ", "p ", p_text(verdict.p), failed,
+              verdict.is_failure_test ? fisher_text(verdict.p_nonequivalence, arm, reference) : "");
 }
 
 /// Why a difference was not tested, and what to do.
