@@ -14,6 +14,7 @@ was appended.
 import csv
 import json
 import pathlib
+import re
 import statistics
 import subprocess
 import sys
@@ -43,10 +44,19 @@ def measured(program, case, precision):
     return [row_of(case, precision, record) for record in json.loads(done.stdout)]
 
 
+def name_of(processor, cpuinfo):
+    """The name of a processor, with family and model where they are not in it: "AMD EPYC" is several generations."""
+    facts = dict(re.findall(r"^(cpu family|model)\s*: (\d+)$", cpuinfo, re.MULTILINE))
+    if re.search(r"\d", processor) or len(facts) < 2:
+        return processor
+    return f"{processor}, family {facts['cpu family']} model {facts['model']}"
+
+
 def row_of(case, precision, record):
     machine = record["machine"]
+    processor = name_of(machine["processor"], pathlib.Path("/proc/cpuinfo").read_text())
     lower, median, upper = statistics.quantiles(record["round_seconds"], n=4)
-    row = {"date": record["date"][:10], "commit": machine["commit"], "processor": machine["processor"],
+    row = {"date": record["date"][:10], "commit": machine["commit"], "processor": processor,
            "isa": machine["isa"], "threads": str(machine["threads"]), "case": case, "precision": precision,
            "scheme": record["scheme"]}
     times = {"median_ms": median, "lower_quartile_ms": lower, "upper_quartile_ms": upper,

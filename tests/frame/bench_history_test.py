@@ -10,6 +10,9 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench"))
+import history  # noqa: E402
+
 ROWS_OF_A_RUN = 2 * 2 * 2  # models, precisions, schemes
 
 
@@ -56,6 +59,12 @@ class History(unittest.TestCase):
             last = self.measure(seconds)
         self.assertEqual(last.returncode, 1)
         self.assertEqual(self.measure(1.2).returncode, 1)
+
+    def test_a_name_without_a_generation_gets_family_and_model(self):
+        cpuinfo = "processor\t: 0\ncpu family\t: 26\nmodel\t\t: 2\nmodel name\t: AMD EPYC\n"
+        self.assertEqual(history.name_of("AMD EPYC", cpuinfo), "AMD EPYC, family 26 model 2")
+        self.assertEqual(history.name_of("AMD EPYC 9554", cpuinfo), "AMD EPYC 9554")
+        self.assertEqual(history.name_of("a processor", "model name\t: x\n"), "a processor")
 
     def test_a_busy_machine_and_a_failure_append_nothing(self):
         self.assertEqual(self.measure(1, exit_code=75).returncode, 75)
