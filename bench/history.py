@@ -45,16 +45,15 @@ def measured(program, case, precision):
 
 
 def name_of(processor, cpuinfo):
-    """The name of a processor, with family and model where they are not in it: "AMD EPYC" is several generations."""
+    """The name of a processor with family and model: "AMD EPYC" is several generations."""
     facts = dict(re.findall(r"^(cpu family|model)\s*: (\d+)$", cpuinfo, re.MULTILINE))
-    if re.search(r"\d", processor) or len(facts) < 2:
-        return processor
-    return f"{processor}, family {facts['cpu family']} model {facts['model']}"
+    return f"{processor}, family {facts['cpu family']} model {facts['model']}" if len(facts) == 2 else processor
 
 
 def row_of(case, precision, record):
     machine = record["machine"]
-    processor = name_of(machine["processor"], pathlib.Path("/proc/cpuinfo").read_text())
+    cpuinfo = pathlib.Path("/proc/cpuinfo")
+    processor = name_of(machine["processor"], cpuinfo.read_text() if cpuinfo.exists() else "")
     lower, median, upper = statistics.quantiles(record["round_seconds"], n=4)
     row = {"date": record["date"][:10], "commit": machine["commit"], "processor": processor,
            "isa": machine["isa"], "threads": str(machine["threads"]), "case": case, "precision": precision,

@@ -39,7 +39,14 @@ VERBS = sorted(re.findall(r"^([a-z]+) ", (pathlib.Path(__file__).parents[2] /
 ENDINGS = " ".join(re.findall(r'\{"(\.\w+)", TextKind::', (
     pathlib.Path(__file__).parents[2] / "src/evenkeel/data/text_files.cpp").read_text())) + " (also .gz, .zst)"
 
-PORTS = (20000, 32768)  # below the ports of outgoing connections on Linux
+def ports_of_no_connection():
+    """Ports that Linux does not choose for outgoing connections: below the first of those, else above the last."""
+    file = pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range")
+    low, high = map(int, file.read_text().split()) if file.exists() else (32768, 60999)
+    return (max(1024, low - 12768), low) if low > 4096 else (min(high, 65000) + 1, 65536)
+
+
+PORTS = ports_of_no_connection()
 HELD_PORTS = []         # sockets of free_port()
 
 SERVER = None  # runs short commands; set by main()
@@ -69,10 +76,10 @@ def small(**changed):
 
 
 def free_port():
-    """A port of a training; no other test on this machine gets it before this process ends.
+    """A port of a training. No other test in this network namespace gets it before this process ends.
 
     The kernel gives a free port of its own range to the next program that asks, such as a training of another test.
-    So the port is below that range, and a socket with its number in the name holds it.
+    So the port is outside of that range, and a socket with its number in the name holds it.
     """
     for port in random.Random().sample(range(*PORTS), len(range(*PORTS))):
         held = socket.socket(socket.AF_UNIX)

@@ -161,7 +161,8 @@ TEST(TostP, IsTheLargerOfTheTwoOneSidedTests) {
     EXPECT_NEAR(tost_p(difference, 0.03), 0.049050285011041035, kRounding);
     EXPECT_NEAR(tost_p(difference, 0.01), 0.7643893258772279, kRounding);
   }
-  EXPECT_EQ(tost_p(paired_test({0.02, 0.02}), 0.03), 0);
+  EXPECT_EQ(tost_p(paired_test({0.02, 0.02}), 0.03), 0.5);  // as the sign-flip test
+  EXPECT_EQ(tost_p(paired_test({0.0, 0.0}), 0.03), 0);
   EXPECT_EQ(tost_p(paired_test({0.02, 0.02}), 0.02), 1);
 }
 

@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "evenkeel/study/analysis/multiple_testing.h"
 #include "evenkeel/study/analysis/ranking.h"
 #include "evenkeel/study/report/sweep_columns.h"
 #include "study/claim_fixture.h"
@@ -121,6 +122,25 @@ TEST(SweptArms, AreComparedWithTheBaseline) {
   analyze_claims(untrained);
   EXPECT_EQ(sweep_summary(untrained, compared_arms(untrained)[0]).best, "");  // all at the cap
   EXPECT_EQ(run_count(all_runs_of(results, compared_arms(results)[1]), SeedRun::State::failed), 3);
+}
+
+// Whole doublings are far from normal: three seeds that agree have p 0.25, also if one differs
+// more.
+TEST(SweptArms, OfLargestValuesAreTestedBySignFlips) {
+  auto results = rates(Sweep::max_trainable);
+  analyze_claims(results);
+  EXPECT_EQ(results.verdicts.at(0).difference->mean, 1);
+  EXPECT_DOUBLE_EQ(results.verdicts.at(0).p, 0.25);
+  for (auto& each : results.arms) {
+    const bool fails = each.labels.at("scheme") == "pre" && each.labels.at("schedule.peak") == "2";
+    if (fails) each.seed_runs[0] = seed_run(1, kFailed);
+  }
+  analyze_claims(results);
+  EXPECT_NEAR(results.verdicts.at(0).difference->mean, 4.0 / 3, 1e-12);
+  EXPECT_DOUBLE_EQ(results.verdicts.at(0).p, 0.25);
+  EXPECT_EQ(undecidable_claims(results.study).at(0),
+            "claim 1 cannot be decided with 3 seeds: a sign-flip test among 1 hypothesis needs 6 "
+            "that all agree");
 }
 
 TEST(SweptArms, HaveFurtherValuesForTheBestOnly) {

@@ -14,7 +14,6 @@
 #include "evenkeel/ops/attention/causal_attention.h"
 #include "evenkeel/ops/common/cpu_adapter.h"
 #include "evenkeel/ops/common/operands.h"
-#include "evenkeel/ops/common/shared_tasks.h"
 
 namespace evenkeel::ops {
 
@@ -59,11 +58,12 @@ void for_each_task(std::int64_t tasks, std::int64_t scratch, const Tensor& like,
   // Whole cache lines: aligned for the kernels, and without false sharing between threads.
   constexpr std::int64_t kLine = 64 / static_cast<std::int64_t>(sizeof(F));
   const auto each = (scratch + kLine - 1) / kLine * kLine + kLine;
-  const auto options = like.options().dtype(opmath_dtype(like.scalar_type()));
-  cpu::share_tasks(tasks, cpu::thread_count(), [&](const auto& take) {
-    const auto own = at::empty({each}, options);
-    auto* const begin = own.template mutable_data_ptr<F>();
-    for (auto task = take(); task; task = take()) work(*task, begin);
+  const auto all = at::empty({cpu::thread_count(), each},
+                             like.options().dtype(opmath_dtype(like.scalar_type())));
+  auto* const begin = all.mutable_data_ptr<F>();
+  cpu::parallel_for(0, tasks, /*grain=*/1, [&](std::int64_t first, std::int64_t last) {
+    auto* const thread_scratch = begin + at::get_thread_num() * each;
+    for (auto task = first; task < last; ++task) work(task, thread_scratch);
   });
 }
 

@@ -2,7 +2,6 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
-#include <vector>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/kernels/cpu/amx/amx.h"
@@ -10,7 +9,6 @@
 #include "evenkeel/kernels/cpu/avx512/bf16_product_avx512.h"
 #include "evenkeel/kernels/reduction_order.h"
 #include "evenkeel/ops/common/cpu_adapter.h"
-#include "evenkeel/ops/common/shared_tasks.h"
 #include "evenkeel/ops/linear/bf16_product.h"
 
 namespace evenkeel::ops {
@@ -35,47 +33,44 @@ bool is_matrix_of_bf16(const Tensor& x) {
          x.numel() > 0;
 }
 
-/// The tasks of a product: ranges of rows, and of panels of columns where those are fewer than the
-/// threads.
+/// The parts of y that are tasks.
 struct TaskGrid {
-  TaskGrid(const Bf16Product& in, std::int64_t threads) : panels(in.panels()) {
+  TaskGrid(const Bf16Product& in, std::int64_t threads) {
     const auto tiles = blocks_of(in.rows, Bf16Product::kRows);
     const auto most = std::max<std::int64_t>(1, kValuesOfATask / (in.depth * Bf16Product::kRows));
-    const auto least = std::max<std::int64_t>(1, most / kSmallestPart);
-    begins = cpu::shrinking_tasks(tiles, most, least, threads);
-    columns = std::min(panels, blocks_of(threads, rows()));
+    rows = blocks_of(tiles, most);
+    if (rows % threads != 0) rows = std::min(tiles, blocks_of(rows, threads) * threads);
+    columns = std::min(in.panels(), blocks_of(threads, rows));
   }
+  std::int64_t rows = 1, columns = 1;
 
-  std::int64_t rows() const { return static_cast<std::int64_t>(begins.size()) - 1; }
-  std::int64_t count() const { return rows() * columns; }
-
-  kernels::cpu::ProductRange rows_of(std::int64_t task, const Bf16Product& in) const {
-    const auto place = static_cast<std::size_t>(task / columns);
-    return {begins[place] * Bf16Product::kRows,
-            std::min(in.rows, begins[place + 1] * Bf16Product::kRows)};
+  /// Part `index` of `parts` of [0, count), in steps of `step`.
+  static kernels::cpu::ProductRange part(std::int64_t count, std::int64_t step, std::int64_t index,
+                                         std::int64_t parts) {
+    const auto steps = blocks_of(count, step);
+    return {steps * index / parts * step, std::min(count, steps * (index + 1) / parts * step)};
   }
-  kernels::cpu::ProductRange panels_of(std::int64_t task) const {
-    const auto place = task % columns;
-    return {panels * place / columns, panels * (place + 1) / columns};
-  }
-
-  static constexpr std::int64_t kSmallestPart = 8;
-  std::vector<std::int64_t> begins;  // tiles of rows
-  std::int64_t panels = 1, columns = 1;
 };
+
+template <typename Work>
+void run_tasks(std::int64_t count, std::int64_t threads, const Work& work) {
+  const auto run = [&](std::int64_t begin, std::int64_t end) {
+    for (auto i = begin; i < end; ++i) work(i);
+  };
+  if (threads == 1) return run(0, count);
+  cpu::parallel_for(0, count, /*grain=*/1, run);
+}
 
 /// \param pairs  for the packed w
 void multiply_block(const Bf16Product& in, std::uint32_t* pairs) {
   const auto threads = in.rows * in.columns * in.depth < kSerialMost ? 1 : cpu::thread_count();
-  const auto pack = [&](std::int64_t begin, std::int64_t end) {
-    for (auto panel = begin; panel < end; ++panel) kernels::cpu::pack_panel(in, panel, pairs);
-  };
-  threads == 1 ? pack(0, in.panels()) : cpu::parallel_for(0, in.panels(), /*grain=*/1, pack);
+  run_tasks(in.panels(), threads,
+            [&](std::int64_t panel) { kernels::cpu::pack_panel(in, panel, pairs); });
   const TaskGrid grid(in, threads);
-  cpu::share_tasks(grid.count(), threads, [&](const auto& take) {
-    for (auto task = take(); task; task = take()) {
-      kernels::cpu::multiply_panels(in, pairs, grid.rows_of(*task, in), grid.panels_of(*task));
-    }
+  run_tasks(grid.rows * grid.columns, threads, [&](std::int64_t task) {
+    kernels::cpu::multiply_panels(
+        in, pairs, TaskGrid::part(in.rows, Bf16Product::kRows, task / grid.columns, grid.rows),
+        TaskGrid::part(in.panels(), 1, task % grid.columns, grid.columns));
   });
 }
 

@@ -8,7 +8,6 @@
 #include "evenkeel/kernels/cpu/portable/float_matmul.h"
 #include "evenkeel/kernels/reduction_order.h"
 #include "evenkeel/ops/common/cpu_adapter.h"
-#include "evenkeel/ops/common/shared_tasks.h"
 #include "evenkeel/ops/linear/float_product.h"
 
 namespace evenkeel::ops {
@@ -88,15 +87,14 @@ class FloatProduct {
              packed_block(terms, block, packed) + tile * shared_.size * block.count);
       }
     });
-    const auto tasks = cpu::shrinking_tasks(own_.tiles, most_tiles(), /*least=*/1, threads_);
-    const auto count = static_cast<std::int64_t>(tasks.size()) - 1;
-    cpu::share_tasks(count, threads_, [&](const auto& take) {
-      const auto size = packs_own() ? most_tiles() * own_.size * kMatmulDepth : 0;
+    const auto tasks = task_count();
+    for_each(tasks, [&](std::int64_t begin, std::int64_t end) {
+      const auto most = own_.tiles / tasks + 1;
+      const auto size = packs_own() ? most * own_.size * kMatmulDepth : 0;
       const auto scratch = at::empty({size}, at::kFloat);
       auto* const to = packs_own() ? scratch.mutable_data_ptr<float>() : nullptr;
-      for (auto task = take(); task; task = take()) {
-        const auto place = static_cast<std::size_t>(*task);
-        multiply(terms, {tasks[place], tasks[place + 1]}, packed, to);
+      for (auto task = begin; task < end; ++task) {
+        multiply(terms, {own_.tiles * task / tasks, own_.tiles * (task + 1) / tasks}, packed, to);
       }
     });
   }
@@ -133,10 +131,11 @@ class FloatProduct {
     return packed + (block.first - terms.first) * shared_.values();
   }
 
-  /// The most tiles of a task, which stay in a cache of the second level.
-  std::int64_t most_tiles() const {
+  /// A multiple of the threads whose tiles stay in a cache of the second level.
+  std::int64_t task_count() const {
     constexpr std::int64_t kTaskValues = 192;  // rows or columns
-    return std::max<std::int64_t>(1, kTaskValues / own_.size);
+    const auto fewest = blocks_of(own_.values(), kTaskValues);
+    return std::min(own_.tiles, blocks_of(fewest, threads_) * threads_);
   }
 
   template <typename Work>

@@ -7,13 +7,13 @@
 #include <torch/library.h>
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <tuple>
 #include <vector>
 
 #include "evenkeel/ops/common/cpu_adapter.h"
 #include "evenkeel/ops/common/operands.h"
-#include "evenkeel/ops/common/shared_tasks.h"
 #include "evenkeel/ops/linear/bf16_product.h"
 #include "evenkeel/ops/linear/float_product.h"
 #include "evenkeel/ops/linear/grouped_linear_common.h"
@@ -35,14 +35,15 @@ struct GradientTask : GroupedTask {
   std::int64_t first_column = 0, columns = 0;
 };
 
-/// Calls work(task) for each task. Each product runs on one thread.
+/// Calls work(task) for each task. A free thread takes the next one: groups are of different
+/// sizes. Each product runs on one thread.
 template <typename Task, typename Work>
 void for_each_grouped_task(const std::vector<Task>& tasks, const Work& work) {
   RECORD_FUNCTION("evenkeel::grouped_linear", {});
-  const auto count = static_cast<std::int64_t>(tasks.size());
-  cpu::share_tasks(count, cpu::thread_count(), [&](const auto& take) {
+  std::atomic<std::size_t> next = 0;
+  cpu::parallel_for(0, cpu::thread_count(), /*grain=*/1, [&](std::int64_t, std::int64_t) {
     const at::NoGradGuard no_grad;  // of this thread
-    for (auto task = take(); task; task = take()) work(tasks[static_cast<std::size_t>(*task)]);
+    for (auto i = next++; i < tasks.size(); i = next++) work(tasks[i]);
   });
 }
 

@@ -17,7 +17,6 @@
 #include "evenkeel/ops/common/cpu_adapter.h"
 #include "evenkeel/ops/common/operands.h"
 #include "evenkeel/ops/common/registration.h"
-#include "evenkeel/ops/common/shared_tasks.h"
 #include "evenkeel/ops/linear/deterministic_matmul.h"
 #include "evenkeel/ops/linear/serial_matmul.h"
 
@@ -89,10 +88,10 @@ void add_in_parts(const WeightGradient& whole) {
   const auto parts = kernels::blocks_of(whole.rows, rows) * column_parts;
   auto* const add_part = kernels::cpu::has_amx() ? kernels::cpu::add_weight_gradient_amx
                                                  : kernels::cpu::add_weight_gradient_avx512;
-  cpu::share_tasks(parts, threads, [&](const auto& take) {
+  cpu::parallel_for(0, parts, /*grain=*/1, [&](std::int64_t begin, std::int64_t end) {
     const auto scratch = at::empty({WeightGradient::scratch()}, at::kByte);
-    for (auto part = take(); part; part = take()) {
-      const auto m = *part / column_parts * rows, n = *part % column_parts * columns;
+    for (auto part = begin; part < end; ++part) {
+      const auto m = part / column_parts * rows, n = part % column_parts * columns;
       auto args = whole;
       args.dy += m, args.x += n, args.sum += m * args.sum_stride + n;
       args.rows = std::min(rows, whole.rows - m),

@@ -152,6 +152,7 @@ Verdict comparison(const Study& study, const Arm& arm, const Arm& reference,
   if (differences.size() >= 2) {
     verdict.difference = paired_test(
         differences, study.uses_bootstrap ? DifferenceTest::bootstrap : DifferenceTest::student_t);
+    if (uses_sign_flips(measure)) verdict.difference->p = verdict.difference->sign_flip_p;
     verdict.not_tested = missing_runs_of(arm, reference);
     if (!verdict.not_tested && measure.kind == Measure::Kind::step_time) {
       verdict.not_tested = contention_of(arm, reference);

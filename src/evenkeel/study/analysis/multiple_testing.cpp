@@ -109,11 +109,12 @@ std::vector<std::string> undecidable_claims(const Study& study) {
   for (std::size_t i = 0; i < study.claims.size(); ++i) {
     const auto cannot = text("claim ", i + 1, " cannot be decided with ", seeds,
                              seeds == 1 ? " seed: " : " seeds: ");
-    if (uses_sign_test(study.claims[i])) {
+    const bool flips = uses_sign_flips(study.claims[i].measure);
+    if (flips || uses_sign_test(study.claims[i])) {
       if (seeds < needed) {
-        out.push_back(text(cannot, "a sign test among ", hypotheses,
-                           hypotheses == 1 ? " hypothesis" : " hypotheses", " needs ", needed,
-                           " that all agree"));
+        out.push_back(text(cannot, flips ? "a sign-flip test" : "a sign test", " among ",
+                           hypotheses, hypotheses == 1 ? " hypothesis" : " hypotheses", " needs ",
+                           needed, " that all agree"));
       }
     } else if (seeds < 2) {
       out.push_back(cannot + "a paired difference needs two");
@@ -127,7 +128,6 @@ namespace {
 /// The p-values of claims, and those of the comparisons with the baseline that no claim contains.
 struct Families {
   HypothesisFamily confirmatory, exploratory;
-  std::vector<const HypothesisFamily*> of_baseline;  // of each comparison with the baseline
 
   /// \param verdicts, baseline_verdicts  those of the results, or copies; their p is corrected
   Families(const Results& results, std::vector<Verdict>& verdicts,
@@ -137,7 +137,6 @@ struct Families {
       const auto hypothesis = hypothesis_name(verdict, compared_measure(results.study));
       auto& family = confirmatory.contains(hypothesis) ? confirmatory : exploratory;
       family.add(hypothesis, verdict.p);
-      of_baseline.push_back(&family);
     }
   }
   Families(const Families&) = delete;

@@ -112,6 +112,13 @@ Interval symmetric_interval(double mean, double half_width) {
   return {.low = mean - half_width, .high = mean + half_width};
 }
 
+/// p of differences without variance, which are all on one side of a limit: that of the sign-flip
+/// test. Arms whose runs are equal bit for bit are equal.
+double equal_differences_p(const PairedDifference& difference) {
+  if (difference.mean == 0) return 0;
+  return std::ldexp(1.0, 1 - static_cast<int>(std::min<std::int64_t>(difference.pairs, 60)));
+}
+
 bool finite(double value) {
   return std::isfinite(value);
 }
@@ -165,7 +172,7 @@ double tost_p(const PairedDifference& difference, double margin) {
   EK_ASSERT(difference.pairs >= 2);
   EK_ASSERT(margin > 0);
   const double distance = margin - std::abs(difference.mean);
-  if (difference.standard_deviation == 0) return distance > 0 ? 0 : 1;
+  if (difference.standard_deviation == 0) return distance > 0 ? equal_differences_p(difference) : 1;
   const auto pairs = static_cast<double>(difference.pairs);
   const double t = distance / (difference.standard_deviation / std::sqrt(pairs));
   return cdf(complement(Student(pairs - 1), t));
@@ -281,7 +288,8 @@ std::int64_t sign_test_required_pairs(double level) {
 
 double nonequivalence_p(const PairedDifference& difference, double margin) {
   const double size = std::abs(difference.mean);
-  if (difference.standard_deviation == 0) return size > margin ? 0 : 1;
+  if (difference.standard_deviation == 0)
+    return size > margin ? equal_differences_p(difference) : 1;
   const auto pairs = static_cast<double>(difference.pairs);
   const double error = difference.standard_deviation / std::sqrt(pairs);
   const Student student(pairs - 1);

@@ -72,6 +72,12 @@ struct Measure {
   bool operator==(const Measure&) const = default;
 };
 
+/// True for whole numbers of steps of an axis, whose differences are far from normal: their p is
+/// that of the sign-flip test.
+inline bool uses_sign_flips(const Measure& measure) {
+  return measure.kind == Measure::Kind::sweep && measure.sweep == Measure::Sweep::max_trainable;
+}
+
 /// A falsifiable claim about the runs. `of` is the arm, `than` the reference.
 struct Claim {
   enum class Kind {

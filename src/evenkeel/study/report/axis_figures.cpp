@@ -111,8 +111,7 @@ std::string axis_figures_figure_of(const Results& results, const NumericAxis& ax
   const auto& measure = results.study.measure;
   auto title = measure.name();
   title.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(title.front())));
-  const bool is_of_values =
-      measure.kind == Measure::Kind::sweep && measure.sweep == Measure::Sweep::max_trainable;
+  const bool is_of_values = uses_sign_flips(measure);
   report::Chart chart{
       text(title, " against ", axis.name, panel.where.empty() ? "" : ", " + panel.where),
       is_of_values ? "" : measure.unit()};
@@ -131,7 +130,10 @@ std::string axis_figures_figure_of(const Results& results, const NumericAxis& ax
     chart.lines.push_back(std::move(line));
   }
   chart.note = axis_figures_note_of(results, panel, failures);
-  chart.when_empty = "No run is finished.";
+  if (is_of_values) chart.note += " A point below the lowest value: runs fail there already.";
+  chart.when_empty = measure.kind == Measure::Kind::sweep
+                         ? "No arm has all runs, of two seeds or more."
+                         : "No run is finished.";
   return figure(chart);
 }
 

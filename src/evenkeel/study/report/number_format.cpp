@@ -19,11 +19,6 @@ bool is_time(const Measure& measure) {
   return measure.kind == Measure::Kind::step_time;
 }
 
-/// A measure whose values are logarithms to the base of 2 of the values of an axis.
-bool is_in_doublings(const Measure& measure) {
-  return measure.kind == Measure::Kind::sweep && measure.sweep == Measure::Sweep::max_trainable;
-}
-
 /// A value with the decimals of its measure.
 std::string digits(double value, const Measure& measure) {
   if (!std::isfinite(value)) return kNoValue;
@@ -43,11 +38,12 @@ std::string with_unit(const std::string& name, const std::string& unit) {
 }  // namespace
 
 double display_value(double value, const Measure& measure) {
-  if (is_in_doublings(measure)) return std::exp2(value);
+  if (uses_sign_flips(measure)) return std::exp2(value);  // in doublings
   return is_time(measure) ? std::exp(value) : value;
 }
 
 double value_of_display(double displayed, const Measure& measure) {
+  if (uses_sign_flips(measure)) return std::log2(displayed);
   return is_time(measure) ? std::log(displayed) : displayed;
 }
 

@@ -25,6 +25,13 @@ std::vector<double> mean_losses(const Arm& swept) {
   return sums;
 }
 
+/// False for a further value (Study::refine).
+bool is_of_the_grid(const Study& study, const std::string& name, const std::string& label) {
+  const auto axis = std::ranges::find(study.axes, name, &Axis::name);
+  return axis != study.axes.end() &&
+         std::ranges::find(axis->values, label, &AxisValue::label) != axis->values.end();
+}
+
 }  // namespace
 
 std::vector<Column> sweep_columns(const Measure& measure) {
@@ -39,14 +46,16 @@ SweepSummary sweep_summary(const Results& results, const Arm& swept) {
   const auto best = std::ranges::min_element(means);
   const bool is_known = std::ranges::all_of(means, [](double mean) { return std::isfinite(mean); });
   if (!is_known || *best >= measure.cap) return {};  // runs are missing, or none trains
-  auto of_the_grid = measure;
-  of_the_grid.sweep = Measure::Sweep::sensitivity;
-  std::vector<double> sensitivities;
-  for (const auto& each : swept_arms(results, of_the_grid)) {
-    if (each.labels != swept.labels) continue;
-    for (const auto& run : each.seed_runs) sensitivities.push_back(run.value);
+  std::vector<double> x;                             // of the grid
+  std::vector<std::vector<double>> losses(swept.swept_losses.size());
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const auto& label = members[i]->labels.at(measure.axis);
+    if (!is_of_the_grid(results.study, measure.axis, label)) continue;
+    x.push_back(*number_of(label));
+    for (std::size_t seed = 0; seed < losses.size(); ++seed)
+      losses[seed].push_back(swept.swept_losses[seed][i]);
   }
-  std::erase_if(sensitivities, [](double each) { return !std::isfinite(each); });
+  auto sensitivities = sweep_values(Measure::Sweep::sensitivity, x, losses, measure.cap);
   return {.best = members[static_cast<std::size_t>(best - means.begin())]->labels.at(measure.axis),
           .is_at_edge = best == means.begin() || best == means.end() - 1,
           .sensitivities = std::move(sensitivities)};

@@ -137,9 +137,11 @@ void add_further_arms(DryRun& out, StudyJobs& jobs, const StudyRequest& request,
     if (known < jobs.arms().size()) break;
   }
   if (known < grid.size()) {
-    const auto config = jobs.grid_config({}, 0, study.seeds.front());
     const auto further = expected_further_points(study, grid) * study.seeds.size();
-    for (std::size_t i = 0; i < further; ++i) add_run(out, config, request.cost(config));
+    for (std::size_t i = 0; i < further; ++i) {  // spread over the arms
+      const auto config = jobs.grid_config({}, i % grid.size(), study.seeds.front());
+      add_run(out, config, request.cost(config));
+    }
   }
   out.further_runs = out.runs - runs;
   out.further_cached = out.cached - cached;

@@ -223,13 +223,23 @@ void add_missing_arms(Results& results, const std::vector<GridPoint>& points) {
   }
 }
 
+bool is_empty(const Arm& arm) {
+  return std::ranges::all_of(arm.seed_runs,
+                             [](const SeedRun& run) { return run.recorded.empty(); });
+}
+
 /// Puts a row in the place of its arm and its seed.
 void add_row(const RunTable& table, const CsvRow& row, Results& results) {
   const auto& study = results.study;
   const auto place = std::ranges::find(study.seeds, table.seed(row));
   auto* arm = arm_of(table, row, study, results.arms);
-  if (arm == nullptr && place == study.seeds.end() && study.refine) return;
-  if (arm == nullptr) arm = further_arm_of(table, row, results);
+  if (arm == nullptr) {
+    arm = further_arm_of(table, row, results);
+    if (arm != nullptr && place == study.seeds.end() && is_empty(*arm)) {
+      results.further_arms.pop_back();  // of seeds that are left out
+      return;
+    }
+  }
   if (arm == nullptr) {
     table.refuse(row.line,
                  text("study ", study.name, study.size.empty() ? "" : ", size " + study.size + ",",

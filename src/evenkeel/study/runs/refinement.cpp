@@ -99,9 +99,10 @@ void check_further_values(const Study& study, const std::vector<GridPoint>& poin
   const auto& axis = study.refine->axis;
   std::set<double> values;
   for (const auto& point : points) values.insert(*number_of(point.labels.at(axis)));
-  for (const double value : values) {
+  for (const auto& point : points) {
+    const double value = *number_of(point.labels.at(axis));
     for (const auto& between : values_between(value, {values.begin(), values.end()})) {
-      const auto why = refusal_of(study, with_value(study, points.front(), axis, between));
+      const auto why = refusal_of(study, with_value(study, point, axis, between));
       if (why.empty()) continue;
       throw Error(Exit::usage, text("study ", study.name, ": [refine]: a value between those of ",
                                     axis, " is refused; leave [refine] out (", why, ")"));
