@@ -39,6 +39,7 @@ VERBS = sorted(re.findall(r"^([a-z]+) ", (pathlib.Path(__file__).parents[2] /
 ENDINGS = " ".join(re.findall(r'\{"(\.\w+)", TextKind::', (
     pathlib.Path(__file__).parents[2] / "src/evenkeel/data/text_files.cpp").read_text())) + " (also .gz, .zst)"
 
+
 def ports_of_no_connection():
     """Ports that Linux does not choose for outgoing connections: below the first of those, else above the last."""
     file = pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range")
@@ -47,7 +48,7 @@ def ports_of_no_connection():
 
 
 PORTS = ports_of_no_connection()
-HELD_PORTS = []         # sockets of free_port()
+HELD_PORTS = []  # sockets of free_port()
 
 SERVER = None  # runs short commands; set by main()
 

@@ -253,7 +253,9 @@ Exit run_study(const StudyOptions& options) {
     return Exit::success;
   }
   for (const auto& each : study::undecidable_claims(request.study)) print_message(each);
-  if (!request.is_worker) {
+  // A report says that the runs are there; those of [refine] may be missing.
+  const bool has_runs = exists(request.folder / "runs.csv") && !request.study.refine;
+  if (!request.is_worker && !has_runs) {
     const auto disk = study::disk_warning(study::dry_run(request, resources), resources.run_cache);
     if (!disk.empty()) print_message(disk);
   }

@@ -15,6 +15,16 @@
 
 namespace evenkeel::study {
 
+const Axis& axis_named(const Study& study, const std::string& name, const std::string& where) {
+  std::vector<std::string> known;
+  for (const auto& axis : study.axes) {
+    if (axis.name == name) return axis;
+    known.push_back(axis.name);
+  }
+  throw Error(Exit::usage, text(where, "no axis of the grid is named \"", name, "\"",
+                                did_you_mean(name, known)));
+}
+
 namespace {
 
 using config::place;
@@ -25,18 +35,6 @@ const EnumNames<Claim::Kind> kKinds = {{"lower", Claim::Kind::lower},
                                        {"trains", Claim::Kind::trains},
                                        {"fails", Claim::Kind::fails},
                                        {"further", Claim::Kind::further}};
-
-/// The axis of this name. \throws Error (usage) with the nearest name
-/// \param where  start of the message: file and line
-const Axis& axis_named(const Study& study, const std::string& name, const std::string& where) {
-  std::vector<std::string> known;
-  for (const auto& axis : study.axes) {
-    if (axis.name == name) return axis;
-    known.push_back(axis.name);
-  }
-  throw Error(Exit::usage, text(where, "no axis of the grid is named \"", name, "\"",
-                                did_you_mean(name, known)));
-}
 
 /// `{ scheme = "pre_norm", model.layers = 16 }` as axis -> label.
 void add_selection(const Study& study, const toml::table& table, const std::string& prefix,

@@ -67,11 +67,11 @@ std::vector<GridPoint> grid_points(const Study& study) {
   return all;
 }
 
-GridPoint with_value(const Study& study, GridPoint point, const std::string& axis,
+GridPoint with_value(const Study& study, GridPoint point, const std::string& key,
                      const std::string& value) {
-  point.labels[axis] = value;
-  std::erase_if(point.settings, [&](const auto& each) { return each.starts_with(axis + "="); });
-  point.settings.push_back(text(axis, '=', value));
+  if (point.labels.contains(key)) point.labels[key] = value;
+  std::erase_if(point.settings, [&](const auto& each) { return each.starts_with(key + "="); });
+  point.settings.push_back(text(key, '=', value));
   point.name = labels_text(study, point.labels);
   return point;
 }
@@ -104,6 +104,15 @@ config::Config config_of(const Study& study, const GridPoint& point, std::int64_
   } catch (const Error& error) {
     throw Error(error.exit(),
                 text("study ", study.name, ", arm \"", point.name, "\": ", error.what()));
+  }
+}
+
+std::string refusal_of(const Study& study, const GridPoint& point) {
+  try {
+    config_of(study, point, study.seeds.front(), {});
+    return "";
+  } catch (const Error& error) {
+    return error.what();
   }
 }
 

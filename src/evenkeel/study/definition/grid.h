@@ -32,8 +32,8 @@ Selection remaining_labels(const std::map<std::string, std::string>& labels,
 Selection replaced_labels(std::map<std::string, std::string> labels, const Selection& named);
 std::string labels_text(const Study& study, const std::map<std::string, std::string>& labels);
 
-/// The point with another value of an axis whose values set the key of its name.
-GridPoint with_value(const Study& study, GridPoint point, const std::string& axis,
+/// The point with another value of a key.
+GridPoint with_value(const Study& study, GridPoint point, const std::string& key,
                      const std::string& value);
 
 /// The configuration of one run.
@@ -41,5 +41,11 @@ GridPoint with_value(const Study& study, GridPoint point, const std::string& axi
 /// \throws Error (usage), SchemeError; the message begins with the name of the arm
 config::Config config_of(const Study& study, const GridPoint& point, std::int64_t seed,
                          const std::vector<std::string>& overrides);
+
+/// Why config_of() refuses a point; "" if it does not.
+std::string refusal_of(const Study& study, const GridPoint& point);
+inline bool is_accepted(const Study& study, const GridPoint& point) {
+  return refusal_of(study, point).empty();
+}
 
 }  // namespace evenkeel::study

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/base/nearest.h"
+#include "evenkeel/study/definition/claims_parser.h"
 
 namespace evenkeel::study {
 
@@ -34,17 +34,13 @@ std::vector<Measure> best_measures(const Study& study, const std::string& axis) 
 
 /// Checks the axis, and sets the cap.
 void check_refinement(Study& study, const std::string& where) {
+  const auto place = where + ": [refine]: ";
   const auto must = [&](bool condition, const auto&... parts) {
-    if (!condition) throw Error(Exit::usage, text(where, ": [refine]: ", parts...));
+    if (!condition) throw Error(Exit::usage, text(place, parts...));
   };
   const auto& name = study.refine->axis;
-  std::vector<std::string> known;
-  known.reserve(study.axes.size());
-  for (const auto& axis : study.axes) known.push_back(axis.name);
-  const auto axis = std::ranges::find(study.axes, name, &Axis::name);
-  must(axis != study.axes.end(), "no axis of the grid is named \"", name, "\"",
-       did_you_mean(name, known));
-  must(axis->values.size() >= 2 && has_positive_numbers(*axis), "the axis must be a key with two ",
+  const auto& axis = axis_named(study, name, place);
+  must(axis.values.size() >= 2 && has_positive_numbers(axis), "the axis must be a key with two ",
        "or more positive numbers, such as schedule.peak = [1e-3, 2e-3, 4e-3], but ", name,
        " is not");
   must(!study.tune, "a study has further values near the best, or a search ([tune]), not both");

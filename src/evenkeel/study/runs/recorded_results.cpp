@@ -193,19 +193,28 @@ Arm further_arm(const Study& study, Arm arm, const std::string& label) {
   return arm;
 }
 
-/// The arm of a value that the grid does not have; nullptr for a row that is of no such arm.
-Arm* further_arm_of(const RunTable& table, const CsvRow& row, Results& results) {
+/// An arm of the grid that differs from a row in a positive number on the axis of Study::refine
+/// only; nullptr if there is none.
+const Arm* neighbour_of(const RunTable& table, const CsvRow& row, const Results& results) {
   const auto& study = results.study;
-  if (!study.refine) return nullptr;
-  const auto label = table.cell(row, study.refine->axis);
-  if (!(number_of(label).value_or(0) > 0)) return nullptr;
+  if (!study.refine || !(number_of(table.cell(row, study.refine->axis)).value_or(0) > 0))
+    return nullptr;
+  const auto arm = std::ranges::find_if(results.arms, [&](const Arm& each) {
+    return std::ranges::all_of(study.axes, [&](const Axis& axis) {
+      return axis.name == study.refine->axis ||
+             each.labels.at(axis.name) == table.cell(row, axis.name);
+    });
+  });
+  return arm == results.arms.end() ? nullptr : &*arm;
+}
+
+/// The arm of a value that the grid does not have.
+Arm* further_arm_of(const RunTable& table, const CsvRow& row, const Arm& neighbour,
+                    Results& results) {
+  const auto& study = results.study;
   if (auto* const known = arm_of(table, row, study, results.further_arms)) return known;
-  for (const auto& arm : results.arms) {
-    auto further = further_arm(study, arm, label);
-    if (!has_labels_of(further, table, row, study)) continue;
-    return &results.further_arms.emplace_back(std::move(further));
-  }
-  return nullptr;
+  return &results.further_arms.emplace_back(
+      further_arm(study, neighbour, table.cell(row, study.refine->axis)));
 }
 
 /// Adds the arms that Study::refine lacks in the file, with missing runs.
@@ -223,29 +232,19 @@ void add_missing_arms(Results& results, const std::vector<GridPoint>& points) {
   }
 }
 
-bool is_empty(const Arm& arm) {
-  return std::ranges::all_of(arm.seed_runs,
-                             [](const SeedRun& run) { return run.recorded.empty(); });
-}
-
 /// Puts a row in the place of its arm and its seed.
 void add_row(const RunTable& table, const CsvRow& row, Results& results) {
   const auto& study = results.study;
   const auto place = std::ranges::find(study.seeds, table.seed(row));
   auto* arm = arm_of(table, row, study, results.arms);
-  if (arm == nullptr) {
-    arm = further_arm_of(table, row, results);
-    if (arm != nullptr && place == study.seeds.end() && is_empty(*arm)) {
-      results.further_arms.pop_back();  // of seeds that are left out
-      return;
-    }
-  }
-  if (arm == nullptr) {
+  const auto* const neighbour = arm == nullptr ? neighbour_of(table, row, results) : nullptr;
+  if (arm == nullptr && neighbour == nullptr) {
     table.refuse(row.line,
                  text("study ", study.name, study.size.empty() ? "" : ", size " + study.size + ",",
                       " has no arm \"", table.cell(row, "name"), "\""));
   }
   if (place == study.seeds.end()) return;
+  if (neighbour != nullptr) arm = further_arm_of(table, row, *neighbour, results);
   auto& seed_run = arm->seed_runs[static_cast<std::size_t>(place - study.seeds.begin())];
   if (!seed_run.recorded.empty()) {
     table.refuse(row.line, text("a second run of \"", arm->name, "\" with seed ", seed_run.seed));

@@ -51,21 +51,7 @@ std::vector<std::string> next_values(const std::map<double, double>& losses, dou
   return between;
 }
 
-/// Why a point can't be trained; "" if it can.
-std::string refusal_of(const Study& study, const GridPoint& point) {
-  try {
-    config_of(study, point, study.seeds.front(), {});
-    return "";
-  } catch (const Error& error) {
-    return error.what();
-  }
-}
-
 }  // namespace
-
-bool is_accepted(const Study& study, const GridPoint& point) {
-  return refusal_of(study, point).empty();
-}
 
 std::vector<GridPoint> further_points(const std::vector<GridPoint>& points, const Results& results,
                                       const Accepts& accepts) {

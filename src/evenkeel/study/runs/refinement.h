@@ -12,7 +12,6 @@ namespace evenkeel::study {
 
 /// Whether the keys may have the values of a point.
 using Accepts = std::function<bool(const Study& study, const GridPoint& point)>;
-bool is_accepted(const Study& study, const GridPoint& point);
 
 /// What Study::refine tries next, for each group of arms that differ on its axis only: while the
 /// value with the lowest mean loss is at an end, one beyond it, Refinement::extend of them at most;

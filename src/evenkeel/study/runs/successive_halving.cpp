@@ -126,12 +126,8 @@ std::optional<std::string> HalvingSearch::further_value(std::size_t arm) const {
   if (numbers.empty() || !(numbers.front() > 0)) return std::nullopt;
   auto value = value_beyond(*number_of(best(arm).value), numbers);
   if (!value || !std::isfinite(best(arm).loss)) return std::nullopt;
-  try {
-    config_of(study_, arms_[arm], study_.tune->seed, {text(study_.tune->key, '=', *value)});
-    return value;
-  } catch (const Error&) {
-    return std::nullopt;
-  }
+  const auto further = with_value(study_, arms_[arm], study_.tune->key, *value);
+  return is_accepted(study_, further) ? value : std::nullopt;
 }
 
 bool HalvingSearch::extend() {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-/// Further values of a key, near the best of those that were tried.
+/// The values of a key that a search, or Study::refine, tries next.
 namespace evenkeel::study {
 
 /// The value beyond the end of the range at which `best` is, with the ratio of the last two;
