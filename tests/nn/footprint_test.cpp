@@ -56,6 +56,14 @@ TEST(Footprint, HoldsASecondHeadGradientUnderAccumulation) {
   EXPECT_EQ(second_gradient, 80 * 4);
 }
 
+// Float32 copies of the head's weight, of 4 tokens and of their logits.
+TEST(Footprint, HoldsCopiesForWidenedProducts) {
+  const auto vocabulary = static_cast<double>(testing::countable_shape().vocabulary);
+  const auto copies = footprint({.compute_bytes = 2, .widened_products = true}).temporary -
+                      footprint({.compute_bytes = 2}).temporary;
+  EXPECT_EQ(copies, 4 * (vocabulary * 8 + 4 * 8 + 4 * vocabulary));
+}
+
 TEST(Footprint, CountsAHeadOfItsOwn) {
   EXPECT_EQ(footprint({.compute_bytes = 4}, /*tied=*/false).weights, (1096 + 80) * 4);
 }

@@ -218,6 +218,14 @@ SavedBytes block_bytes(const norm::Scheme& scheme, double tokens, const Footprin
   return out;
 }
 
+/// Float32 copies of the operands and the result of the head's products.
+double widened_bytes(const norm::Shape& shape, double tokens, const FootprintOptions& options) {
+  if (!options.widened_products) return 0;
+  const auto d = static_cast<double>(shape.width);
+  const auto vocabulary = static_cast<double>(shape.vocabulary);
+  return 4 * (vocabulary * d + tokens * (vocabulary + d));
+}
+
 /// Memory that is allocated and freed in every step, without scores. Not all of it is in use at one
 /// time, but the allocator keeps a piece of each size for the next step.
 double temporary_bytes(const norm::Scheme& scheme, std::int64_t padded_vocabulary, double tokens,
@@ -240,7 +248,8 @@ double temporary_bytes(const norm::Scheme& scheme, std::int64_t padded_vocabular
       static_cast<double>(shape.is_mixture() ? shape.experts.per_token() : 1);
   const double in_a_block =
       tokens * (rows_per_token * 4 * inner + (rows_per_token + 2) * d) * bytes;
-  return logits + head_gradients + in_a_block;
+  return logits + head_gradients + in_a_block +
+         widened_bytes(shape, std::min(tokens, chunk), options);
 }
 
 }  // namespace

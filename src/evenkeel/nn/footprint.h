@@ -32,6 +32,7 @@ struct FootprintOptions {
   bool fused = true;                    // kernels.fused; false: unfused operators save more tensors
   bool explicit_attention = false;      // scores are materialized
   bool flash_attention = false;         // LibTorch; with a soft cap, scores are materialized
+  bool widened_products = false;        // of float32 copies: ops/linear/widened_product.h
   Recompute recompute = Recompute::none;
 };
 

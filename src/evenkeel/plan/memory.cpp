@@ -20,7 +20,8 @@ nn::Recompute recompute_of(const config::Config& config) {
 }
 
 nn::Footprint footprint_of(const config::Config& config, const norm::Scheme& scheme,
-                           std::int64_t padded_vocabulary, nn::Precision precision) {
+                           std::int64_t padded_vocabulary, nn::Precision precision,
+                           bool widened_products) {
   const auto sequences = micro_batch_size(config, scheme.shape.vocabulary);
   const auto bytes = static_cast<std::int64_t>(c10::elementSize(nn::compute_dtype(precision)));
   const auto& attention = config.kernels.attention;
@@ -35,6 +36,7 @@ nn::Footprint footprint_of(const config::Config& config, const norm::Scheme& sch
                                            (attention == "auto" && !config.kernels.fused) ||
                                            (attention == "flash" && config.data.mask_documents),
                      .flash_attention = attention == "flash",
+                     .widened_products = widened_products,
                      .recompute = recompute_of(config)});
   // Master weights and two moments. A GPU's are copied into the memory of its host.
   constexpr double kCopied = 3.0 / 2;
@@ -73,7 +75,8 @@ PlannedMemory planned_memory(const config::Config& config, const Plan& plan,
     auto tried = config;
     tried.model.recompute = recompute;
     tried.train.micro_batch = plan.micro_batch_size;  // of a GPU, it would depend on the mode
-    const auto whole = footprint_of(tried, plan.scheme, padded_vocabulary, machine.precision);
+    const auto whole = footprint_of(tried, plan.scheme, padded_vocabulary, machine.precision,
+                                    machine.widened_products);
     return machine.ranks == 1
                ? whole
                : footprint_of_rank(whole, tried, machine.precision, plan.counts.total,

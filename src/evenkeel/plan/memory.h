@@ -21,8 +21,10 @@ nn::Recompute recompute_of(const config::Config& config);
 /// The predicted peak memory of one optimizer step, in bytes by purpose.
 /// \param scheme  bound to the shape of the model
 /// \param padded_vocabulary  rows of the embedding
+/// \param widened_products  Machine::widened_products
 nn::Footprint footprint_of(const config::Config& config, const norm::Scheme& scheme,
-                           std::int64_t padded_vocabulary, nn::Precision precision);
+                           std::int64_t padded_vocabulary, nn::Precision precision,
+                           bool widened_products = false);
 
 /// The memory of one of `ranks` ranks, from that of a run of one process: ranks share the optimizer
 /// state as distributed.shard says. Every rank holds the whole gradient of the shard that it

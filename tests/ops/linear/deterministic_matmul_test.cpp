@@ -8,6 +8,7 @@
 #include "evenkeel/ops/common/serial_libraries.h"
 #include "evenkeel/ops/linear/linear.h"
 #include "evenkeel/ops/linear/weight_gradient.h"
+#include "evenkeel/ops/linear/widened_product.h"
 #include "ops/operator_case.h"
 #include "support/close.h"
 
@@ -98,6 +99,21 @@ TEST_F(DeterministicMatmul, OfFewRowsIsTheProductForAnyNumberOfThreads) {
       EXPECT_TRUE(beside.narrow(1, 606, 4).eq(1).all().item<bool>());
       EXPECT_TRUE(testing::close(part.to(at::kDouble), 2 * exact, 2 * rounding, 40 * rounding));
     }
+  }
+}
+
+// EVENKEEL_ISA=avx2 takes this path on every processor (the test ops_avx2).
+TEST_F(DeterministicMatmul, OfBfloat16WithoutItsInstructionsIsThatOfFloat32Copies) {
+  if (!ops::widens_bf16_products()) GTEST_SKIP() << "this processor has bfloat16 instructions";
+  const auto x = at::randn({3, 70, 90}).to(at::kBFloat16), w = at::randn({3, 90, 130}).to(x);
+  const auto first = at::randn({3, 70, 130}).to(x);
+  for (const bool is_added : {false, true}) {
+    const auto y = first.clone(), one = first[1].clone(), wide = first.to(at::kFloat);
+    deterministic_matmul_out(wide, x.to(at::kFloat), w.to(at::kFloat), is_added);
+    deterministic_matmul_out(y, x, w, is_added);
+    EXPECT_TRUE(y.equal(wide.to(at::kBFloat16))) << is_added;
+    deterministic_matmul_out(one, x[1], w[1], is_added);
+    EXPECT_TRUE(one.equal(wide[1].to(at::kBFloat16))) << is_added;
   }
 }
 

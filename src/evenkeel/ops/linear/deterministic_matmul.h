@@ -10,7 +10,8 @@
 /// depends on the shapes alone, and the library computes each block with one thread. Few rows of x
 /// times the transpose of a row-major weight have an own kernel, which reads the weight in place
 /// (docs/decisions/0028), and so have float32 on AMD
-/// (float_product.h) and bfloat16 without AMX (bf16_product.h).
+/// (float_product.h) and bfloat16 with AVX-512 and without AMX (bf16_product.h). Without bfloat16
+/// instructions, products of bfloat16 are those of float32 copies (widened_product.h).
 namespace evenkeel::ops {
 
 /// x w

@@ -17,6 +17,7 @@
 #include "evenkeel/ops/linear/deterministic_matmul.h"
 #include "evenkeel/ops/linear/deterministic_matmul_blocks.h"
 #include "evenkeel/ops/linear/float_product.h"
+#include "evenkeel/ops/linear/widened_product.h"
 
 namespace evenkeel::ops {
 
@@ -128,10 +129,15 @@ bool reads_weight_in_place(const Tensor& y, const Tensor& x, const Tensor& w, bo
 void matmul_out_cpu(const Tensor& y, const Tensor& x, const Tensor& w, bool is_added) {
   check_matmul_out(y, x, w);
   bump_version(y);
-  if (y.dim() == 3) return matmul_in_blocks(y, x, w, is_added);
-  if (reads_weight_in_place(y, x, w, is_added)) {
+  if (y.dim() == 2 && reads_weight_in_place(y, x, w, is_added)) {
     return multiply_few_rows(y, x.contiguous(), w);
   }
+  if (widens_bf16(x)) {
+    return multiply_widened(y, x, w, is_added, [&](const auto& sum, const auto& a, const auto& b) {
+      matmul_out_cpu(sum, a, b, is_added);
+    });
+  }
+  if (y.dim() == 3) return matmul_in_blocks(y, x, w, is_added);
   if (uses_float_product(y, x, w)) return float_product_out(y, x, w, is_added);
   if (uses_bf16_product(y, x, w)) return bf16_product_out(y, x, w, is_added);
   matmul_in_blocks(y.unsqueeze(0), x.unsqueeze(0), w.unsqueeze(0), is_added);

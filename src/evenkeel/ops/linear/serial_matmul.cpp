@@ -14,6 +14,7 @@
 #include "evenkeel/ops/linear/bf16_product.h"
 #include "evenkeel/ops/linear/float_product.h"
 #include "evenkeel/ops/linear/weight_gradient.h"
+#include "evenkeel/ops/linear/widened_product.h"
 
 namespace evenkeel::ops {
 
@@ -78,6 +79,9 @@ void serial_matmul_out(const Tensor& y, const Tensor& x, const Tensor& w) {
   if (uses_float_product(y, x, w)) return float_product_out(y, x, w, /*is_added=*/false);
   if (uses_bf16_product(y, x, w)) return bf16_product_out(y, x, w, /*is_added=*/false);
   const SerialLibraries one_thread;
+  if (widens_bf16(x)) {
+    return multiply_widened(y, x, w, /*is_added=*/false, serial_matmul_out);
+  }
   const auto rows = zero_padded_rows(x);
   if (rows.is_same(x)) {
     auto out = y;
@@ -94,6 +98,13 @@ void serial_add_weight_gradient(const Tensor& sum, const Tensor& dy, const Tenso
   if (uses_float_product(sum, dy.t(), x)) return float_product_out(sum, dy.t(), x, !is_first);
   const SerialLibraries one_thread;
   if (uses_own_weight_gradient(sum, dy)) return add_weight_gradient(sum, dy, x, is_first);
+  if (widens_bf16(sum)) {
+    return multiply_widened(sum, dy, x, !is_first,
+                            [&](const auto& to, const auto& a, const auto& b) {
+                              serial_add_weight_gradient(to, a, b, is_first);
+                            });
+  }
+  if (widens_bf16(dy)) return serial_add_weight_gradient(sum, widened(dy), widened(x), is_first);
   auto out = sum;
   if (sum.scalar_type() != dy.scalar_type()) {
     const auto product = at::mm(zero_padded_rows(dy).t(), zero_padded_rows(x));

@@ -19,6 +19,7 @@
 #include "evenkeel/ops/common/registration.h"
 #include "evenkeel/ops/linear/deterministic_matmul.h"
 #include "evenkeel/ops/linear/serial_matmul.h"
+#include "evenkeel/ops/linear/widened_product.h"
 
 namespace evenkeel::ops {
 
@@ -54,6 +55,8 @@ void add_weight_gradient_by_mm(const Tensor& sum, const Tensor& dy, const Tensor
     auto out = sum;  // float32 sums of bfloat16 products, in one call of cuBLAS
     is_first ? at::mm_out(out, dy.t(), x, sum.scalar_type())
              : at::addmm_out(out, out, dy.t(), x, sum.scalar_type());
+  } else if (sum.scalar_type() != dy.scalar_type() && widens_bf16(dy)) {
+    deterministic_matmul_out(sum, widened(dy).t(), widened(x), /*is_added=*/!is_first);
   } else if (sum.scalar_type() != dy.scalar_type()) {
     bump_version(sum);
     const auto product = deterministic_matmul(dy.t(), x);

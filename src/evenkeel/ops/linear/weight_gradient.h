@@ -8,9 +8,9 @@ namespace evenkeel::ops {
 /// sum += dy^T x, or sum = dy^T x: adds the gradient of the weight of y = x w^T to a gradient
 /// buffer (Megatron's gradient accumulation fusion).
 ///
-/// bfloat16 on a CPU with AMX or AVX-512 BF16: kernels of our own with float32
-/// sums; inside a parallel region the calling thread computes all of them. Else a product of
-/// bfloat16 is rounded to bfloat16 before the sum.
+/// bfloat16 on a CPU with AMX or AVX-512 BF16: kernels of our own with float32 sums; inside a
+/// parallel region the calling thread computes all of them. On other CPUs products are those of
+/// float32 copies. Only if `sum` is not row-major, the kernels' product is rounded before the sum.
 ///
 /// \param sum  [rows, columns], of the dtype of dy, or float32 if dy is bfloat16; updated in place
 /// \param dy   [n, rows]
