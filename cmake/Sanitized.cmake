@@ -40,6 +40,6 @@ function(ek_sanitized_test NAME)
     ek_entry(${NAME}_sanitized_${SHARD} CONFIGURATIONS sanitized COMMAND ${NAME}_sanitized_test
              WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     set_tests_properties(${NAME}_sanitized_${SHARD} PROPERTIES
-      ENVIRONMENT "GTEST_TOTAL_SHARDS=2;GTEST_SHARD_INDEX=${SHARD}")
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=2;GTEST_SHARD_INDEX=${SHARD};EK_UNOPTIMIZED=1")
   endforeach()
 endfunction()
