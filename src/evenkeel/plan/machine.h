@@ -12,8 +12,8 @@ namespace evenkeel::plan {
 struct Machine {
   nn::Precision precision = nn::Precision::float32;
   at::Device device = at::kCPU;
+  bool widened_products = false;  // bfloat16 of float32 copies: ops/linear/widened_product.h
   int threads = 1;                // threads of LibTorch and of the kernels
-  bool widened_products = false;  // of float32 copies: ops/linear/widened_product.h
   std::int64_t ranks = 1;         // of the run
   double free_memory = 0;         // of the device, for this process, in bytes; 0: unknown
   std::string isa;          // instructions of the kernels: "amx-bf16", "avx512", "avx2", "sm_90"

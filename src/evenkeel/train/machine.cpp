@@ -41,14 +41,13 @@ Machine configure_machine(const config::Train& train, std::int64_t local_ranks) 
     why = cpu.amx_bf16        ? " (chosen: the processor has AMX)"
           : cpu.fast_bf16_dot ? " (chosen: the processor has AVX-512 BF16)"
                               : " (chosen: bfloat16 would not be faster here)";
-  } else if (precision == "bfloat16" && !is_gpu && !cpu.amx_bf16 && !cpu.avx512_bf16) {
+  } else if (precision == "bfloat16" && !is_gpu && ops::widens_bf16_products()) {
+    machine.widened_products = true;
     why = " (this processor has no bfloat16 units; float32 would be faster)";
   }
   machine.precision = precision == "bfloat16"  ? nn::Precision::bfloat16
                       : precision == "float64" ? nn::Precision::float64
                                                : nn::Precision::float32;
-  machine.widened_products =
-      machine.precision == nn::Precision::bfloat16 && !is_gpu && ops::widens_bf16_products();
   machine.description = text(is_gpu ? gpu.name : cpu.name, ", ", machine.isa, ", ", machine.threads,
                              machine.threads == 1 ? " thread, " : " threads, ", precision, why);
   machine.free_memory = plan::device_memory().free;
