@@ -69,8 +69,33 @@ class TwoWriters(program.Case):
         self.refuse(64, "data: must be a run folder, or empty, but has other files; name another folder", "train",
                     "--run", "data", *program.small())
         self.assertEqual([path.name for path in (self.folder / "data").iterdir()], ["notes.txt"])
+        for name, content in {"checkpoints/epoch-1.pt": "mine", "lock": "", "log.txt": "mine"}.items():
+            (self.folder / "data" / name).parent.mkdir(exist_ok=True)
+            self.write(f"data/{name}", content)
+            self.refuse(64, "data: must be a run folder, or empty, but has other files; name another folder", "train",
+                        "--run", "data", *program.small())
+        self.assertEqual((self.folder / "data/notes.txt").read_text(), "mine")
         (self.folder / "empty").mkdir()
         self.train("empty", train_steps=1)
+
+    def test_a_copy_of_the_checkpoints_is_resumed(self):
+        run = self.train("run", train_steps=4, **RUN)
+        shutil.copytree(run / "checkpoints", self.folder / "copy/checkpoints")
+        error = self.succeed("train", "--run", "copy", "--set", "train.steps=6")[1]
+        self.assertIn("copy: run.toml was missing; it is written anew, as the checkpoint of step 4 has it", error)
+        self.assertEqual(max(saved_steps(self.folder / "copy")), 6)
+        self.train("run", train_steps=6, **RUN)
+        self.assertEqual(program.state_at(self.folder / "copy", 6), program.state_at(run, 6))
+
+    def test_damaged_checkpoints_without_a_configuration_are_kept(self):
+        run = self.train("run", train_steps=4, **RUN)
+        for step in saved_steps(run):
+            (program.folder_of(run, step) / "MANIFEST.json").write_text("{")
+        (run / "run.toml").unlink()
+        before = saved_steps(run)
+        done = self.evenkeel("train", "--run", "run", *program.small(train_steps=4))
+        self.assertEqual(done.returncode, 77)
+        self.assertEqual(saved_steps(run), before)
 
 
 class Links(program.Case):

@@ -84,6 +84,7 @@ class Tracking(program.Case):
     def test_a_file_that_cannot_be_written_does_not_end_the_run(self):
         run = self.folder / "run"
         run.mkdir()
+        (run / "provenance.json").write_text("{}")  # else it is a folder of other files
         (run / "metrics.csv").mkdir()
         error = self.succeed("train", "--run", run, "--quiet", *program.small(train_steps=4, **RUN))[1]
         self.assertIn("metrics.csv", error)

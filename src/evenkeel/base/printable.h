@@ -17,4 +17,7 @@ std::string printable(std::string_view text);
 /// printable(), in one line: a line feed becomes \n, a tab becomes \t.
 std::string printable_line(std::string_view text);
 
+/// A word of a command line that a POSIX shell reads as `word`: 'it'\''s'.
+std::string shell_word(const std::string& word);
+
 }  // namespace evenkeel

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/printable.h"
 
 namespace evenkeel::cli {
 
@@ -23,15 +24,6 @@ std::string job_name(std::string name) {
 }
 
 }  // namespace
-
-std::string shell_word(const std::string& word) {
-  constexpr const char* kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./=,:+-";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string out = "'";
-  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
 
 std::string slurm_script(const SlurmArray& array) {
   const double bytes = kMemoryMargin * array.run_bytes * array.threads;

@@ -23,7 +23,4 @@ struct SlurmArray {
 /// The batch script: `sbatch` reads it from its standard input or from a file.
 std::string slurm_script(const SlurmArray& array);
 
-/// A word of a command line that a POSIX shell reads as `word`: 'it'\''s'.
-std::string shell_word(const std::string& word);
-
 }  // namespace evenkeel::cli

@@ -175,7 +175,13 @@ Exit print_slurm(const StudyOptions& options, const study::StudyRequest& request
                  const study::Resources& resources) {
   study::check_is_for_workers(request.study);
   const auto plan = study::dry_run(request, resources);
-  const auto runs = std::max<std::size_t>(1, plan.runs + plan.search_runs - plan.cached);
+  if (plan.is_finished()) {
+    print_message(
+        text("study ", request.study.name, ": all runs are finished; no job array is needed"));
+    return Exit::success;
+  }
+  const auto runs =
+      std::max<std::size_t>(1, plan.runs + plan.search_runs - plan.cached - plan.search_cached);
   const auto most = std::min<std::size_t>(runs, kMaxAutoTasks);
   const auto& size = request.study.size;
   std::error_code none;
@@ -207,10 +213,10 @@ Exit show_results(const StudyOptions& options, const study::Results& results,
 /// \throws Error (usage) for an option of training
 Exit judge_recorded(const StudyOptions& options, study::StudyRequest request) {
   if (options.jobs > 0 || options.common.run || options.allow_changes || options.workers ||
-      options.slurm) {
-    throw Error(
-        Exit::usage,
-        "--from trains nothing: leave out --jobs, --run, --override, --workers and --slurm");
+      options.slurm || !options.common.sets.empty()) {
+    throw Error(Exit::usage,
+                "--from trains nothing: leave out --set, --jobs, --run, --override, --workers and "
+                "--slurm");
   }
   const auto recorded = study::recorded_results(std::move(request.study), *options.from,
                                                 /*keeps_seeds=*/!options.seeds.empty());

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <memory>
 
+#include "evenkeel/base/error.h"
 #include "evenkeel/base/nearest.h"
 #include "evenkeel/base/print.h"
 #include "evenkeel/cli/ranks.h"
@@ -54,15 +55,30 @@ void check_override(const std::string& name) {
                                 did_you_mean(name, known, "docs/configuration.md lists them")));
 }
 
+/// train::train(). With --json a run that diverges prints its state, too.
+train::Result train_or_say_why(const CommonOptions& common,
+                               const std::vector<std::string>& overrides, comm::Group& group) {
+  std::filesystem::path folder;
+  try {
+    return train::train({.sources = common.sources(),
+                         .run = common.run,
+                         .overrides = overrides,
+                         .quiet = common.quiet,
+                         .opened = [&](const auto& opened) { folder = opened; }},
+                        group);
+  } catch (const Error& error) {
+    const bool diverged = error.exit() == Exit::diverged && !folder.empty();
+    if (diverged && common.json && group.is_first()) print_json(train_as_json(folder));
+    throw;
+  }
+}
+
 /// Trains as a rank of the group. Rank 0 prints a summary, or JSON.
 /// \return the exit code of train::train()
+/// \throws Error (diverged)
 Exit train_rank(const CommonOptions& common, const std::vector<std::string>& overrides,
                 comm::Group& group) {
-  const auto result = train::train({.sources = common.sources(),
-                                    .run = common.run,
-                                    .overrides = overrides,
-                                    .quiet = common.quiet},
-                                   group);
+  const auto result = train_or_say_why(common, overrides, group);
   if (!group.is_first()) return result.exit;
   if (common.json) {
     print_json(train_as_json(result.folder));

@@ -234,6 +234,7 @@ Run read_run(const Directory& folder) {
   if (!folder.has("run.toml") && !folder.has("metrics.jsonl")) throw_no_run(folder.path());
   Run run;
   run.name = folder_name(folder.path());
+  run.folder = folder.path();
   run.steps = kRunNone;
   const auto with = [&](const char* name, const auto& read) {
     with_file(run, folder, name, [&] { read(folder.read(name)); });

@@ -32,6 +32,7 @@ struct EntropyFloor {
 /// `missing` has the reason.
 struct Run {
   std::string name;                   // name of the folder
+  std::filesystem::path folder;       // as it was given
   std::string scheme, preset, state;  // "": unknown
   double step = 0, steps = 0;         // completed and planned steps; NaN: unknown
   std::string started, updated;       // ISO 8601, UTC; "": unknown

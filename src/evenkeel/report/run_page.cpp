@@ -10,6 +10,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
+#include "evenkeel/base/printable.h"
 #include "evenkeel/report/chart_data.h"
 #include "evenkeel/report/html.h"
 #include "evenkeel/report/layer_figures.h"
@@ -179,7 +180,8 @@ std::string health_events(const Run& run) {
 std::string repeat_section(const Run& run) {
   const auto commit = value_of(run.environment, "commit");
   const auto version = value_of(run.environment, "evenkeel");
-  const auto command = text("evenkeel train --config ", run.name, "/run.toml");
+  const auto command =
+      text("evenkeel train --config ", shell_word((run.folder / "run.toml").string()));
   const auto entry = text("@software{evenkeel,\n  title = {Evenkeel},\n  version = {", version,
                           "},\n  note = {commit ", commit.empty() ? "unknown" : commit, ", run ",
                           run.name, "}\n}");

@@ -196,16 +196,26 @@ std::string shown_state(std::string written, bool locked) {
 }
 
 bool is_foreign_folder(const path& folder) {
-  constexpr std::array<const char*, 9> kNames = {"run.toml",    "provenance.json", "status.json",
-                                                 "checkpoints", "metrics.jsonl",   "log.txt",
-                                                 "scheme.txt",  "metrics.csv",     "lock"};
   const auto entries = directory_entries(folder);
-  const auto is_of_run = [&](const path& entry) {
-    const auto name = entry.filename().string();
-    return name.find(".new-") != std::string::npos ||
-           std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+  const auto is_named = [](const path& entry, const char* name) {
+    return entry.filename() == name;
   };
-  return !entries.empty() && std::none_of(entries.begin(), entries.end(), is_of_run);
+  const auto is_of_run = [&](const path& entry) {
+    return is_named(entry, "run.toml") || is_named(entry, "provenance.json");
+  };
+  if (std::ranges::any_of(entries, is_of_run)) return false;
+  const auto is_temporary = [](const path& entry) {
+    return entry.filename().string().find(".new-") != std::string::npos;
+  };
+  const auto is_checkpoint = [&](const path& entry) {
+    return entry.filename().string().starts_with("step-") || is_temporary(entry);
+  };
+  // A start that was killed, or a copy of the checkpoints alone.
+  return !std::ranges::all_of(entries, [&](const path& entry) {
+    return is_named(entry, "lock") || is_temporary(entry) ||
+           (is_named(entry, "checkpoints") &&
+            std::ranges::all_of(directory_entries(entry), is_checkpoint));
+  });
 }
 
 void make_run_folder(const path& run) {

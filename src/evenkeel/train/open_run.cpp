@@ -98,6 +98,17 @@ void resume_run(OpenRun& run, const Request& request) {
   }
 }
 
+/// Writes run.toml anew from the newest checkpoint where it is missing, as in a copy of the
+/// checkpoints alone. A new run in their place would delete them.
+void restore_config(OpenRun& run) {
+  const auto& folder = run.lock->directory();
+  if (folder.has(kConfigName)) return;
+  run.newest = store::newest_checkpoint(folder);
+  if (!run.newest.found) return;
+  folder.write(kConfigName, config_text_of(*run.newest.found));
+  run.is_restored = true;
+}
+
 void check_folder(const std::filesystem::path& folder) {
   std::error_code none;
   if (folder.empty() || (exists(folder, none) && !is_directory(folder, none))) {
@@ -150,6 +161,7 @@ OpenRun open_run(const Request& request) {
     if (!run.is_new) {
       check_is_run_folder(run.folder);
       lock(run);
+      restore_config(run);
     }
     if (run.lock && run.lock->directory().has(kConfigName)) {
       resume_run(run, request);

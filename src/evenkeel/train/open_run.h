@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +23,8 @@ struct Request {
   std::optional<std::filesystem::path> run;  // --run; nullopt: a new folder below runs/
   std::vector<std::string> overrides;  // --override: keys and tables that may change on resume
   bool quiet = false;                  // --quiet: warnings only
+  // Called with the folder as soon as this process has it.
+  std::function<void(const std::filesystem::path&)> opened = {};
 };
 
 /// A key whose value differs from that of the run, permitted by --override.
@@ -37,6 +40,7 @@ struct OpenRun {
   std::filesystem::path folder;
   bool is_new = false;                // this process creates the folder
   bool is_resumed = false;            // the folder has a run
+  bool is_restored = false;           // run.toml was missing, and was written anew
   std::shared_ptr<store::Lock> lock;  // acquired before the first read of the folder
   config::Config config;
   store::CheckpointSearch newest;     // the checkpoint to resume from; none for a new run

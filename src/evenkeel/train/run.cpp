@@ -68,6 +68,10 @@ const Progress& Run::progress() const {
 void Run::start() {
   const auto& newest = open_.newest;
   for (const auto& line : newest.skipped) console_.warn(line);
+  if (open_.is_restored) {
+    console_.warn(text(open_.folder.string(), ": run.toml was missing; it is written anew, as the ",
+                       "checkpoint of step ", newest.found->step, " has it"));
+  }
   recorder_.resume_status();
   if (newest.found) {
     resume(*newest.found);

@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "evenkeel/base/printable.h"
 #include "evenkeel/comm/agreement.h"
 #include "evenkeel/ops/common/short_waits.h"
 #include "evenkeel/store/directory.h"
@@ -84,6 +85,7 @@ Result train(const Request& request, comm::Group& group) {
   Console console(request.quiet);
   auto open = open_run(request);
   const UnusedFolderRemover leftover(open);
+  if (request.opened) request.opened(open.folder);
   start_on_ranks(open, group);
   Run run(request, std::move(open), console, group);
   // Other ranks of this machine are no reason to wait shortly: each has processors of its own.
@@ -100,7 +102,7 @@ Result train(const Request& request, comm::Group& group) {
   if (!run.finished()) {
     run.finish("stopped");
     console.info(text("saved at step ", run.progress().step, "; go on with: evenkeel train ",
-                      ranks_option(group), "--run ", run.folder().string()));
+                      ranks_option(group), "--run ", shell_word(run.folder().string())));
     return {Exit::success, run.folder()};
   }
   run.finish("finished");
