@@ -106,6 +106,38 @@ TEST_F(TokenWriterTest, WritesNanoGptsFiles) {
   EXPECT_EQ(check(), "no refusal");
 }
 
+TEST_F(TokenWriterTest, KeepsTheDocumentsOfPartsWhole) {
+  for (const auto format : {ShardFormat::olmo, ShardFormat::llm_c, ShardFormat::megatron}) {
+    const std::vector<TokenIds> documents = {{1}, {2, 3, 4}, {1, 2, 3, 4, 5, 6, 7, 8}, {5, 6}, {7}};
+    const auto whole = write(options(format), documents);
+    std::vector<std::string> files;
+    for (const auto& each : whole.shards) {
+      files.push_back(shard(each.tokens_file.name));
+      if (each.sidecar) files.push_back(shard(each.sidecar->name));
+    }
+    fs::remove_all(path("shards"));
+    TokenWriter writer(options(format));
+    for (const auto& ids : documents) {
+      for (const auto id : ids) writer.append_part(TokenIds{id});
+      writer.append({});
+    }
+    const auto parts = writer.finish();
+    ASSERT_EQ(parts.shards.size(), whole.shards.size());
+    std::size_t file = 0;
+    for (std::size_t i = 0; i < parts.shards.size(); ++i) {
+      const auto& [found, wanted] = std::pair(parts.shards[i], whole.shards[i]);
+      EXPECT_EQ(found.documents, wanted.documents);
+      EXPECT_EQ(found.tokens, wanted.tokens);
+      EXPECT_EQ(shard(found.tokens_file.name), files.at(file++));
+      if (found.sidecar) {
+        EXPECT_EQ(shard(found.sidecar->name), files.at(file++));
+      }
+    }
+    EXPECT_EQ(check(), "no refusal");
+    fs::remove_all(path("shards"));
+  }
+}
+
 TEST_F(TokenWriterTest, GivesADocumentThatIsLongerThanAShardAShardAlone) {
   const auto manifest =
       write(options(ShardFormat::olmo), {{1}, {1, 2, 3, 4, 5, 6, 7, 8}, {2}, {1, 2, 3}});
@@ -173,6 +205,14 @@ TEST_F(TokenWriterTest, RefusesWhatItCannotWrite) {
   EXPECT_EQ(refusal([&] { TokenWriter writer(options(ShardFormat::olmo)); }),
             path("shards") +
                 ": must hold no shards yet, but has manifest.json; name another folder, or delete "
+                "this one");
+  fs::remove(path("shards/manifest.json"));
+  fs::remove(path("shards/x-00000.csv.gz"));
+  fs::remove(path("shards/x-00001.csv.gz"));
+  fs::remove(path("shards/x-00001.npy"));
+  EXPECT_EQ(refusal([&] { TokenWriter writer(options(ShardFormat::megatron)); }),
+            path("shards") +
+                ": must hold no shards yet, but has x-00000.npy; name another folder, or delete "
                 "this one");
   fs::remove_all(path("shards"));
   EXPECT_EQ(refusal([&] { write(options(ShardFormat::olmo), {{}}); }),

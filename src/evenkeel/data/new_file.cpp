@@ -32,7 +32,7 @@ NewFile::NewFile(std::filesystem::path path) : path_(std::move(path)), temporary
   temporary_ += ".part";
   ::unlink(temporary_.c_str());  // of a process that was killed; or a planted link
   descriptor_ =
-      ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+      ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
   if (descriptor_ < 0) fail("write", errno);
   buffer_.reserve(kWriteBuffer);
 }
@@ -63,6 +63,23 @@ void NewFile::overwrite_start(const void* data, std::size_t size) {
   flush_buffer();
   EK_ASSERT(static_cast<std::int64_t>(size) <= size_);
   write_all(static_cast<const char*>(data), size, 0);
+}
+
+void NewFile::read_all(char* data, std::size_t size, std::int64_t offset) {
+  while (size > 0) {
+    const auto some = ::pread(descriptor_, data, size, offset);
+    if (some < 0 && errno == EINTR) continue;
+    if (some <= 0) fail("read", some < 0 ? errno : EIO);
+    data += some;
+    size -= static_cast<std::size_t>(some);
+    offset += some;
+  }
+}
+
+void NewFile::truncate(std::int64_t size) {
+  EK_ASSERT(buffer_.empty() && size <= size_);
+  if (::ftruncate(descriptor_, size) != 0) fail("truncate", errno);
+  size_ = size;
 }
 
 void NewFile::write_all(const char* data, std::size_t size, std::int64_t offset) {

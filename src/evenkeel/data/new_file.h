@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -30,12 +31,29 @@ class NewFile {
   /// Replaces the first bytes of the file.
   void overwrite_start(const void* data, std::size_t size);
 
+  /// Calls use(data, size) for the bytes from `offset` on, in order, and removes them from the
+  /// file.
+  template <typename Use>
+  void take_end(std::int64_t offset, const Use& use) {
+    constexpr std::int64_t kSome = std::int64_t{1} << 20;
+    flush_buffer();
+    std::string some;
+    for (auto at = offset; at < size_; at += static_cast<std::int64_t>(some.size())) {
+      some.resize(static_cast<std::size_t>(std::min(kSome, size_ - at)));
+      read_all(some.data(), some.size(), at);
+      use(some.data(), some.size());
+    }
+    truncate(offset);
+  }
+
   /// Makes the file and its name durable.
   void finish();
 
  private:
   void flush_buffer();
   void write_all(const char* data, std::size_t size, std::int64_t offset);
+  void read_all(char* data, std::size_t size, std::int64_t offset);
+  void truncate(std::int64_t size);
   [[noreturn]] void fail(const char* what, int error) const;
 
   std::filesystem::path path_, temporary_;

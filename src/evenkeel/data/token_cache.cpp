@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kCacheVersion = 2;  // of the tokens that a text gives
+constexpr int kCacheVersion = 3;  // of the tokens that a text gives
 constexpr const char* kCacheVariable = "EVENKEEL_CACHE";
 constexpr const char* kNoManifest = "no manifest";
 

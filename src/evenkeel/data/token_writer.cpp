@@ -11,6 +11,7 @@
 
 #include "evenkeel/base/digest.h"
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/printable.h"
 #include "evenkeel/data/document_bounds.h"
 #include "evenkeel/data/megatron_index.h"
 #include "evenkeel/data/new_file.h"
@@ -55,16 +56,38 @@ void append_as(std::span<const std::uint32_t> ids, const Append& append) {
   }
 }
 
-void prepare_folder(const std::string& folder) {
+/// llm.c and Megatron write tokens of a document as int32.
+std::int64_t most_tokens_of_document(ShardFormat format) {
+  const bool is_limited = format == ShardFormat::llm_c || format == ShardFormat::megatron;
+  return is_limited ? kMaxInt32 : std::numeric_limits<std::int64_t>::max();
+}
+
+/// True for a name that a writer of shards `stem`-00000, ... gives its files.
+bool is_shard_file(const std::string& file, const std::string& stem) {
+  constexpr std::array<const char*, 4> kFileEndings = {".npy", ".bin", ".csv.gz", ".idx"};
+  if (!file.starts_with(stem + "-")) return false;
+  const auto digits_end = file.find_first_not_of("0123456789", stem.size() + 1);
+  return digits_end != std::string::npos && digits_end > stem.size() + 1 &&
+         std::ranges::find(kFileEndings, file.substr(digits_end)) != kFileEndings.end();
+}
+
+/// Makes the folder. \throws Error (data) if it has shards
+void prepare_folder(const std::string& folder, const std::string& stem) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) {
     throw Error(Exit::io, text(folder, ": cannot make the folder: ", error.message()));
   }
-  if (fs::exists(fs::path(folder) / kShardManifest, error)) {
-    throw Error(Exit::data, text(folder, ": must hold no shards yet, but has ", kShardManifest,
-                                 "; name another folder, or delete this one"));
+  std::string found;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const auto name = entry.path().filename().string();
+    if (name == kShardManifest) found = name;
+    if (found != kShardManifest && is_shard_file(name, stem)) found = name;
   }
+  if (error) throw Error(Exit::io, text(folder, ": cannot be read: ", error.message()));
+  if (found.empty()) return;
+  throw Error(Exit::data, text(folder, ": must hold no shards yet, but has ", printable_line(found),
+                               "; name another folder, or delete this one"));
 }
 
 }  // namespace
@@ -83,6 +106,9 @@ class TokenWriter::OpenShard {
   }
 
   std::int64_t tokens() const { return tokens_; }
+  bool has_documents() const { return !ends_.empty(); }
+  /// Tokens of the document that is not complete.
+  std::int64_t open_tokens() const { return tokens_ - (ends_.empty() ? 0 : ends_.back()); }
 
   void append_part(std::span<const std::uint32_t> ids) {
     const auto append = [this](const void* data, std::size_t size) {
@@ -102,6 +128,19 @@ class TokenWriter::OpenShard {
     ends_.push_back(tokens_);
   }
 
+  /// Moves the document that is not complete to another shard.
+  void move_document_to(OpenShard& next) {
+    const auto tokens = open_tokens();
+    file_.take_end(file_.size() - tokens * item_bytes(type_),
+                   [&](const char* data, std::size_t size) {
+                     next.file_.append(data, size);
+                     next.digest_.update(data, size);
+                   });
+    tokens_ -= tokens;
+    next.tokens_ += tokens;
+    is_cut_ = true;
+  }
+
   Shard finish() {
     if (ends_.empty() || ends_.back() != tokens_) ends_.push_back(tokens_);
     if (options_->format == ShardFormat::llm_c) {
@@ -114,8 +153,10 @@ class TokenWriter::OpenShard {
     shard.tokens = tokens();
     shard.tokens_file = {.name = stem_ + tokens_ending(),
                          .digest = {.bytes = file_.size(), .xxh3 = digest_.hex()}};
-    // Its header is known at the end only.
-    if (options_->format == ShardFormat::llm_c) shard.tokens_file = written_file(tokens_ending());
+    // The header of llm.c is known at the end only.
+    if (is_cut_ || options_->format == ShardFormat::llm_c) {
+      shard.tokens_file = written_file(tokens_ending());
+    }
     if (options_->format == ShardFormat::olmo) {
       shard.sidecar = sidecar(".csv.gz", document_bounds_packed(ends_));
     }
@@ -146,8 +187,9 @@ class TokenWriter::OpenShard {
   TokenType type_;
   std::string stem_;
   NewFile file_;
-  Digest digest_;  // of the ids
+  Digest digest_;  // of the ids that were appended
   std::int64_t tokens_ = 0;
+  bool is_cut_ = false;             // after move_document_to()
   std::vector<std::int64_t> ends_;  // of the documents, in tokens
 };
 
@@ -162,20 +204,30 @@ TokenWriter::TokenWriter(TokenWriterOptions options) : options_(std::move(option
     throw Error(Exit::usage, text("a shard must have 1 to ", kMaxInt32, " tokens, but has ",
                                   options_.shard_tokens));
   }
-  prepare_folder(options_.folder);
+  prepare_folder(options_.folder, options_.name);
 }
 
 TokenWriter::~TokenWriter() = default;
 
-/// Begins the next shard if the tokens do not fit into the current one.
+/// Begins the next shard if further tokens of a document do not fit into the current one, unless
+/// the document is its first. The tokens of the document so far move to the next shard.
 void TokenWriter::make_room(std::int64_t tokens) {
-  if (shard_ && tokens > options_.shard_tokens - shard_->tokens()) {
-    manifest_.shards.push_back(shard_->finish());
-    shard_.reset();
+  const auto open_shard = [&](std::size_t number) {
+    return std::make_unique<OpenShard>(options_, manifest_.type, number);
+  };
+  if (!shard_) shard_ = open_shard(manifest_.shards.size());
+  const auto of_document = shard_->open_tokens() + tokens;
+  if (of_document > most_tokens_of_document(options_.format)) {
+    throw Error(Exit::data,
+                text("a document must have fewer than ", kMaxInt32, " tokens in the format ",
+                     name_of(options_.format), ", but one has more; split it"));
   }
-  if (!shard_) {
-    shard_ = std::make_unique<OpenShard>(options_, manifest_.type, manifest_.shards.size());
-  }
+  const bool fits = tokens <= options_.shard_tokens - shard_->tokens();
+  if (fits || !shard_->has_documents()) return;
+  auto next = open_shard(manifest_.shards.size() + 1);
+  shard_->move_document_to(*next);
+  manifest_.shards.push_back(shard_->finish());
+  shard_ = std::move(next);
 }
 
 void TokenWriter::append_part(std::span<const std::uint32_t> ids) {
@@ -189,12 +241,7 @@ void TokenWriter::append(std::span<const std::uint32_t> ids) {
   if (ids.empty() && !is_in_document_) return;
   const auto is_known = [&](std::uint32_t id) { return id < options_.vocabulary; };
   EK_ASSERT(std::all_of(ids.begin(), ids.end(), is_known));
-  const auto tokens = static_cast<std::int64_t>(ids.size()) + 1;
-  if (tokens > kMaxInt32) {
-    throw Error(Exit::data, text("a document must have fewer than ", kMaxInt32,
-                                 " tokens, but one has ", tokens - 1, "; split it"));
-  }
-  make_room(tokens);
+  make_room(static_cast<std::int64_t>(ids.size()) + 1);
   shard_->append(ids);
   is_in_document_ = false;
 }

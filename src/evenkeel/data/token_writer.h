@@ -40,12 +40,12 @@ class TokenWriter {
   /// Appends the ids of a document and end_of_text. Does nothing for a document without ids.
   /// \param ids  below the vocabulary
   /// \throws Error (io, exit code 74); Error (data, exit code 65) for a document of 2^31 - 1 ids or
-  ///         more
+  ///         more in the formats of llm.c and Megatron
   void append(std::span<const std::uint32_t> ids);
 
   /// Appends the first ids of a document that is too large for the memory. The next append() or
-  /// append_part() goes on with the document; where a shard is full, in the next shard.
-  /// \throws Error (io, exit code 74)
+  /// append_part() goes on with the document.
+  /// \throws as append()
   void append_part(std::span<const std::uint32_t> ids);
 
   /// Completes the last shard and writes the manifest. Called once.
