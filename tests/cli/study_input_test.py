@@ -35,7 +35,7 @@ class Begun(program.Case):
     def test_dry_run_says_the_hours_that_are_left(self):
         said = self.succeed("study", "two.toml", "--seeds", "4", "--dry-run")[0]
         self.assertIn("2 arms, 4 seeds: 8 runs, 4 of them finished\n", said)
-        self.assertRegex(said, r"\nthe other runs take about \d\S* hours here, at the speed of the finished ones\n")
+        self.assertRegex(said, r"\nthe other runs take about \d\S* \w+ here, at the speed of the finished ones\n")
         plan = json.loads(self.succeed("study", "two.toml", "--seeds", "4", "--dry-run", "--json")[0])
         self.assertTrue(0 < plan["hours"] < 0.1, plan)
         self.assertEqual(json.loads(self.succeed("study", "two.toml", "--dry-run", "--json")[0])["hours"], 0)
@@ -43,7 +43,7 @@ class Begun(program.Case):
 
     def test_dry_run_estimates_hours_and_disk(self):
         said = self.succeed("study", "placement", "--dry-run")[0]
-        self.assertRegex(said, r"\nthe runs take about \d\S* hours here, estimated from the rate of a matrix product\n")
+        self.assertRegex(said, r"\nthe runs take about \d\S* \w+ here, estimated from the rate of a matrix product\n")
         self.assertRegex(said, r"\ncheckpoints: \d\S* MiB of disk, \d\S* \wiB free here\n$")
         plan = json.loads(self.succeed("study", "placement", "--dry-run", "--json")[0])
         self.assertTrue(plan["hours_are_estimated"])
@@ -53,8 +53,8 @@ class Begun(program.Case):
 
     def test_recorded_runs_of_another_study(self):
         self.write("odd.csv", "name,scheme,seed,state,value\nx,post_norm,1,finished,2\n")
-        self.refuse(65, 'odd.csv, line 2: study two has no arm "x"', "study", "two.toml", "--from", "odd.csv")
-        self.refuse(64, "--from trains nothing: leave out --jobs, --run, --override, --workers and --slurm",
+        self.refuse(65, 'odd.csv, line 2: study two has no arm with scheme "post_norm"', "study", "two.toml", "--from", "odd.csv")
+        self.refuse(64, "--from trains nothing: leave out --set, --jobs, --run, --override, --workers and --slurm",
                     "study", "two.toml", "--from", "odd.csv", "--jobs", 1)
         self.refuse(74, "none.csv: cannot open: No such file or directory", "study", "two.toml", "--from", "none.csv")
 

@@ -9,6 +9,7 @@
 #include "evenkeel/base/print.h"
 #include "evenkeel/base/printable.h"
 #include "evenkeel/bench/gemm_rate.h"
+#include "evenkeel/cli/plan_text.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/data/text_encoding.h"
 #include "evenkeel/nn/parameters.h"
@@ -97,10 +98,11 @@ nlohmann::ordered_json json_of(const study::DryRun& plan, const Hours& left, dou
 /// The lines on time, memory and disk.
 void print_resources(const study::DryRun& plan, const Hours& left, double free_memory,
                      std::int64_t free_disk) {
+  constexpr double kHour = 3600;
   if (plan.is_finished()) return print("all runs are finished\n");
-  print("the %sruns take about %s hours here, %s\n",
+  print("the %sruns take about %s here, %s\n",
         plan.cached + plan.further_cached + plan.search_cached > 0 ? "other " : "",
-        with_digits(left.hours, 2).c_str(),
+        run_time_text(kHour * left.hours).c_str(),
         left.is_estimate ? "estimated from the rate of a matrix product"
                          : "at the speed of the finished ones");
   print("largest run: %s (%s of memory, %s free here%s)\n",
@@ -123,8 +125,9 @@ void print_dry_run(const study::StudyRequest& request, const study::Resources& r
   const auto free_disk = study::free_disk_bytes(resources.run_cache);
   const auto left = hours_of(request, plan);
   if (json) return print_json(json_of(plan, left, resources.memory_bytes, free_disk));
-  print("%s\n%zu arms, %zu seeds: %zu runs", printable_line(request.study.title).c_str(), plan.arms,
-        request.study.seeds.size(), plan.runs);
+  const auto seeds = request.study.seeds.size();
+  print("%s\n%zu arms, %zu seed%s: %zu runs", printable_line(request.study.title).c_str(),
+        plan.arms, seeds, seeds == 1 ? "" : "s", plan.runs);
   if (plan.cached > 0) print(", %zu of them finished", plan.cached);
   if (plan.further_runs > 0) {
     print(", and %s%zu near the best values of %s", plan.cached < plan.runs ? "about " : "",

@@ -146,7 +146,11 @@ TEST(RecordedResults, RefuseOtherFiles) {
   EXPECT_EQ(refusal("name,seed\n"), ", line 1: has no column \"state\" of study sample");
   EXPECT_EQ(refusal(header), ", line 1: has no runs");
   EXPECT_EQ(refusal(header + "a,pre_norm,5,1,finished,1\n"),
-            ", line 2: study sample, size smoke, has no arm \"a\"");
+            ", line 2: study sample, size smoke, has no arm with model.layers \"5\"");
+  EXPECT_EQ(refusal(header + "a,pre_norms,04,1,finished,1\n"),
+            ", line 2: study sample, size smoke, has no arm with scheme \"pre_norms\"");
+  EXPECT_EQ(refusal(header + "a,pre_norm,4.00,1,finished,\n"),
+            ", line 2: value must be a number, because the run has finished, but is \"\"");
   EXPECT_EQ(refusal(header + "a,pre_norm,4,x,finished,1\n"),
             ", line 2: seed must be an integer, but is \"x\"");
   EXPECT_EQ(refusal(header + "a,pre_norm,4,1,done,1\n"),

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/report/series.h"
 
 namespace evenkeel::study {
 
@@ -78,12 +79,6 @@ namespace {
 /// So many differences have a median and a spread of their own, which unstable arms do not move.
 constexpr std::size_t kMany = 10;
 
-double median_of(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 /// The deviation of a difference, pooled over arms: with few seeds that of a single arm is too
 /// uncertain, and a small one would hardly shrink. Of many arms it is the median, because a few
 /// unstable arms have many times the deviation of all other arms.
@@ -99,7 +94,7 @@ double pooled_deviation(const std::vector<Verdict*>& compared) {
     const double median_ratio = std::pow(1 - 2 / (9 * free), 3);  // of chi^2 / degrees
     variances.push_back(variance / median_ratio);
   }
-  return std::sqrt(compared.size() < kMany ? squares / degrees : median_of(variances));
+  return std::sqrt(compared.size() < kMany ? squares / degrees : report::median(variances));
 }
 
 /// The differences that are shrunken together: of many, those within five deviations of the median
@@ -109,9 +104,9 @@ std::vector<Verdict*> without_outliers(const std::vector<Verdict*>& compared) {
   constexpr double kFar = 5, kNormal = 1.4826;
   std::vector<double> means, distances;
   for (const auto* const verdict : compared) means.push_back(verdict->difference->mean);
-  const double middle = median_of(means);
+  const double middle = report::median(means);
   for (const double mean : means) distances.push_back(std::abs(mean - middle));
-  const double reach = kFar * kNormal * median_of(distances);
+  const double reach = kFar * kNormal * report::median(distances);
   std::vector<Verdict*> out;
   for (auto* const verdict : compared) {
     if (std::abs(verdict->difference->mean - middle) <= reach) out.push_back(verdict);

@@ -118,8 +118,9 @@ Arm swept_arm(const Study& study, const Measure& measure,
   const auto values = sweep_values(measure.sweep, x, losses, measure.cap);
   out.swept_losses = capped(losses, measure.cap);
   for (std::size_t seed = 0; seed < values.size(); ++seed) {
-    const bool is_known = std::isfinite(values[seed]);
-    out.seed_runs[seed] = {.state = is_known ? SeedRun::State::finished : SeedRun::State::missing,
+    const auto state =
+        is_missing(losses[seed]) ? SeedRun::State::missing : SeedRun::State::finished;
+    out.seed_runs[seed] = {.state = state,
                            .seed = out.seed_runs[seed].seed,
                            .value = values[seed],
                            .recorded = {{measure.name(), values[seed]}}};

@@ -10,6 +10,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/nearest.h"
+#include "evenkeel/config/keys.h"
 #include "evenkeel/config/table_reader.h"
 #include "evenkeel/config/toml_text.h"
 #include "evenkeel/study/definition/axes_parser.h"
@@ -116,6 +117,30 @@ void merge(toml::table& below, const toml::table& above) {
   }
 }
 
+/// The keys of a configuration, with dots.
+std::vector<std::string> configuration_keys() {
+  std::vector<std::string> keys = {"preset"};
+  for (const auto& section : config::sections()) {
+    for (const auto& key : section.keys) keys.push_back(config::full_name(section, key));
+  }
+  return keys;
+}
+
+/// Checks that [settings] has keys of a configuration only. \throws Error (usage)
+void check_settings(const toml::table& table, const std::string& prefix,
+                    const std::vector<std::string>& known) {
+  for (const auto& [key, node] : table) {
+    const auto name = prefix + std::string(key.str());
+    const auto is_above = [&](const std::string& each) { return each.starts_with(name + "."); };
+    if (name == "scheme" || std::ranges::find(known, name) != known.end()) continue;
+    if (!node.is_table() || std::ranges::none_of(known, is_above)) {
+      throw Error(Exit::usage, text(config::place(node), "settings.", name, ": unknown key",
+                                    did_you_mean(name, known, "docs/configuration.md lists them")));
+    }
+    check_settings(*node.as_table(), name + ".", known);
+  }
+}
+
 /// The tables [sizes.NAME]; nullptr without any. \throws Error (usage) if one is no table
 const toml::table* sizes_in(const toml::table& tree, const std::string& where) {
   const auto* const node = tree.get("sizes");
@@ -125,6 +150,16 @@ const toml::table* sizes_in(const toml::table& tree, const std::string& where) {
                     std::all_of(table->begin(), table->end(),
                                 [](const auto& each) { return each.second.is_table(); });
   if (!good) throw Error(Exit::usage, text(where, ": sizes must be tables: [sizes.smoke]"));
+  for (const auto& [key, value] : *table) {
+    constexpr std::string_view kFit =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+    const auto name = key.str();
+    if (!name.empty() && name.find_first_not_of(kFit) == name.npos) continue;
+    throw Error(Exit::usage, text(config::place(value),
+                                  "the name of a size must have letters, digits, "
+                                  "'_' and '-' only, because it names a folder, but is \"",
+                                  name, "\""));
+  }
   return table;
 }
 
@@ -260,6 +295,7 @@ Study parse_study(const std::string& toml, const std::string& where, const std::
   parse_scalars(study, top);
   if (const auto* const settings = top.node("settings")) {
     if (!settings->is_table()) top.refuse("settings", "a table", *settings);
+    check_settings(*settings->as_table(), "", configuration_keys());
     study.settings = leaf_settings(*settings->as_table());
   }
   const auto* const grid = top.node("grid");

@@ -166,16 +166,24 @@ std::vector<Arm> empty_arms(const Study& study, const std::vector<GridPoint>& po
   return arms;
 }
 
-/// True if the labels of an arm are those of the row; numbers of the axis of Study::refine may be
-/// written otherwise.
-bool has_labels_of(const Arm& arm, const RunTable& table, const CsvRow& row, const Study& study) {
+/// True if a cell has the value of a label; other programs write 0.001 as 0.00100, and true as
+/// True.
+bool is_same_value(const std::string& cell, const std::string& label) {
   constexpr double kRounding = 1e-9;
+  if (cell == label) return true;
+  if (label == "true" || label == "false") {
+    return std::ranges::equal(cell, label, [](unsigned char written, unsigned char lower) {
+      return std::tolower(written) == lower;
+    });
+  }
+  const auto there = number_of(cell), here = number_of(label);
+  return there && here && std::abs(*there - *here) <= kRounding * std::abs(*here);
+}
+
+/// True if the labels of an arm are those of the row.
+bool has_labels_of(const Arm& arm, const RunTable& table, const CsvRow& row, const Study& study) {
   return std::ranges::all_of(study.axes, [&](const Axis& axis) {
-    const auto cell = table.cell(row, axis.name);
-    const auto& label = arm.labels.at(axis.name);
-    if (cell == label || !study.refine || study.refine->axis != axis.name) return cell == label;
-    const auto there = number_of(cell), here = number_of(label);
-    return there && here && std::abs(*there / *here - 1) < kRounding;
+    return is_same_value(table.cell(row, axis.name), arm.labels.at(axis.name));
   });
 }
 
@@ -202,7 +210,7 @@ const Arm* neighbour_of(const RunTable& table, const CsvRow& row, const Results&
   const auto arm = std::ranges::find_if(results.arms, [&](const Arm& each) {
     return std::ranges::all_of(study.axes, [&](const Axis& axis) {
       return axis.name == study.refine->axis ||
-             each.labels.at(axis.name) == table.cell(row, axis.name);
+             is_same_value(table.cell(row, axis.name), each.labels.at(axis.name));
     });
   });
   return arm == results.arms.end() ? nullptr : &*arm;
@@ -232,6 +240,35 @@ void add_missing_arms(Results& results, const std::vector<GridPoint>& points) {
   }
 }
 
+/// Refuses a row whose labels no arm has; names the first column with a value of no arm.
+[[noreturn]] void refuse_arm(const RunTable& table, const CsvRow& row, const Results& results) {
+  const auto& study = results.study;
+  std::string what;
+  for (const auto& axis : study.axes) {
+    const auto cell = table.cell(row, axis.name);
+    what += text(what.empty() ? "" : ", ", axis.name, " \"", cell, "\"");
+    const bool is_known = std::ranges::any_of(results.arms, [&](const Arm& arm) {
+      return is_same_value(cell, arm.labels.at(axis.name));
+    });
+    if (is_known) continue;
+    what = text(axis.name, " \"", cell, "\"");
+    break;
+  }
+  table.refuse(row.line,
+               text("study ", study.name, study.size.empty() ? "" : ", size " + study.size + ",",
+                    " has no arm with ", what));
+}
+
+/// A run without a loss has not finished.
+void check_has_value(const RunTable& table, const CsvRow& row, const SeedRun& run,
+                     const Measure& measure) {
+  const bool is_loss =
+      measure.kind == Measure::Kind::val_loss || measure.kind == Measure::Kind::loss;
+  if (!is_loss || run.state != State::finished || std::isfinite(run.value)) return;
+  table.refuse(row.line, text("value must be a number, because the run has finished, but is \"",
+                              table.cell(row, "value"), "\""));
+}
+
 /// Puts a row in the place of its arm and its seed.
 void add_row(const RunTable& table, const CsvRow& row, Results& results) {
   const auto& study = results.study;
@@ -239,9 +276,7 @@ void add_row(const RunTable& table, const CsvRow& row, Results& results) {
   auto* arm = arm_of(table, row, study, results.arms);
   const auto* const neighbour = arm == nullptr ? neighbour_of(table, row, results) : nullptr;
   if (arm == nullptr && neighbour == nullptr) {
-    table.refuse(row.line,
-                 text("study ", study.name, study.size.empty() ? "" : ", size " + study.size + ",",
-                      " has no arm \"", table.cell(row, "name"), "\""));
+    refuse_arm(table, row, results);
   }
   if (place == study.seeds.end()) return;
   if (neighbour != nullptr) arm = further_arm_of(table, row, *neighbour, results);
@@ -250,6 +285,7 @@ void add_row(const RunTable& table, const CsvRow& row, Results& results) {
     table.refuse(row.line, text("a second run of \"", arm->name, "\" with seed ", seed_run.seed));
   }
   seed_run = recorded_run(table, row, study);
+  check_has_value(table, row, seed_run, study.measure);
   const auto integer = [](double value) { return std::isfinite(value) ? std::llround(value) : 0; };
   arm->parameters = integer(table.cell_number(row, "parameters"));
   arm->tokens = seed_run.run.tokens;
