@@ -47,6 +47,26 @@ std::string no_effect(const std::string& place, const std::string& words) {
          "; leave it out, or state `kind` to start from the kind's defaults";
 }
 
+TEST(Validate, RefusesTheStepInValuesOfTheStart) {
+  const auto with_gain = [](const char* formula, bool is_stored) {
+    Norm norm{.gain_init = Expression::parse(formula)};
+    if (is_stored) norm.stored_at = 1;
+    return with_input(norm);
+  };
+  EXPECT_EQ(with_gain("1+100*t", false),
+            "scheme mine, block 1, attention.input.gain_init: bad_value: is evaluated at the start "
+            "of a run only, where `t` is 0, but is \"1+100*t\"; leave `t` out");
+  EXPECT_EQ(with_gain("1+100*t", true), "accepted");
+  EXPECT_EQ(with_gain("1+1/T", false), "accepted");
+  auto learned = one_block();
+  learned.blocks[0].attention.add.branch_scale = Learned{.init = Expression::parse("1+t")};
+  EXPECT_NE(refusal(learned).find("branch_scale.init: bad_value"), std::string::npos);
+  auto weights = one_block();
+  weights.base_init = "normal(0.02*(1+t))";
+  EXPECT_NE(refusal(weights).find("\"t\" has no value at this place"), std::string::npos)
+      << refusal(weights);
+}
+
 TEST(Validate, RefusesARotationWhereNothingIsRotated) {
   EXPECT_EQ(with_input({.rope = Rope::before}),
             no_effect("attention.input",

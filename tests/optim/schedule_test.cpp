@@ -66,6 +66,17 @@ TEST(Schedule, ConvertsTokensAndPercentToSteps) {
   EXPECT_DOUBLE_EQ(Schedule(by_share, 100, 1024).rate(1), 0.2);
 }
 
+TEST(Schedule, ReachesItsPeakAtTheEndOfAWarmupAsLongAsItself) {
+  for (const auto* const kind : {"cosine", "linear", "wsd"}) {
+    for (const std::int64_t steps : {10, 5}) {
+      const Schedule schedule(settings(kind), steps, 1);
+      EXPECT_DOUBLE_EQ(schedule.rate(9), 0.9) << kind;
+      EXPECT_DOUBLE_EQ(schedule.rate(10), 1) << kind;
+      EXPECT_DOUBLE_EQ(schedule.rate(11), 0.1) << kind;
+    }
+  }
+}
+
 TEST(Schedule, WarmsUpFromItsStart) {
   auto warm = settings("constant");
   warm.start = 0.2;

@@ -246,8 +246,8 @@ TEST_F(Checkpoint, ChecksFreeSpaceFirst) {
   system.free_bytes = [](int) { return std::int64_t{3} << 20; };
   EXPECT_EQ(error_of([&] { save_checkpoint(system, lock_, small_content(10), 1); }),
             "74 " + (run_ / "checkpoints").string() +
-                ": a checkpoint needs 16.0 MiB free, but 3.0 MiB are; free some space, older "
-                "checkpoints are intact");
+                ": a checkpoint needs 16.0 MiB free, but 3.0 MiB are; free some space; older "
+                "checkpoints, if there are any, are intact");
   EXPECT_EQ(entries(), "");
 }
 

@@ -81,6 +81,11 @@ TEST_F(TiktokenFile, RefusesUnknownPatterns) {
   EXPECT_EQ(refused(kRanks, "gpt3"), text("r.tiktoken: no pattern is named gpt3", names));
   EXPECT_EQ(refused(kRanks, "(a"),
             "r.tiktoken: pattern: must be a regular expression, but a \")\" is missing");
+  const auto book = file("book.txt", "Once upon a time\n");
+  EXPECT_EQ(data::refusal([&] { Tokenizer::load(book); }),
+            book +
+                ": must be a tokenizer (tokenizer.json, .model, .tiktoken), but is another file; "
+                "name one, or \"bytes\"");
   const auto path = file("gpt3.tiktoken", kRanks);
   EXPECT_EQ(
       data::refusal([&] { Tokenizer::load(path); }),

@@ -42,7 +42,8 @@ void print_evaluations(const std::string& scheme, const Evaluations& evaluations
     eval_print(*evaluations.ood);
   }
   for (const auto& [name, evaluation, documents] : evaluations.texts) {
-    print("\n%s, %s documents\n", name.c_str(), with_commas(documents).c_str());
+    print("\n%s, %s document%s\n", name.c_str(), with_commas(documents).c_str(),
+          documents == 1 ? "" : "s");
     eval_print(evaluation);
   }
   if (evaluations.tasks.empty()) return;

@@ -21,7 +21,9 @@ constexpr double kManyEpochs = 1000;
 
 std::string size_text(const data::TextSize& source) {
   auto out = text(source.is_estimate ? "about " : "", with_unit(source.tokens), " tokens");
-  if (source.documents > 0) out += text(", ", with_commas(source.documents), " documents");
+  if (source.documents > 0)
+    out += text(", ", with_commas(source.documents),
+                source.documents == 1 ? " document" : " documents");
   if (source.bytes_per_token) {
     out += text(", ", with_decimals(*source.bytes_per_token, 2), " bytes per token");
   }

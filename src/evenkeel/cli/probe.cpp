@@ -46,11 +46,10 @@ struct ProbeOutput {
   probe::ProbeResult result;
 };
 
-/// The measures of --what.
-/// \param fallback  probe.what, used if the command line has no --what
-/// \throws Error (usage) for an unknown measure, and for one of an optimizer step
-std::set<std::string> selected_measures(const ProbeOptions& options,
-                                        const std::vector<std::string>& fallback) {
+/// The measures of --what, or of probe.what if the command line has no --what.
+/// \throws Error (usage) for an unknown measure, for one of an optimizer step, and for one of
+///         experts in a dense model
+std::set<std::string> selected_measures(const ProbeOptions& options, const config::Config& config) {
   const auto known = config::measure_names();
   for (const auto& word : options.what) {
     if (std::find(known.begin(), known.end(), word) == known.end()) {
@@ -63,15 +62,21 @@ std::set<std::string> selected_measures(const ProbeOptions& options,
                                     "probe.steps=[100] --set probe.what=[\"",
                                     word, "\"]"));
     }
+    if (word != "all" && config::measure_named(word)->of_experts && config.experts.count == 0) {
+      throw Error(Exit::usage,
+                  text("--what ", word,
+                       ": is measured in a mixture of experts, but model.experts.count "
+                       "is 0"));
+    }
   }
   return probe::without_updates(
-      probe::measures_named(options.what.empty() ? fallback : options.what));
+      probe::measures_named(options.what.empty() ? config.probe.what : options.what));
 }
 
 /// Measures a model with initial weights on one batch of training text.
 ProbeOutput probe_fresh_model(const ProbeOptions& options) {
   auto config = config::resolve(options.common.sources());
-  const auto what = selected_measures(options, config.probe.what);
+  const auto what = selected_measures(options, config);
   const auto machine = train::configure_machine(config.train);
   const auto corpora =
       data::load_corpora(config.data, config.model.context, config.model.vocabulary);
@@ -90,7 +95,7 @@ ProbeOutput probe_run(const ProbeOptions& options) {
   const store::Lock lock(*common.run);  // load_run() has checked that it is a run folder
   for (const auto& line : loaded.skipped) print_message(line);
   const auto& config = loaded.config;
-  const auto what = selected_measures(options, config.probe.what);
+  const auto what = selected_measures(options, config);
   const auto corpora =
       data::load_evaluation_corpora(config.data, config.model.context, config.model.vocabulary);
   const data::ValidationWindows windows(corpora.validation.front().corpus, config.model.context,

@@ -15,7 +15,7 @@ namespace evenkeel::cli {
 namespace {
 
 constexpr const char* kConfigExamples = R"(Examples:
-  evenkeel config                                  every key with its value
+  evenkeel config                                  the keys with their values
   evenkeel config --preset 151m > mine.toml        a file to start from
   evenkeel config --config mine.toml --check       prints what is wrong with it, or nothing
   evenkeel config --run runs/x-1 --json            that of a run, for another program)";

@@ -22,7 +22,7 @@ namespace {
 
 constexpr const char* kImportExamples = R"(Examples:
   evenkeel import Qwen3-0.6B --output runs/qwen
-  evenkeel eval --run runs/qwen --text book.txt
+  evenkeel eval --run runs/qwen --set data.validation=book.txt
   evenkeel generate --run runs/qwen --prompt "Once"
   evenkeel train --config runs/qwen/run.toml --set train.from=runs/qwen --run runs/tuned
   evenkeel import 1.2B-dense.yaml --output dense.toml)";

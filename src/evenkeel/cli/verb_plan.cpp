@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
@@ -164,7 +165,14 @@ nlohmann::ordered_json plan_as_json(const PlanReport& report) {
 /// \return Exit::success, also for a run that does not fit
 Exit run_plan(const PlanOptions& options) {
   use_device(options.common);
+  const auto speed = options.tokens_per_second;
+  if (speed && !(*speed > 0 && std::isfinite(*speed))) {
+    throw Error(Exit::usage, text("--tokens-per-second must be a number > 0, but is ", *speed));
+  }
   if (options.ranks.ranks > 0) {
+    if (speed) {
+      throw Error(Exit::usage, "--tokens-per-second has no effect with --ranks; leave it out");
+    }
     return print_rank_plan(config::resolve(options.common.sources_with_run()), options.ranks,
                            options.common.json);
   }

@@ -159,6 +159,9 @@ Exit write_shards(const TokenizeOptions& options) {
 /// Checks a folder of shards; with --tokenizer also the round trip of 1,000 documents.
 Exit check_folder(const TokenizeOptions& options) {
   constexpr std::int64_t kDocuments = 1000;
+  const TokenizeOptions defaults;
+  require(options.format == defaults.format && options.shard == defaults.shard,
+          "--format and --shard have no effect with --check; leave them out");
   const auto manifest = data::check_shards(*options.check);
   std::int64_t documents = 0;
   if (!options.tokenizer.empty()) {

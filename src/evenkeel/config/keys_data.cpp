@@ -26,10 +26,11 @@ void read_source(TableReader& outer, const toml::node& node, Data& data) {
   if (!node.is_table()) outer.refuse("train", kWantedSources, node);
   TableReader table(*node.as_table(), text("data.train[", data.train.size(), "]"));
   const auto path = table.string("path", "");
+  const double weight = table.number("weight", 1, kPositive);
+  table.refuse_unknown_keys();
   if (path.empty()) table.refuse("path", "a file, a folder or a pattern", node);
   data.train.push_back(path);
-  data.weights.push_back(table.number("weight", 1, kPositive));
-  table.refuse_unknown_keys();
+  data.weights.push_back(weight);
 }
 
 void read_train(Config& config, TableReader& table) {

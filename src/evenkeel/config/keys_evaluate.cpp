@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "evenkeel/base/error.h"
 #include "evenkeel/config/section_builder.h"
 
 namespace evenkeel::config {
@@ -11,7 +12,6 @@ namespace {
 
 constexpr std::string_view kWantedTexts =
     "a table of names and files such as { wiki = \"wiki.txt\", code = [\"a.npy\", \"b.npy\"] }";
-constexpr std::string_view kWantedName = "named with letters, digits, '_' and '-'";
 
 bool is_text_name(std::string_view name) {
   return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
@@ -30,7 +30,11 @@ void read_evaluation_texts(Config& config, TableReader& outer) {
   TableReader table(*node->as_table(), outer.full_name("texts"));
   for (const auto& [key, value] : *node->as_table()) {
     const std::string name(key.str());
-    if (!is_text_name(name)) table.refuse(name, kWantedName, value);
+    if (!is_text_name(name)) {
+      throw Error(Exit::usage, text(place(value), outer.full_name("texts"),
+                                    ": a name must have letters, digits, '_' and '-' only, but is ",
+                                    in_quotes(name)));
+    }
     texts.push_back({name, table.strings(name, {})});
   }
 }

@@ -40,7 +40,7 @@ double LearningRate::rate(std::int64_t step) const {
   const double first = schedule_.start * peak;
   if (s < warmup_) return first + (peak - first) * s / warmup_;
   if (schedule_.kind == "constant") return peak;
-  if (s >= steps_) return low;
+  if (s >= steps_) return s == warmup_ ? peak : low;  // a warm-up as long as the schedule
   if (schedule_.kind == "cosine") {
     const double angle = std::numbers::pi * (s - warmup_) / (steps_ - warmup_);
     return low + (peak - low) * (1 + std::cos(angle)) / 2;

@@ -9,9 +9,10 @@ namespace evenkeel::config {
 /// A layer statistic of a probe, such as kurtosis or gradient norm.
 struct Measure {
   const char* name;
-  const char* meaning;     // one line with the unit
-  bool by_default = true;  // true: part of "all"; false: only if named
-  bool of_update = false;  // true: of an optimizer step, so only inside a run
+  const char* meaning;      // one line with the unit
+  bool by_default = true;   // true: part of "all"; false: only if named
+  bool of_update = false;   // true: of an optimizer step, so only inside a run
+  bool of_experts = false;  // true: of a mixture of experts
 };
 
 /// All measures in the order of reports. docs/probes.md has the formulas.

@@ -121,7 +121,7 @@ class Importer {
                                    "tokenizer.model; copy one there"));
     }
     if (name.empty()) {
-      result_.tokenizer = "(none)";
+      result_.tokenizer = data.tokenizer;
     } else if (auto content = read_file(request_.folder / name, kMaxImportedTokenizer);
                is_byte_tokenizer(content)) {
       data.tokenizer = "bytes";

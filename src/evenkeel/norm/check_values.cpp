@@ -34,10 +34,17 @@ class Evaluator {
     }
   }
 
+  /// The value of an expression that is evaluated at the start of a run only.
+  double initial(const std::string& place, const Expression& formula) const {
+    if (!formula.names().contains("t")) return value(place, formula);
+    refuse(place, text("is evaluated at the start of a run only, where `t` is 0, but is \"",
+                       formula.formula(), "\"; leave `t` out"));
+  }
+
   double positive(const std::string& place, const Expression& formula) const {
     const double result = value(place, formula);
     if (result > 0) return result;
-    refuse(place, formula.names().empty() && formula.formula() == shortest(result)
+    refuse(place, formula.names().empty()
                       ? text("must be > 0, found ", formula.formula())
                       : text("must be > 0, but ", formula.formula(), " is ", result));
   }
@@ -54,6 +61,7 @@ class Evaluator {
     } else {
       value(place + ".init", learned.init);
     }
+    if (!learned.stored_at) initial(place + ".init", learned.init);
     if (learned.at_most) {
       value(place + ".at_most", *learned.at_most);
       const double start = learned.init.value(variables_),
@@ -68,8 +76,10 @@ class Evaluator {
   }
 
   void distribution(const std::string& place, const std::string& words) const {
+    auto at_start = variables_;
+    at_start.erase("t");
     try {
-      distribution_of(words, variables_);
+      distribution_of(words, at_start);
     } catch (const SchemeError& error) {
       throw SchemeError(error.code(), place_in(scheme_, l_, place), error.explanation());
     }
@@ -117,10 +127,11 @@ void check_values_check_slot(const Scheme& scheme, const Slot& slot, const Steps
   const Evaluator at(scheme, slot.block, variables, last.done);
   const auto& norm = *slot.norm;
   at.value(slot.place + ".gain_init", norm.gain_init);
+  if (!norm.stored_at) at.initial(slot.place + ".gain_init", norm.gain_init);
   at.value(slot.place + ".out_scale", norm.out_scale);
-  at.value(slot.place + ".alpha_init", norm.alpha_init);
-  at.value(slot.place + ".shift_init", norm.shift_init);
-  at.value(slot.place + ".beta_init", norm.beta_init);
+  at.initial(slot.place + ".alpha_init", norm.alpha_init);
+  at.initial(slot.place + ".shift_init", norm.shift_init);
+  at.initial(slot.place + ".beta_init", norm.beta_init);
   at.value(slot.place + ".rate_max", norm.rate_max);
   at.value(slot.place + ".shift_max", norm.shift_max);
   if (norm.stored_at) at.positive(slot.place + ".stored_at", *norm.stored_at);
@@ -146,7 +157,7 @@ void check_values_check_block(const Scheme& scheme, const Block& block, std::int
   }
   if (damp) at.number("damp", *damp);
   if (scheme.dual) at.value("dual.write_y", scheme.dual->write_y);
-  for (const auto& rule : scheme.init) at.value("init.factor", rule.factor);
+  for (const auto& rule : scheme.init) at.initial("init.factor", rule.factor);
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ void check_space(const Directory& checkpoints, std::uint64_t size) {
   if (static_cast<double>(free) >= wanted) return;
   throw FullDisk(text(checkpoints.path().string(), ": a checkpoint needs ", bytes_text(wanted),
                       " free, but ", bytes_text(static_cast<double>(free)),
-                      " are; free some space, older checkpoints are intact"));
+                      " are; free some space; older checkpoints, if there are any, are intact"));
 }
 
 nlohmann::json file_json(const WrittenFile& written) {

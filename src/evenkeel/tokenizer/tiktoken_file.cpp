@@ -68,11 +68,31 @@ const Encoding* encoding_of(const std::string& name) {
   return nullptr;
 }
 
+constexpr std::string_view kBase64Digits =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// True if the first line has the form of a token in base 64 and its rank.
+bool has_ranks(std::string_view content) {
+  const auto line = content.substr(0, content.find_first_of("\r\n"));
+  const auto space = line.find(' ');
+  if (space == std::string_view::npos || space + 1 == line.size()) return false;
+  auto token = line.substr(0, space);
+  while (token.ends_with('=')) token.remove_suffix(1);
+  return token.find_first_not_of(kBase64Digits) == std::string_view::npos &&
+         line.find_first_not_of("0123456789", space + 1) == std::string_view::npos;
+}
+
 /// The encoding that the user or the name of the file selects; nullptr for a regular expression.
-const Encoding* selected_encoding(const std::string& path, const std::string& pattern) {
+const Encoding* selected_encoding(const std::string& path, std::string_view content,
+                                  const std::string& pattern) {
   const auto file = std::filesystem::path(path).filename().string();
   const auto name = pattern.empty() ? file.substr(0, file.find('.')) : pattern;
   if (const auto* const known = encoding_of(name)) return known;
+  if (pattern.empty() && !has_ranks(content)) {
+    refuse(path,
+           "must be a tokenizer (tokenizer.json, .model, .tiktoken), but is another file; name ",
+           "one, or \"bytes\"");
+  }
   if (pattern.empty()) {
     refuse(path, "the pattern that divides text must be known, but no pattern is named ",
            printable_line(name), did_you_mean(name, tiktoken_names()),
@@ -86,15 +106,13 @@ const Encoding* selected_encoding(const std::string& path, const std::string& pa
 }
 
 std::optional<std::string> base64_decoded(std::string_view text) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   if (text.empty() || text.size() % 4 != 0) return std::nullopt;
   while (text.ends_with('=')) text.remove_suffix(1);
   std::string out;
   std::uint32_t bits = 0;
   unsigned count = 0;
   for (const char each : text) {
-    const auto digit = kDigits.find(each);
+    const auto digit = kBase64Digits.find(each);
     if (digit == std::string_view::npos) return std::nullopt;
     bits = bits << 6 | static_cast<std::uint32_t>(digit);
     count += 6;
@@ -187,7 +205,7 @@ std::vector<std::string> tiktoken_names() {
 }
 
 Model tiktoken_file(const std::string& path, std::string_view content, const std::string& pattern) {
-  const auto* const encoding = selected_encoding(path, pattern);
+  const auto* const encoding = selected_encoding(path, content, pattern);
   Model model;
   model.kind = kTiktoken;
   model.path = path;

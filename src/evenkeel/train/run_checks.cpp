@@ -65,7 +65,7 @@ void note_unreached_peak(const config::Config& config, const optim::Schedule& sc
                          Console& console) {
   const auto last = plan::steps_of(config);
   const auto warmup = schedule.warmup();
-  if (warmup < static_cast<double>(last)) return;
+  if (warmup <= static_cast<double>(last)) return;
   console.info(text("note: schedule.warmup takes ", warmup, " steps, and the run has ", last,
                     ": the learning rate never gets to schedule.peak"));
 }

@@ -189,7 +189,7 @@ TEST(Relation, LeavesANormThatMoreThanOneReads) {
   };
   EXPECT_FALSE(last("feed_forward.residual = 'norm'"));
   EXPECT_TRUE(last("feed_forward = { residual = 'norm', skip = ['stream', 'block_input'] }"));
-  EXPECT_TRUE(last("feed_forward.residual = { gain_init = 'l*t/T' }")) << "another in each block";
+  EXPECT_TRUE(last("feed_forward.residual = { gain_init = 'l/T' }")) << "another in each block";
 }
 
 }  // namespace

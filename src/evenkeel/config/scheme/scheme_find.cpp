@@ -109,7 +109,9 @@ std::string name_of(const toml::table& table) {
   const auto parent = table["extends"].value<std::string>();
   if (!parent) return "inline";
   const auto stem = is_path(*parent) ? fs::path(*parent).stem().string() : *parent;
-  const auto kind = table["norm"].value<std::string>();
+  const auto norm = table["norm"];
+  const bool has_only_a_kind = norm.is_table() && norm.as_table()->size() == 1;
+  const auto kind = (has_only_a_kind ? norm["kind"] : norm).value<std::string>();
   auto name = stem + "+" + (kind && changes_only_the_norm(table) ? *kind : "own");
   const auto is_fit = [](unsigned char letter) {
     constexpr std::string_view kFit = "._+-";
