@@ -32,7 +32,8 @@ FILES = {1: MAIN, 2: MAIN, 3: DEPTH, 4: MAIN, 5: MAIN, 6: MAIN + FLOW + DEPTH + 
          23: ["detach-desk"], 24: ["shift-desk"], 25: ["effective_rate-desk"], 26: ["batch_norm-desk"],
          27: ["rate_atlas-desk"], 28: ["lead-desk"], 29: ["beats_both-desk"], 30: ["first_block-desk"], 31: ["attention_norms-desk"], 32: ["norm_kind-desk"],
          33: ["overhead-desk"], 34: ["leakage-desk"], 35: ["signal-desk"], 36: ["no_norm-desk"], 37: ["core-desk"],
-         38: ["attention_gradients-desk"], 39: ["confirm-shakespeare-desk"], 40: ["batch_size-desk"]}
+         38: ["attention_gradients-desk"], 39: ["confirm-shakespeare-desk"], 40: ["batch_size-desk"],
+         41: ["addition-desk"]}
 WITHOUT_PAIRS = {"rate_atlas-desk", "gradient_start-desk"}  # hundreds of arms: some pair has any number
 OF_TIMES = {"overhead-desk"}  # differences of logarithms, which the page has in per cent
 UNSEEN = {str(seed) for seed in range(4, 13)}  # of the confirmatory claims of study main
