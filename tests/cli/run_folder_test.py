@@ -77,6 +77,9 @@ class TwoWriters(program.Case):
         self.assertEqual((self.folder / "data/notes.txt").read_text(), "mine")
         (self.folder / "empty").mkdir()
         self.train("empty", train_steps=1)
+        (self.folder / "early").mkdir()
+        self.write("early/log-rank-1.txt", "rank 0 was lost\n")
+        self.train("early", train_steps=1)
 
     def test_a_copy_of_the_checkpoints_is_resumed(self):
         run = self.train("run", train_steps=4, **RUN)

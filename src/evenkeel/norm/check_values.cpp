@@ -34,11 +34,17 @@ class Evaluator {
     }
   }
 
-  /// The value of an expression that is evaluated at the start of a run only.
-  double initial(const std::string& place, const Expression& formula) const {
-    if (!formula.names().contains("t")) return value(place, formula);
+  /// Refuses `t` in an expression that is evaluated at the start of a run only.
+  void no_step(const std::string& place, const Expression& formula) const {
+    if (!formula.names().contains("t")) return;
     refuse(place, text("is evaluated at the start of a run only, where `t` is 0, but is \"",
                        formula.formula(), "\"; leave `t` out"));
+  }
+
+  /// The value of an expression that is evaluated at the start of a run only.
+  double initial(const std::string& place, const Expression& formula) const {
+    no_step(place, formula);
+    return value(place, formula);
   }
 
   double positive(const std::string& place, const Expression& formula) const {
@@ -61,7 +67,7 @@ class Evaluator {
     } else {
       value(place + ".init", learned.init);
     }
-    if (!learned.stored_at) initial(place + ".init", learned.init);
+    if (!learned.stored_at) no_step(place + ".init", learned.init);
     if (learned.at_most) {
       value(place + ".at_most", *learned.at_most);
       const double start = learned.init.value(variables_),
@@ -127,7 +133,7 @@ void check_values_check_slot(const Scheme& scheme, const Slot& slot, const Steps
   const Evaluator at(scheme, slot.block, variables, last.done);
   const auto& norm = *slot.norm;
   at.value(slot.place + ".gain_init", norm.gain_init);
-  if (!norm.stored_at) at.initial(slot.place + ".gain_init", norm.gain_init);
+  if (!norm.stored_at) at.no_step(slot.place + ".gain_init", norm.gain_init);
   at.value(slot.place + ".out_scale", norm.out_scale);
   at.initial(slot.place + ".alpha_init", norm.alpha_init);
   at.initial(slot.place + ".shift_init", norm.shift_init);

@@ -200,19 +200,22 @@ bool is_foreign_folder(const path& folder) {
   const auto is_named = [](const path& entry, const char* name) {
     return entry.filename() == name;
   };
+  const auto begins = [](const path& entry, const char* name) {
+    return entry.filename().string().starts_with(name);
+  };
+  const auto is_temporary = [](const path& entry) {
+    return entry.filename().string().find(".new-") != std::string::npos;
+  };
   const auto is_of_run = [&](const path& entry) {
     return is_named(entry, "run.toml") || is_named(entry, "provenance.json");
   };
   if (std::ranges::any_of(entries, is_of_run)) return false;
-  const auto is_temporary = [](const path& entry) {
-    return entry.filename().string().find(".new-") != std::string::npos;
-  };
+  // What a start leaves that ended early, and a copy of the checkpoints alone.
   const auto is_checkpoint = [&](const path& entry) {
-    return entry.filename().string().starts_with("step-") || is_temporary(entry);
+    return begins(entry, "step-") || is_temporary(entry);
   };
-  // A start that was killed, or a copy of the checkpoints alone.
   return !std::ranges::all_of(entries, [&](const path& entry) {
-    return is_named(entry, "lock") || is_temporary(entry) ||
+    return is_named(entry, "lock") || begins(entry, "log-rank-") || is_temporary(entry) ||
            (is_named(entry, "checkpoints") &&
             std::ranges::all_of(directory_entries(entry), is_checkpoint));
   });
