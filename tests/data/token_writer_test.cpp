@@ -107,8 +107,11 @@ TEST_F(TokenWriterTest, WritesNanoGptsFiles) {
 }
 
 TEST_F(TokenWriterTest, KeepsTheDocumentsOfPartsWhole) {
-  for (const auto format : {ShardFormat::olmo, ShardFormat::llm_c, ShardFormat::megatron}) {
-    const std::vector<TokenIds> documents = {{1}, {2, 3, 4}, {1, 2, 3, 4, 5, 6, 7, 8}, {5, 6}, {7}};
+  for (const auto format :
+       {ShardFormat::olmo, ShardFormat::llm_c, ShardFormat::megatron, ShardFormat::nanogpt}) {
+    // The second token of {2, 3, 4, 5}, the third of {5, 6, 7} no longer fit.
+    const std::vector<TokenIds> documents = {{1, 2, 3}, {2, 3, 4, 5}, {1, 2, 3, 4, 5, 6, 7, 8},
+                                             {5, 6},    {5, 6, 7},    {7}};
     const auto whole = write(options(format), documents);
     std::vector<std::string> files;
     for (const auto& each : whole.shards) {
@@ -136,6 +139,27 @@ TEST_F(TokenWriterTest, KeepsTheDocumentsOfPartsWhole) {
     EXPECT_EQ(check(), "no refusal");
     fs::remove_all(path("shards"));
   }
+}
+
+TEST_F(TokenWriterTest, MovesMoreTokensThanItsBufferHas) {
+  auto large = options(ShardFormat::olmo);
+  large.shard_tokens = 2'000'000;
+  TokenIds ids(1'900'000);
+  for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::uint32_t>(i % 997);
+  TokenWriter writer(large);
+  writer.append(TokenIds(50'000, 1));
+  writer.append_part(ids);
+  writer.append(TokenIds(80'000, 2));
+  const auto manifest = writer.finish();
+  ASSERT_EQ(manifest.shards.size(), 2u);
+  EXPECT_EQ(manifest.shards[0].tokens, 50'001);
+  EXPECT_EQ(manifest.shards[1].tokens, 1'980'001);
+  EXPECT_EQ(check(), "no refusal");
+  const TokenFile file(path("shards/x-00001.npy"), nullptr, 1000);
+  std::vector<std::int64_t> found(static_cast<std::size_t>(file.count()));
+  file.read(0, file.count(), found.data());
+  EXPECT_TRUE(std::equal(ids.begin(), ids.end(), found.begin()));
+  EXPECT_EQ(found[ids.size()], 2);
 }
 
 TEST_F(TokenWriterTest, GivesADocumentThatIsLongerThanAShardAShardAlone) {
@@ -204,16 +228,16 @@ TEST_F(TokenWriterTest, RefusesWhatItCannotWrite) {
   write_three(ShardFormat::olmo);
   EXPECT_EQ(refusal([&] { TokenWriter writer(options(ShardFormat::olmo)); }),
             path("shards") +
-                ": must hold no shards yet, but has manifest.json; name another folder, or delete "
-                "this one");
+                ": must hold no shards yet, but has manifest.json; name another folder, or remove "
+                "the shards");
   fs::remove(path("shards/manifest.json"));
   fs::remove(path("shards/x-00000.csv.gz"));
   fs::remove(path("shards/x-00001.csv.gz"));
   fs::remove(path("shards/x-00001.npy"));
   EXPECT_EQ(refusal([&] { TokenWriter writer(options(ShardFormat::megatron)); }),
             path("shards") +
-                ": must hold no shards yet, but has x-00000.npy; name another folder, or delete "
-                "this one");
+                ": must hold no shards yet, but has x-00000.npy; name another folder, or remove "
+                "the shards");
   fs::remove_all(path("shards"));
   EXPECT_EQ(refusal([&] { write(options(ShardFormat::olmo), {{}}); }),
             path("shards") + ": must hold tokens, but no document has any");

@@ -87,7 +87,7 @@ void prepare_folder(const std::string& folder, const std::string& stem) {
   if (error) throw Error(Exit::io, text(folder, ": cannot be read: ", error.message()));
   if (found.empty()) return;
   throw Error(Exit::data, text(folder, ": must hold no shards yet, but has ", printable_line(found),
-                               "; name another folder, or delete this one"));
+                               "; name another folder, or remove the shards"));
 }
 
 }  // namespace
@@ -131,6 +131,7 @@ class TokenWriter::OpenShard {
   /// Moves the document that is not complete to another shard.
   void move_document_to(OpenShard& next) {
     const auto tokens = open_tokens();
+    if (tokens == 0) return;
     file_.take_end(file_.size() - tokens * item_bytes(type_),
                    [&](const char* data, std::size_t size) {
                      next.file_.append(data, size);
