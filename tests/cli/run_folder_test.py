@@ -78,17 +78,26 @@ class TwoWriters(program.Case):
         (self.folder / "empty").mkdir()
         self.train("empty", train_steps=1)
         (self.folder / "early").mkdir()
-        self.write("early/log-rank-1.txt", "rank 0 was lost\n")
+        for name in "log-rank-1.txt", ".ranks", "lock":
+            self.write(f"early/{name}", "")
+        (self.folder / "early/checkpoints/.tmp-step-00000000-0-1").mkdir(parents=True)
         self.train("early", train_steps=1)
 
     def test_a_copy_of_the_checkpoints_is_resumed(self):
         run = self.train("run", train_steps=4, **RUN)
         shutil.copytree(run / "checkpoints", self.folder / "copy/checkpoints")
+        (self.folder / "copy/checkpoints/.tmp-step-00000006-0-1").mkdir()
+        self.write("copy/metrics.jsonl", (run / "metrics.jsonl").read_text())
         error = self.succeed("train", "--run", "copy", "--set", "train.steps=6")[1]
         self.assertIn("copy: run.toml was missing; it is written anew, as the checkpoint of step 4 has it", error)
         self.assertEqual(max(saved_steps(self.folder / "copy")), 6)
         self.train("run", train_steps=6, **RUN)
         self.assertEqual(program.state_at(self.folder / "copy", 6), program.state_at(run, 6))
+
+    def test_a_report_has_the_path_of_its_run_for_a_shell(self):
+        (self.folder / "my runs").mkdir()
+        report = self.train("my runs/x", train_steps=1) / "report.html"
+        self.assertIn("evenkeel train --config &#39;my runs/x/run.toml&#39;", report.read_text())
 
     def test_damaged_checkpoints_without_a_configuration_are_kept(self):
         run = self.train("run", train_steps=4, **RUN)

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "evenkeel/base/print.h"
+#include "evenkeel/base/printable.h"
 
 namespace evenkeel::comm {
 
@@ -58,7 +59,7 @@ std::string Watch::State::consequence(int rank) const {
   const std::string ranks =
       place.launcher == Launcher::own ? text("--ranks ", place.ranks, " ") : "";
   return out + text("; the last checkpoint is step ", checkpoint, "; go on with: evenkeel train ",
-                    ranks, "--run ", run_folder);
+                    ranks, "--run ", shell_word(run_folder));
 }
 
 Verdict Watch::State::lost_verdict(int rank, double silence) const {

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/printable.h"
 #include "evenkeel/store/system_calls.h"
 
 namespace evenkeel::store {
@@ -135,7 +136,7 @@ void Lock::check_path() const {
                             : text(path,
                                    ": the folder was moved while a process worked in it and is "
                                    "now ",
-                                   now, "; go on with --run ", now));
+                                   now, "; go on with --run ", shell_word(now)));
 }
 
 void Lock::remove_file() const {

@@ -12,6 +12,7 @@
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
+#include <initializer_list>
 #include <string_view>
 #include <system_error>
 #include <thread>
@@ -22,6 +23,7 @@
 #include "evenkeel/base/json_parser.h"
 #include "evenkeel/base/system_memory.h"
 #include "evenkeel/base/utc_time.h"
+#include "evenkeel/store/checkpoint.h"
 #include "evenkeel/store/json_lines.h"
 #include "evenkeel/store/json_text.h"
 #include "evenkeel/store/lock.h"
@@ -197,27 +199,26 @@ std::string shown_state(std::string written, bool locked) {
 
 bool is_foreign_folder(const path& folder) {
   const auto entries = directory_entries(folder);
-  const auto is_named = [](const path& entry, const char* name) {
-    return entry.filename() == name;
+  const auto has = [](const path& entry, std::initializer_list<const char*> names) {
+    return std::ranges::find(names, entry.filename().string()) != names.end();
   };
-  const auto begins = [](const path& entry, const char* name) {
-    return entry.filename().string().starts_with(name);
-  };
-  const auto is_temporary = [](const path& entry) {
-    return entry.filename().string().find(".new-") != std::string::npos;
+  const auto begins = [](const path& entry, std::initializer_list<const char*> names) {
+    const auto name = entry.filename().string();
+    return std::ranges::any_of(names, [&](const char* each) { return name.starts_with(each); });
   };
   const auto is_of_run = [&](const path& entry) {
-    return is_named(entry, "run.toml") || is_named(entry, "provenance.json");
+    return has(entry, {"run.toml", "provenance.json"});
   };
-  if (std::ranges::any_of(entries, is_of_run)) return false;
-  // What a start leaves that ended early, and a copy of the checkpoints alone.
-  const auto is_checkpoint = [&](const path& entry) {
-    return begins(entry, "step-") || is_temporary(entry);
-  };
+  if (std::ranges::any_of(entries, is_of_run) || !checkpoint_steps(folder).empty()) return false;
+  // What a start leaves that ended before it wrote run.toml.
   return !std::ranges::all_of(entries, [&](const path& entry) {
-    return is_named(entry, "lock") || begins(entry, "log-rank-") || is_temporary(entry) ||
-           (is_named(entry, "checkpoints") &&
-            std::ranges::all_of(directory_entries(entry), is_checkpoint));
+    if (has(entry, {"checkpoints"}) && is_directory(symlink_status(entry))) {
+      return std::ranges::all_of(directory_entries(entry), [&](const path& each) {
+        return begins(each, {".tmp-", ".trash-"});
+      });
+    }
+    return has(entry, {"lock", ".ranks"}) || begins(entry, {"log-rank-"}) ||
+           entry.filename().string().find(".new-") != std::string::npos;
   });
 }
 

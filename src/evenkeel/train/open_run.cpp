@@ -72,7 +72,7 @@ void resume_run(OpenRun& run, const Request& request) {
   const auto file = run.folder / kConfigName;
   run.is_resumed = true;
   run.lock->directory().check_file(kConfigName);
-  run.newest = store::newest_checkpoint(run.lock->directory());
+  if (!run.is_restored) run.newest = store::newest_checkpoint(run.lock->directory());
   const auto before = configuration_of(run.newest, file);
   auto sources = request.sources;
   if (!sources.preset) sources.files.insert(sources.files.begin(), file);
