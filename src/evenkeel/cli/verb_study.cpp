@@ -130,11 +130,11 @@ std::vector<std::string> arguments_of(const StudyOptions& options, const std::st
 
 /// The command line that repeats the study, for the report.
 std::string command_of(const StudyOptions& options, const std::string& size) {
-  auto command = "evenkeel study " + options.study;
+  auto command = "evenkeel study " + shell_word(options.study);
   if (!size.empty()) command += " --size " + size;
   if (!options.seeds.empty()) command += " --seeds " + options.seeds;
-  for (const auto& set : options.common.sets) command += " --set '" + set + "'";
-  if (options.common.run) command += " --run " + options.common.run->string();
+  for (const auto& set : options.common.sets) command += " --set " + shell_word(set);
+  if (options.common.run) command += " --run " + shell_word(options.common.run->string());
   return command;
 }
 
@@ -181,7 +181,8 @@ Exit print_slurm(const StudyOptions& options, const study::StudyRequest& request
     return Exit::success;
   }
   const auto runs =
-      std::max<std::size_t>(1, plan.runs + plan.search_runs - plan.cached - plan.search_cached);
+      std::max<std::size_t>(1, plan.runs + plan.search_runs + plan.further_runs - plan.cached -
+                                   plan.search_cached - plan.further_cached);
   const auto most = std::min<std::size_t>(runs, kMaxAutoTasks);
   const auto& size = request.study.size;
   std::error_code none;

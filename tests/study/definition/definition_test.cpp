@@ -94,6 +94,28 @@ TEST(Definition, ASizeOverridesTheFileKeyByKey) {
             "my.toml: --size must be one of its sizes, but is \"tiny\"; known: large, small");
 }
 
+TEST(Definition, RefusesUnknownSettingsWhereTheyStand) {
+  const auto size = std::string(kGrid) + "[sizes.small]\nsettings = { train.stesp = 3 }\n";
+  for (const auto& toml : {size, size + "[sizes.large]\nseeds = [1]\n"}) {
+    EXPECT_EQ(error_of(toml, toml == size ? "small" : "large").substr(0, 73),
+              "my.toml:4: settings.train.stesp: unknown key; did you mean \"train.steps\"?");
+  }
+  EXPECT_EQ(error_of(std::string("[settings]\n\"train.steps\" = 3\n") + kGrid).substr(0, 50),
+            "my.toml:2: settings.\"train.steps\": unknown key; di");
+  const auto good = std::string(
+      "[settings]\npreset = \"nano\"\nscheme = { extends = \"pre_norm\" }\nmodel.experts.count = "
+      "4\n"
+      "data.train = [{ path = \"a\", weight = 2 }]\nevaluate.texts = { a = \"b\" }\n"
+      "[grid]\nmodel.layers = [1]\n");
+  EXPECT_EQ(error_of(good), "no error");
+}
+
+TEST(Definition, RefusesSizesThatCannotNameAFolder) {
+  EXPECT_EQ(error_of(std::string(kGrid) + "[sizes.\"a/b\"]\nseeds = [1]\n", "a/b").substr(0, 56),
+            "my.toml:3: the name of a size must have letters, digits,");
+  EXPECT_EQ(error_of(std::string(kGrid) + "[sizes.\"1.2b\"]\nseeds = [1]\n", "1.2b"), "no error");
+}
+
 TEST(Definition, SettingsOverrideThePreset) {
   const auto study = read(std::string("[settings]\npreset = \"nano\"\ntrain.batch = 3\n") + kGrid);
   const auto config = config_of(study, grid_points(study)[0], 1, {});

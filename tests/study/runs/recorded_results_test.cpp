@@ -89,6 +89,7 @@ TEST(RecordedResults, HaveFurtherValues) {
   for (auto at = all.find(",16,"); at != std::string::npos; at = all.find(",16,", at))
     all.replace(at, 4, ",16.0,");
   const CsvFile respelled(all);
+  EXPECT_FALSE(all.find(",16.0,") == std::string::npos);
   EXPECT_EQ(
       recorded_results(results.study, respelled.path(), /*keeps_seeds=*/false).results.arms.size(),
       4U);

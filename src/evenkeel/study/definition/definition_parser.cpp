@@ -126,18 +126,18 @@ std::vector<std::string> configuration_keys() {
   return keys;
 }
 
-/// Checks that [settings] has keys of a configuration only. \throws Error (usage)
+/// Checks that a table of settings has keys of a configuration only. \throws Error (usage)
 void check_settings(const toml::table& table, const std::string& prefix,
                     const std::vector<std::string>& known) {
   for (const auto& [key, node] : table) {
-    const auto name = prefix + std::string(key.str());
+    const auto name = prefix + config::key_text(key.str());
     const auto is_above = [&](const std::string& each) { return each.starts_with(name + "."); };
     if (name == "scheme" || std::ranges::find(known, name) != known.end()) continue;
-    if (!node.is_table() || std::ranges::none_of(known, is_above)) {
+    if (std::ranges::none_of(known, is_above)) {
       throw Error(Exit::usage, text(config::place(node), "settings.", name, ": unknown key",
                                     did_you_mean(name, known, "docs/configuration.md lists them")));
     }
-    check_settings(*node.as_table(), name + ".", known);
+    if (const auto* const inner = node.as_table()) check_settings(*inner, name + ".", known);
   }
 }
 
@@ -152,15 +152,30 @@ const toml::table* sizes_in(const toml::table& tree, const std::string& where) {
   if (!good) throw Error(Exit::usage, text(where, ": sizes must be tables: [sizes.smoke]"));
   for (const auto& [key, value] : *table) {
     constexpr std::string_view kFit =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-";
     const auto name = key.str();
-    if (!name.empty() && name.find_first_not_of(kFit) == name.npos) continue;
+    const bool is_fit = name.find_first_not_of(kFit) == name.npos;
+    if (is_fit && !name.empty() && !name.starts_with('.')) continue;
     throw Error(Exit::usage, text(config::place(value),
                                   "the name of a size must have letters, digits, "
-                                  "'_' and '-' only, because it names a folder, but is \"",
+                                  "'.', '_', '+' and '-' only, and no '.' at its begin, because it "
+                                  "names a folder, but is \"",
                                   name, "\""));
   }
   return table;
+}
+
+/// Checks the settings of the file and of its sizes. \throws Error (usage)
+void check_all_settings(const toml::table& file, const std::string& where) {
+  const auto known = configuration_keys();
+  const auto check = [&](const toml::table& table) {
+    const auto* const settings = table.get_as<toml::table>("settings");
+    if (settings != nullptr) check_settings(*settings, "", known);
+  };
+  check(file);
+  if (const auto* const sizes = sizes_in(file, where)) {
+    for (const auto& [name, size] : *sizes) check(*size.as_table());
+  }
 }
 
 /// The file as it is at one size.
@@ -289,13 +304,14 @@ std::vector<std::string> sizes_of(const std::string& toml, const std::string& wh
 }
 
 Study parse_study(const std::string& toml, const std::string& where, const std::string& size) {
-  const auto tree = at_size(config::parse_toml(toml, where), where, size);
+  auto file = config::parse_toml(toml, where);
+  check_all_settings(file, where);
+  const auto tree = at_size(std::move(file), where, size);
   Study study{.name = stem_of(where), .size = size, .text = toml};
   TableReader top(tree, "");
   parse_scalars(study, top);
   if (const auto* const settings = top.node("settings")) {
     if (!settings->is_table()) top.refuse("settings", "a table", *settings);
-    check_settings(*settings->as_table(), "", configuration_keys());
     study.settings = leaf_settings(*settings->as_table());
   }
   const auto* const grid = top.node("grid");

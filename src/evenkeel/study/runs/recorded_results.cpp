@@ -187,9 +187,18 @@ bool has_labels_of(const Arm& arm, const RunTable& table, const CsvRow& row, con
   });
 }
 
+/// The arm of a row; of two whose numbers are nearly equal, the one that is written as in the row.
 Arm* arm_of(const RunTable& table, const CsvRow& row, const Study& study, std::vector<Arm>& arms) {
-  const auto arm = std::ranges::find_if(
-      arms, [&](const Arm& each) { return has_labels_of(each, table, row, study); });
+  const auto is_written_so = [&](const Arm& arm) {
+    return std::ranges::all_of(study.axes, [&](const Axis& axis) {
+      return table.cell(row, axis.name) == arm.labels.at(axis.name);
+    });
+  };
+  auto arm = std::ranges::find_if(arms, is_written_so);
+  if (arm == arms.end()) {
+    arm = std::ranges::find_if(
+        arms, [&](const Arm& each) { return has_labels_of(each, table, row, study); });
+  }
   return arm == arms.end() ? nullptr : &*arm;
 }
 
@@ -247,10 +256,12 @@ void add_missing_arms(Results& results, const std::vector<GridPoint>& points) {
   for (const auto& axis : study.axes) {
     const auto cell = table.cell(row, axis.name);
     what += text(what.empty() ? "" : ", ", axis.name, " \"", cell, "\"");
+    const bool is_further =
+        study.refine && study.refine->axis == axis.name && number_of(cell).value_or(0) > 0;
     const bool is_known = std::ranges::any_of(results.arms, [&](const Arm& arm) {
       return is_same_value(cell, arm.labels.at(axis.name));
     });
-    if (is_known) continue;
+    if (is_known || is_further) continue;
     what = text(axis.name, " \"", cell, "\"");
     break;
   }
