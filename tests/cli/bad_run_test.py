@@ -215,6 +215,13 @@ class Change(program.Case):
                            "leave it out, start another run, or allow it with --override "
                            "optimizer.clip")
 
+    def test_another_held_out_part(self):
+        book = self.folder / "book.txt"
+        text = book.read_text()
+        book.write_text(text[:-9] + "a new end")
+        error = self.evenkeel("train", "--run", "run").stderr.decode()
+        self.assertIn("run: the digest of the validation text (book.txt) was ", error)
+
     def test_another_text(self):
         def digest():
             return json.loads((self.run_folder / "provenance.json").read_text())["data"]["train_digest"]

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""generate, eval and probe of a trained model."""
+"""generate, eval and probe of a trained model; a model whose training diverges."""
 import json
 import re
 
 import program
-from program import folder_of, metrics
+from program import folder_of, metrics, small
 
 
 class TrainedModel(program.Case):
@@ -156,6 +156,31 @@ class TrainedModel(program.Case):
         error = self.succeed("generate", "--run", "run", "--tokens", 1)[1]
         self.assertRegex(error, r"^checkpoints/step-00000060: state\.json must have \d+ bytes, but has "
                          r"2; skipped\n$")
+
+
+class Divergence(program.Case):
+    def test_a_model_whose_loss_is_no_number(self):
+        wild = small(train_steps=3, schedule_peak=1e38, schedule_warmup=0)
+        for command in (["--run", "run", *wild], ["--run", "run"]):  # and once more, at its end
+            done = self.evenkeel("train", "--quiet", *command)
+            self.assertEqual(done.returncode, 76)
+            self.assertEqual(
+                done.stderr.decode().splitlines()[-1],
+                "evenkeel: run: diverged: the weights of step 3 give no finite logits; health.jsonl "
+                "has the events; try a lower schedule.peak or a longer schedule.warmup")
+            status = json.loads((self.folder / "run" / "status.json").read_text())
+            self.assertEqual((status["state"], status["step"]), ("diverged", 3))
+            self.assertTrue((self.folder / "run" / "report.html").exists())
+        done = self.evenkeel("train", "--quiet", "--json", "--run", "other", *wild)
+        self.assertEqual(done.returncode, 76)
+        answer = json.loads(done.stdout)
+        self.assertEqual((answer["run"], answer["state"], answer["step"]), ("other", "diverged", 3))
+        done = self.evenkeel("eval", "--run", "run", "--quiet")
+        self.assertEqual(done.returncode, 76, done.stdout)
+        self.assertRegex(done.stdout.decode(), r"\nloss +-?(nan|inf) nats per token\n")
+        self.assertEqual(done.stderr.decode(), "evenkeel: run: the loss of step 3 is not finite: the "
+                         "weights have diverged; start another run with a lower schedule.peak or a "
+                         "longer schedule.warmup\n")
 
 
 if __name__ == "__main__":

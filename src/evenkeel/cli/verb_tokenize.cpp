@@ -160,8 +160,11 @@ Exit write_shards(const TokenizeOptions& options) {
 Exit check_folder(const TokenizeOptions& options) {
   constexpr std::int64_t kDocuments = 1000;
   const TokenizeOptions defaults;
-  require(options.format == defaults.format && options.shard == defaults.shard,
-          "--format and --shard have no effect with --check; leave them out");
+  require(options.format == defaults.format && options.shard == defaults.shard &&
+              options.name == defaults.name && options.threads == defaults.threads &&
+              options.data_format == defaults.data_format && options.text_key == defaults.text_key,
+          "--format, --shard, --name, --threads, --data-format and --text-key have no effect with "
+          "--check; leave them out");
   const auto manifest = data::check_shards(*options.check);
   std::int64_t documents = 0;
   if (!options.tokenizer.empty()) {

@@ -50,7 +50,7 @@ class Evaluator {
   double positive(const std::string& place, const Expression& formula) const {
     const double result = value(place, formula);
     if (result > 0) return result;
-    refuse(place, formula.names().empty()
+    refuse(place, formula.formula() == text(result)
                       ? text("must be > 0, found ", formula.formula())
                       : text("must be > 0, but ", formula.formula(), " is ", result));
   }

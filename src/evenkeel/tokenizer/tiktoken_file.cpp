@@ -68,17 +68,33 @@ const Encoding* encoding_of(const std::string& name) {
   return nullptr;
 }
 
-constexpr std::string_view kBase64Digits =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+std::optional<std::string> base64_decoded(std::string_view text) {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  if (text.empty() || text.size() % 4 != 0) return std::nullopt;
+  while (text.ends_with('=')) text.remove_suffix(1);
+  std::string out;
+  std::uint32_t bits = 0;
+  unsigned count = 0;
+  for (const char each : text) {
+    const auto digit = kDigits.find(each);
+    if (digit == std::string_view::npos) return std::nullopt;
+    bits = bits << 6 | static_cast<std::uint32_t>(digit);
+    count += 6;
+    if (count < 8) continue;
+    count -= 8;
+    out += static_cast<char>(bits >> count & 0xff);
+  }
+  return out;
+}
 
-/// True if the first line has the form of a token in base 64 and its rank.
+/// True if the first line that is not empty is that of a file of ranks.
 bool has_ranks(std::string_view content) {
+  content.remove_prefix(std::min(content.find_first_not_of("\r\n"), content.size()));
   const auto line = content.substr(0, content.find_first_of("\r\n"));
   const auto space = line.find(' ');
-  if (space == std::string_view::npos || space + 1 == line.size()) return false;
-  auto token = line.substr(0, space);
-  while (token.ends_with('=')) token.remove_suffix(1);
-  return token.find_first_not_of(kBase64Digits) == std::string_view::npos &&
+  if (line.starts_with("= ")) return true;
+  return space != std::string_view::npos && base64_decoded(line.substr(0, space)) &&
          line.find_first_not_of("0123456789", space + 1) == std::string_view::npos;
 }
 
@@ -103,24 +119,6 @@ const Encoding* selected_encoding(const std::string& path, std::string_view cont
     refuse(path, "no pattern is named ", pattern, did_you_mean(pattern, tiktoken_names()));
   }
   return nullptr;
-}
-
-std::optional<std::string> base64_decoded(std::string_view text) {
-  if (text.empty() || text.size() % 4 != 0) return std::nullopt;
-  while (text.ends_with('=')) text.remove_suffix(1);
-  std::string out;
-  std::uint32_t bits = 0;
-  unsigned count = 0;
-  for (const char each : text) {
-    const auto digit = kBase64Digits.find(each);
-    if (digit == std::string_view::npos) return std::nullopt;
-    bits = bits << 6 | static_cast<std::uint32_t>(digit);
-    count += 6;
-    if (count < 8) continue;
-    count -= 8;
-    out += static_cast<char>(bits >> count & 0xff);
-  }
-  return out;
 }
 
 /// Enters the token of a line. Whisper's file has a line "= 50256": a rank without a token.

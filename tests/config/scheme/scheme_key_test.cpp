@@ -48,6 +48,7 @@ TEST_F(SchemeKey, NamesAChangedSchemeAfterItsParent) {
     return config_of_sets(sets).scheme.name;
   };
   EXPECT_EQ(name({"scheme=pre_norm", "scheme.norm=layer_norm"}), "pre_norm+layer_norm");
+  EXPECT_EQ(name({"scheme=pre_norm", "scheme.norm.kind=layer_norm"}), "pre_norm+layer_norm");
   EXPECT_EQ(name({"scheme=pre_norm", "scheme.norm.epsilon=1e-6"}), "pre_norm+own");
   const auto deeper =
       config_of_sets({"scheme=pre_norm", "scheme.norm=layer_norm", "scheme.final=none"});
