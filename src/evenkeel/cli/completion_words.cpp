@@ -20,10 +20,8 @@ bool has_name(const OptionInfo& option, std::string_view name) {
 
 /// All keys of a configuration. \param suffix  "=" for KEY=VALUE
 std::vector<std::string> key_words(const std::string& suffix) {
-  std::vector<std::string> out;
-  for (const auto& section : config::sections()) {
-    for (const auto& key : section.keys) out.push_back(full_name(section, key) + suffix);
-  }
+  auto out = config::key_names();
+  for (auto& name : out) name += suffix;
   return out;
 }
 

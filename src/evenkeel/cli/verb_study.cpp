@@ -180,9 +180,7 @@ Exit print_slurm(const StudyOptions& options, const study::StudyRequest& request
         text("study ", request.study.name, ": all runs are finished; no job array is needed"));
     return Exit::success;
   }
-  const auto runs =
-      std::max<std::size_t>(1, plan.runs + plan.search_runs + plan.further_runs - plan.cached -
-                                   plan.search_cached - plan.further_cached);
+  const auto runs = plan.runs_left();
   const auto most = std::min<std::size_t>(runs, kMaxAutoTasks);
   const auto& size = request.study.size;
   std::error_code none;

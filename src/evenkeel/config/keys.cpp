@@ -199,4 +199,12 @@ const std::vector<Section>& sections() {
   return sections;
 }
 
+std::vector<std::string> key_names() {
+  std::vector<std::string> names;
+  for (const auto& section : sections()) {
+    for (const auto& key : section.keys) names.push_back(full_name(section, key));
+  }
+  return names;
+}
+
 }  // namespace evenkeel::config

@@ -39,4 +39,7 @@ std::string full_name(const Section& section, const Key& key);
 /// select other files.
 const std::vector<Section>& sections();
 
+/// full_name() of all keys of sections(), in their order.
+std::vector<std::string> key_names();
+
 }  // namespace evenkeel::config

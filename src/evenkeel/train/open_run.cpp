@@ -72,7 +72,6 @@ void resume_run(OpenRun& run, const Request& request) {
   const auto file = run.folder / kConfigName;
   run.is_resumed = true;
   run.lock->directory().check_file(kConfigName);
-  if (!run.is_restored) run.newest = store::newest_checkpoint(run.lock->directory());
   const auto before = configuration_of(run.newest, file);
   auto sources = request.sources;
   if (!sources.preset) sources.files.insert(sources.files.begin(), file);
@@ -102,9 +101,7 @@ void resume_run(OpenRun& run, const Request& request) {
 /// checkpoints alone. A new run in their place would delete them.
 void restore_config(OpenRun& run) {
   const auto& folder = run.lock->directory();
-  if (folder.has(kConfigName)) return;
-  run.newest = store::newest_checkpoint(folder);
-  if (!run.newest.found) return;
+  if (folder.has(kConfigName) || !run.newest.found) return;
   folder.write(kConfigName, config_text_of(*run.newest.found));
   run.is_restored = true;
 }
@@ -125,10 +122,11 @@ void check_is_run_folder(const std::filesystem::path& folder) {
                                 "another folder"));
 }
 
-/// Locks the folder of a run, and removes what dead processes left there.
+/// Locks the folder of a run, removes what dead processes left there, and finds its checkpoint.
 void lock(OpenRun& run) {
   run.lock = std::make_shared<store::Lock>(run.folder);
   store::remove_dead_temporaries(run.lock->directory());
+  run.newest = store::newest_checkpoint(run.lock->directory());
 }
 
 /// Creates the folder of a run, unless it exists, and locks it. Another process that gives up its

@@ -117,15 +117,6 @@ void merge(toml::table& below, const toml::table& above) {
   }
 }
 
-/// The keys of a configuration, with dots.
-std::vector<std::string> configuration_keys() {
-  std::vector<std::string> keys = {"preset"};
-  for (const auto& section : config::sections()) {
-    for (const auto& key : section.keys) keys.push_back(config::full_name(section, key));
-  }
-  return keys;
-}
-
 /// Checks that a table of settings has keys of a configuration only. \throws Error (usage)
 void check_settings(const toml::table& table, const std::string& prefix,
                     const std::vector<std::string>& known) {
@@ -167,7 +158,8 @@ const toml::table* sizes_in(const toml::table& tree, const std::string& where) {
 
 /// Checks the settings of the file and of its sizes. \throws Error (usage)
 void check_all_settings(const toml::table& file, const std::string& where) {
-  const auto known = configuration_keys();
+  auto known = config::key_names();
+  known.emplace_back("preset");
   const auto check = [&](const toml::table& table) {
     const auto* const settings = table.get_as<toml::table>("settings");
     if (settings != nullptr) check_settings(*settings, "", known);

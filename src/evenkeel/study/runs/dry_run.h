@@ -31,10 +31,11 @@ struct DryRun {
 
   int at_once = 1;  // runs that train at a time
 
-  /// True if all runs have a result.
-  bool is_finished() const {
-    return cached == runs && further_cached == further_runs && search_cached == search_runs;
+  /// The runs without a result, those of the search included.
+  std::size_t runs_left() const {
+    return runs - cached + further_runs - further_cached + search_runs - search_cached;
   }
+  bool is_finished() const { return runs_left() == 0; }
   /// The hours that the other runs and the search take at the speed of the finished ones; nullopt
   /// without a finished run.
   std::optional<double> hours() const;
