@@ -7,11 +7,6 @@
 
 namespace evenkeel::kernels::cpu {
 
-/// 2^n; n from -126 to 127.
-[[gnu::always_inline]] inline float power_of_two(std::int32_t n) {
-  return std::bit_cast<float>((n + 127) << 23);
-}
-
 /// x = n ln 2 + r: n = (x kLog2 + kRound) - kRound, and ln 2 in two parts.
 inline constexpr float kRound = 0x1.8p23F;
 inline constexpr float kLog2 = 1.44269504F, kLn2High = 0.693359375F, kLn2Low = -2.12194440e-4F;
@@ -33,34 +28,34 @@ template <typename V>
 ///
 ///   x = n ln 2 + r, |r| <= ln 2 / 2;  e^x = 2^n e^r, e^r by a polynomial of degree 7
 [[gnu::always_inline]] inline float exp_nonpositive(float x) {
-  constexpr float kLeast = -104;                  // e^x is 0 in float32 below
-  const float bounded = x < kLeast ? kLeast : x;  // a NaN stays
-  const float n = (bounded * kLog2 + kRound) - kRound;
+  constexpr float kLeast = -104;  // e^x is 0 in float32 below
+  // 2^-149 is subnormal, so 2^n is a product of 2^(n + 65) and 2^-65.
+  constexpr float kBiased = kRound + 127 + 65, kRest = 0x1p-65F;
+  const float shifted = x * kLog2 + kBiased;
+  const float n = shifted - kBiased;
   float y;
-  exp_polynomial((bounded - n * kLn2High) - n * kLn2Low, y);
-  const float number = n >= kLeast * kLog2 - 1 ? n : 0;  // NaN: any number will do, since y is NaN
-  const auto whole = static_cast<std::int32_t>(number);
-  const auto half = whole >> 1;  // 2^-149 is subnormal, so it is a product of two factors
-  return y * power_of_two(half) * power_of_two(whole - half);
+  exp_polynomial((x - n * kLn2High) - n * kLn2Low, y);
+  // The low bits of `shifted` are n + 127 + 65; the shift moves them to the exponent of 2^(n + 65).
+  y = y * std::bit_cast<float>(std::bit_cast<std::uint32_t>(shifted) << 23) * kRest;
+  return x < kLeast ? 0 : y;
 }
 [[gnu::always_inline]] inline double exp_nonpositive(double x) {
   return std::exp(x);
 }
 
-/// e^x of each value of a float32 vector; 0 below -87.
+/// e^x of each value of a float32 vector; 0 below -87. NaN gives NaN.
 template <typename V>
 [[gnu::always_inline]] inline void exp_nonpositive_vector(V& x) {
   using Bits [[gnu::vector_size(sizeof(V))]] = std::int32_t;
-  constexpr float kLeast = -87;
-  const V bounded = x < kLeast ? V{} : x;  // a NaN stays
-  const V shifted = bounded * kLog2 + kRound;
-  const V n = shifted - kRound;
-  const V r = (bounded - n * kLn2High) - n * kLn2Low;
+  constexpr float kLeast = -87, kRoundBiased = kRound + 127;
+  const V shifted = x * kLog2 + kRoundBiased;
+  const V n = shifted - kRoundBiased;
+  const V r = (x - n * kLn2High) - n * kLn2Low;
   V y;
   exp_polynomial(r, y);
-  // The low bits of `shifted` are n; the shift moves them to the exponent. NaN stays NaN.
-  const Bits scaled = reinterpret_cast<Bits>(y) + (reinterpret_cast<Bits>(shifted) << 23);
-  x = x < kLeast ? V{} : y == y ? reinterpret_cast<V>(scaled) : y;
+  // The low bits of `shifted` are n + 127; the shift moves them to the exponent of 2^n.
+  y *= reinterpret_cast<V>(reinterpret_cast<Bits>(shifted) << 23);
+  x = x < kLeast ? V{} : y;
 }
 
 }  // namespace evenkeel::kernels::cpu

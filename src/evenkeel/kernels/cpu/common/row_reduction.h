@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "evenkeel/kernels/cpu/common/vec16.h"
 
@@ -34,15 +36,36 @@ template <typename F, typename Term, typename Step>
   }
 }
 
-/// The sum of sixteen lanes by a binary tree: one order for every instruction set.
+/// combine(lane[k], lane[k + kHalf]) of a vector, and so on with half of kHalf.
+template <std::size_t kHalf, typename V, typename Combine, std::size_t... k>
+[[gnu::always_inline]] inline void halve_vector(V& lanes, const Combine& combine,
+                                                std::index_sequence<k...> all) {
+  const V upper = __builtin_shufflevector(lanes, lanes, (k + kHalf) % sizeof...(k)...);
+  combine(lanes, upper);
+  if constexpr (kHalf > 1) halve_vector<kHalf / 2>(lanes, combine, all);
+}
+
+/// One value from sixteen lanes, by a binary tree of combine(lane[k], lane[k + half]): one order
+/// for every instruction set. Vectors are halved in registers; the compiler would store and load
+/// them.
+template <typename F, int kBytes, typename Combine>
+[[gnu::always_inline]] inline F reduce_lanes(const Vec16<F, kBytes>& all, const Combine& combine) {
+  auto lanes = all;
+#pragma GCC unroll 4
+  for (int half = lanes.kCount / 2; half > 0; half /= 2) {
+#pragma GCC unroll 4
+    for (int k = 0; k < half; ++k) combine(lanes.part[k], lanes.part[k + half]);
+  }
+  halve_vector<lanes.kPartSize / 2>(lanes.part[0], combine,
+                                    std::make_index_sequence<lanes.kPartSize>());
+  return lanes.part[0][0];
+}
+
+/// The sum of sixteen lanes, in the order of reduce_lanes().
 template <typename F, int kBytes>
 [[gnu::always_inline]] inline F horizontal_sum(const Vec16<F, kBytes>& lanes) {
-  F lane[kLanes];
-  lanes.store(lane);
-  for (int half = kLanes / 2; half > 0; half /= 2) {
-    for (int k = 0; k < half; ++k) lane[k] += lane[k + half];
-  }
-  return lane[0];
+  using V = typename Vec16<F, kBytes>::V;
+  return reduce_lanes<F, kBytes>(lanes, [](V& sum, const V& next) { sum += next; });
 }
 
 /// term(0) + ... + term(count - 1) in double: sixteen interleaved sums.

@@ -105,17 +105,35 @@ class ForwardPass {
   /// Scores become weights, 0 for keys that a query does not see; the sums so far are rescaled.
   [[gnu::always_inline]] void update_softmax(const QueryBlock& block, const KeyBlock& keys,
                                              OnlineSoftmaxRow<F>* running) {
-    for (std::int64_t r = 0; r < block.rows; ++r) {
-      F* const row = scores_ + r * kStride;
-      const auto range = visible_keys(head_.document_starts, block.first + r, past_length_,
-                                      keys.first, keys.count);
-      if (!range.is_empty()) {
-        const F rescale = running[r].template update<kBytes>(
-            row + range.begin, range.end - range.begin, static_cast<F>(sizes_.softcap));
-        scale_row(sums_ + r * stride_, width_, rescale);
+    for (std::int64_t r = 0; r < block.rows; r += Shape::kRows) {
+      if (update_rows<Shape::kRows>(block, keys, r, running)) continue;
+      for (auto i = r; i < std::min<std::int64_t>(r + Shape::kRows, block.rows); ++i) {
+        F* const row = scores_ + i * kStride;
+        if (!update_rows<1>(block, keys, i, running)) std::fill(row, row + keys.count, F(0));
       }
-      clear_outside(row, range, keys.count);
     }
+  }
+
+  /// As above, for kRows queries from row `first` on: all of a tile of add_values(), or one.
+  /// \return false if their keys do not begin together
+  template <int kRows>
+  [[gnu::always_inline]] bool update_rows(const QueryBlock& block, const KeyBlock& keys,
+                                          std::int64_t first, OnlineSoftmaxRow<F>* running) {
+    Range ranges[kRows];
+    if (!begin_together<kRows>(head_.document_starts, past_length_, block, keys, first, ranges)) {
+      return false;
+    }
+    F rescale[kRows];
+    cpu::update_softmax<kBytes>(ScoreRows<kRows, F>(scores_ + first * kStride, kStride, ranges),
+                                static_cast<F>(sizes_.softcap), running + first, rescale);
+    for (int i = 0; i < kRows; ++i) {
+      F* const row = scores_ + (first + i) * kStride;
+      scale_row(sums_ + (first + i) * stride_, width_, rescale[i]);
+      if (ranges[i].begin > 0) std::fill(row, row + ranges[i].begin, F(0));
+      // The weights of masked keys are 0 already, as far as a tile of these rows reads them.
+      if (kRows == 1) std::fill(row + ranges[i].end, row + keys.count, F(0));
+    }
+    return true;
   }
 
   /// sums += weights v.

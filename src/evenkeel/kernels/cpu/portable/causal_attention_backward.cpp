@@ -32,12 +32,12 @@ struct ScratchLayout {
   std::int64_t keys, values, key_rows, dk, dv, queries, upstream, weights, gradients, dq, end;
 };
 
-template <typename F>
-[[gnu::always_inline]] inline F product_of(const F* __restrict a, const F* __restrict b,
+template <typename T, typename F>
+[[gnu::always_inline]] inline F product_of(const T* __restrict a, const F* __restrict b,
                                            std::int64_t count) {
   F sum = 0;
 #pragma omp simd reduction(+ : sum)
-  for (std::int64_t d = 0; d < count; ++d) sum += a[d] * b[d];
+  for (std::int64_t d = 0; d < count; ++d) sum += static_cast<F>(load(a + d)) * b[d];
   return sum;
 }
 
@@ -133,13 +133,9 @@ class BackwardPass {
     std::fill(upstream_ + block.rows * stride_, upstream_ + kQueries * stride_, F(0));
     std::fill(dq_, dq_ + kQueries * stride_, F(0));
     for (std::int64_t r = 0; r < block.rows; ++r) {
-      F* const wide = dq_;  // free until the products; cleared again below
-      const T* const from = y + (block.first + r) * head_.y.stride;
-#pragma omp simd
-      for (std::int64_t d = 0; d < width_; ++d) wide[d] = static_cast<F>(load(from + d));
-      delta[r] = product_of(wide, upstream_ + r * stride_, width_);
+      delta[r] =
+          product_of(y + (block.first + r) * head_.y.stride, upstream_ + r * stride_, width_);
     }
-    std::fill(dq_, dq_ + stride_, F(0));
   }
 
   /// weights = scale q k^T (scores), gradients = dy v^T.

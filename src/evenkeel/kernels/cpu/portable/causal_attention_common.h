@@ -38,6 +38,24 @@ struct KeyBlock {
   std::int64_t first = 0, count = 0;
 };
 
+/// The keys that kRows queries of a block see, from row `first` on, counted from the first key.
+/// \param ranges  written: one for each query
+/// \return false if the rows are not all in the block, if they begin at different keys, or if one
+///         sees no key
+template <int kRows>
+[[gnu::always_inline]] inline bool begin_together(const std::int32_t* document_starts,
+                                                  std::int64_t past_length, const QueryBlock& block,
+                                                  const KeyBlock& keys, std::int64_t first,
+                                                  Range* ranges) {
+  if (first + kRows > block.rows) return false;
+  for (int i = 0; i < kRows; ++i) {
+    ranges[i] =
+        visible_keys(document_starts, block.first + first + i, past_length, keys.first, keys.count);
+    if (ranges[i].is_empty() || ranges[i].begin != ranges[0].begin) return false;
+  }
+  return true;
+}
+
 /// Transposes positions into panels of kPanel: panel[d][j] is value d of position j. The last
 /// panel is padded with zeros.
 template <int kPanel, typename T, typename F>

@@ -92,7 +92,10 @@ template <int kBytes, typename T>
        k0 < sizes.keys; k0 += kKeysAtOnce) {
     const auto count = std::min(kKeysAtOnce, sizes.keys - k0);
     scores_of(query, head.k, k0, count, width, scores);
-    const F rescale = running.template update<kBytes>(scores, count, static_cast<F>(sizes.softcap));
+    const Range all{0, count};
+    F rescale = 1;
+    update_softmax<kBytes>(ScoreRows<1, F>(scores, /*row_stride=*/0, &all),
+                           static_cast<F>(sizes.softcap), &running, &rescale);
     scale_row(sum, width, rescale);
     add_values(scores, head.v, k0, count, width, sum);
   }

@@ -33,64 +33,117 @@ template <typename F>
   for (int k = 0; k < kLanes; ++k) row[count + k] = -std::numeric_limits<F>::infinity();
 }
 
-/// The largest of `least` and the scores; no NaN is.
-template <int kBytes, typename F>
-[[gnu::always_inline]] inline F largest_of_row(const F* __restrict row, std::int64_t count,
-                                               F least) {
-  Vec16<F, kBytes> most, next;
-#pragma GCC unroll 8
-  for (int k = 0; k < most.kCount; ++k) most.part[k] += least;
-  for (std::int64_t j = 0; j < count; j += kLanes) {
-    next.load(row + j);
-#pragma GCC unroll 8
-    for (int k = 0; k < most.kCount; ++k) {
-      most.part[k] = next.part[k] > most.part[k] ? next.part[k] : most.part[k];
+/// The scores of consecutive queries for the keys of a block, from a common first key on. Rows are
+/// computed in turns, so that one need not wait for the sums of another.
+template <int kRows, typename F>
+struct ScoreRows {
+  F* scores = nullptr;        // row r at scores + r * stride
+  std::int64_t stride = 0;    // at least the largest count, rounded up to kLanes
+  std::int64_t count[kRows];  // keys that a query sees, not 0
+
+  /// \param block   rows of scores from the first key of a block on
+  /// \param ranges  of the keys that the queries see; they begin together
+  [[gnu::always_inline]] ScoreRows(F* block, std::int64_t row_stride, const Range* ranges)
+      : scores(block + ranges[0].begin), stride(row_stride) {
+    for (int r = 0; r < kRows; ++r) count[r] = ranges[r].end - ranges[r].begin;
+  }
+  /// The largest count, rounded up to whole vectors.
+  std::int64_t whole() const {
+    const auto most = *std::max_element(count, count + kRows);
+    return (most + kLanes - 1) / kLanes * kLanes;
+  }
+  [[gnu::always_inline]] void cap(F softcap) const {
+    if (softcap == 0) return;
+    for (int r = 0; r < kRows; ++r) cap_row(scores + r * stride, count[r], softcap);
+  }
+  /// Scores after those of the visible keys weigh nothing.
+  [[gnu::always_inline]] void mask_tails() const {
+    const auto end = whole();
+    for (int r = 0; r < kRows; ++r) {
+      F* const row = scores + r * stride;
+      std::fill(row + count[r], row + end, -std::numeric_limits<F>::infinity());
     }
   }
-  F lane[kLanes];
-  most.store(lane);
-  for (int half = kLanes / 2; half > 0; half /= 2) {
-    for (int k = 0; k < half; ++k) lane[k] = std::max(lane[k], lane[k + half]);
-  }
-  return lane[0];
-}
-
-/// row = exp(row - largest); the sum, in the order of sum_over().
-template <int kBytes, typename F>
-[[gnu::always_inline]] inline F exp_row(F* __restrict row, std::int64_t count, F largest) {
-  Vec16<F, kBytes> sum, next;
-  for (std::int64_t j = 0; j < count; j += kLanes) {
-    next.load(row + j);
-#pragma GCC unroll 8
-    for (int k = 0; k < sum.kCount; ++k) next.part[k] -= largest;
-    exponentiate(next);
-#pragma GCC unroll 8
-    for (int k = 0; k < sum.kCount; ++k) sum.part[k] += next.part[k];
-    next.store(row + j);
-  }
-  return horizontal_sum(sum);
-}
+};
 
 /// The running softmax of one query, as far as it went.
 template <typename F>
 struct OnlineSoftmaxRow {
   F largest = -std::numeric_limits<F>::infinity();
   F total = 0;
-
-  /// Turns more scores into weights.
-  /// \return the factor of the weighted sums so far
-  template <int kBytes>
-  [[gnu::always_inline]] inline F update(F* __restrict scores, std::int64_t count, F softcap) {
-    if (softcap > 0) cap_row(scores, count, softcap);
-    mask_tail(scores, count);
-    const F now = largest_of_row<kBytes>(scores, count, largest);
-    const F more = exp_row<kBytes>(scores, count, now);
-    const F rescale = now > largest && total > 0 ? exp_nonpositive(largest - now) : 1;
-    total = total * rescale + more;
-    largest = now;
-    return rescale;
-  }
 };
+
+/// largest[r] becomes the largest of itself and the scores of row r; no NaN is.
+template <int kBytes, int kRows, typename F>
+[[gnu::always_inline]] inline void largest_of_rows(const ScoreRows<kRows, F>& in, F* largest) {
+  using V = typename Vec16<F, kBytes>::V;
+  const auto take_larger = [](V& most, const V& next) { most = next > most ? next : most; };
+  Vec16<F, kBytes> most[kRows], next;
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+    for (V& each : most[r].part) each += largest[r];
+  }
+  const auto whole = in.whole();
+  for (std::int64_t j = 0; j < whole; j += kLanes) {
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+      next.load(in.scores + r * in.stride + j);
+#pragma GCC unroll 8
+      for (int k = 0; k < next.kCount; ++k) take_larger(most[r].part[k], next.part[k]);
+    }
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r) largest[r] = reduce_lanes<F, kBytes>(most[r], take_larger);
+}
+
+/// Scores become exp(score - largest[r]).
+/// \param total  written: their sums, in the order of sum_over()
+template <int kBytes, int kRows, typename F>
+[[gnu::always_inline]] inline void exp_rows(const ScoreRows<kRows, F>& in, const F* largest,
+                                            F* total) {
+  Vec16<F, kBytes> sum[kRows], next;
+  const auto whole = in.whole(), stride = in.stride;
+  F* __restrict const scores = in.scores;
+  for (std::int64_t j = 0; j < whole; j += kLanes) {
+#pragma GCC unroll 1
+    for (int r = 0; r < kRows; ++r) {
+      F* const at = scores + r * stride + j;
+      next.load(at);
+#pragma GCC unroll 8
+      for (int k = 0; k < next.kCount; ++k) next.part[k] -= largest[r];
+      exponentiate(next);
+#pragma GCC unroll 8
+      for (int k = 0; k < next.kCount; ++k) sum[r].part[k] += next.part[k];
+      next.store(at);
+    }
+  }
+  for (int r = 0; r < kRows; ++r) total[r] = horizontal_sum(sum[r]);
+}
+
+/// Turns more scores into weights.
+/// \param running  one for each row
+/// \param rescale  written: the factors of the weighted sums so far
+template <int kBytes, int kRows, typename F>
+[[gnu::always_inline]] inline void update_softmax(const ScoreRows<kRows, F>& in, F softcap,
+                                                  OnlineSoftmaxRow<F>* running, F* rescale) {
+  in.cap(softcap);
+  in.mask_tails();
+  F largest[kRows], more[kRows];
+  for (int r = 0; r < kRows; ++r) largest[r] = running[r].largest;
+  largest_of_rows<kBytes>(in, largest);
+  exp_rows<kBytes>(in, largest, more);
+  for (int r = 0; r < kRows; ++r) {
+    auto& row = running[r];
+    const bool has_grown = largest[r] > row.largest && row.total > 0;
+    rescale[r] = has_grown ? exp_nonpositive(row.largest - largest[r]) : 1;
+    row.largest = largest[r];
+  }
+  for (int r = 0; r < kRows; ++r) {
+    auto& row = running[r];
+    row.total = std::fma(row.total, rescale[r], more[r]);
+  }
+}
 
 template <typename F>
 [[gnu::always_inline]] inline void scale_row(F* __restrict row, std::int64_t count, F factor) {

@@ -173,6 +173,10 @@ struct FloatMatmulPass {
                                                    const float* right, float* y, std::int64_t y_row,
                                                    const Tiles& tiles) {
     constexpr int kTileRows = static_cast<int>(kRows);
+    constexpr std::int64_t kLine = 64 / sizeof(float);
+    for (int i = 0; i < kTileRows; ++i) {  // read by the first store of each line otherwise
+      for (std::int64_t j = 0; j < kColumns; j += kLine) __builtin_prefetch(y + i * y_row + j, 1);
+    }
     if (tiles.is_added) {
       matmul_tile<V, kTileRows, 2, kLeft, true>(left, stride, right, kColumns, y, y_row,
                                                 tiles.terms.count);

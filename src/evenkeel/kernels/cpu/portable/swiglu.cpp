@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/kernels/cpu/portable/swiglu.h"
 
+#include <cmath>
 #include <type_traits>
 
 #include "evenkeel/kernels/cpu/avx512/swiglu_avx512.h"
@@ -18,7 +19,7 @@ struct Sigmoid {
 
 template <typename F>
 [[gnu::always_inline]] inline Sigmoid<F> sigmoid(F z) {
-  const F e = exp_nonpositive(z < 0 ? z : -z);
+  const F e = exp_nonpositive(-std::abs(z));
   const F large = 1 / (1 + e);
   const F small = e * large;
   return {z < 0 ? small : large, z < 0 ? large : small};
