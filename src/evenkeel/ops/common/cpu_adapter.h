@@ -12,6 +12,7 @@
 #include "evenkeel/kernels/cpu/common/simd.h"
 #include "evenkeel/kernels/reduction_order.h"
 #include "evenkeel/ops/common/serial_libraries.h"
+#include "evenkeel/ops/common/work_parts.h"
 
 /// Shared by the CPU adapters: raw pointers of tensors, and parallel loops over rows.
 namespace evenkeel::ops::cpu {
@@ -45,11 +46,23 @@ KernelType<T>* mutable_data(const at::Tensor& tensor) {
 /// The number of threads of parallel_for(); 1 inside a parallel region.
 int thread_count();
 
-/// at::parallel_for(), with the threads of the operators also under SerialLibraries.
+/// Calls work(first, last) for ranges of [begin, end), in parallel, until each index was in one: as
+/// at::parallel_for(), with the threads of the operators also under SerialLibraries, and several
+/// ranges a thread (WorkParts), of a multiple of `grain` but for the last.
 template <typename Work>
 void parallel_for(std::int64_t begin, std::int64_t end, std::int64_t grain, const Work& work) {
   const OperatorThreads all_threads;
-  at::parallel_for(begin, end, grain, work);
+  const int threads = at::in_parallel_region() ? 1 : at::get_num_threads();
+  const auto count = kernels::blocks_of(end - begin, grain);
+  if (threads == 1 || count <= threads) return at::parallel_for(begin, end, grain, work);
+  WorkParts parts(count, threads);
+  at::parallel_for(0, threads, /*grain_size=*/1, [&](std::int64_t first, std::int64_t last) {
+    for (auto thread = first; thread < last; ++thread) {
+      parts.run(static_cast<int>(thread), [&](std::int64_t from, std::int64_t to) {
+        work(begin + from * grain, std::min(end, begin + to * grain));
+      });
+    }
+  });
 }
 
 /// Calls work(row) for every row, in parallel. Rows must be independent.
