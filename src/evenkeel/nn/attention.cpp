@@ -54,6 +54,10 @@ at::Tensor explicit_attention(const AttentionInputs& inputs) {
       .view(q.sizes());
 }
 
+std::optional<at::Tensor> defined_or_none(const at::Tensor& tensor) {
+  return tensor.defined() ? std::optional(tensor) : std::nullopt;
+}
+
 /// norm(x), or x without a norm. \param x  [B, T, heads, dk]
 at::Tensor attention_normed(const std::optional<NormLayer>& norm, const at::Tensor& x, Mode mode) {
   if (!norm) return x;
@@ -80,9 +84,7 @@ at::Tensor causal_attention(const AttentionInputs& inputs, AttentionPath path) {
   if (path == AttentionPath::automatic) {
     return ops::causal_attention(inputs.q.transpose(1, 2), inputs.k.transpose(1, 2),
                                  inputs.v.transpose(1, 2), inputs.scale, inputs.softcap,
-                                 inputs.document_starts.defined()
-                                     ? std::optional(inputs.document_starts)
-                                     : std::nullopt)
+                                 defined_or_none(inputs.document_starts))
         .transpose(1, 2);
   }
   if (path == AttentionPath::explicit_scores || !can_use_flash(inputs)) {
@@ -157,23 +159,30 @@ Attention::Heads Attention::heads_of(const at::Tensor& products, const Rotary& r
           attention_normed(v_norm, part(query_width + key_width, key_width, kv_heads), mode)};
 }
 
-at::Tensor Attention::operator()(const Activation& x, const Positions& positions, Mode mode,
-                                 KeyValueCache* cache, const Observer* observer) const {
-  const auto [q, k, v] = heads_of(linear(x, qkv.weight(mode)), positions.rotary, mode);
-  auto keys = k.transpose(1, 2);
-  auto values = v.transpose(1, 2);
+/// The weighted sums of values. [B, T, h, dk]
+at::Tensor Attention::context_of(const Heads& all, const Positions& positions, KeyValueCache* cache,
+                                 const Observer* observer) const {
+  const double factor = scale.is_learned() ? 1 : scale.fixed();
+  const bool uses_operator = fused && path == AttentionPath::automatic;
+  const bool is_observed = observer != nullptr && observer->attention;
+  if (uses_operator && !is_observed && cache == nullptr && positions.packing == nullptr) {
+    return ops::causal_attention(scaled(all.q), all.k, all.v, factor, value_of(softcap),
+                                 defined_or_none(positions.document_starts));
+  }
+  auto keys = all.k.transpose(1, 2);
+  auto values = all.v.transpose(1, 2);
   if (cache != nullptr) {
     append(*cache, keys, values);
     keys = cache->keys.narrow(2, 0, cache->length);
     values = cache->values.narrow(2, 0, cache->length);
   }
-  const AttentionInputs inputs = {.q = scaled(q).transpose(1, 2),
+  const AttentionInputs inputs = {.q = scaled(all.q).transpose(1, 2),
                                   .k = keys,
                                   .v = values,
-                                  .scale = scale.is_learned() ? 1 : scale.fixed(),
+                                  .scale = factor,
                                   .softcap = value_of(softcap),
                                   .document_starts = positions.document_starts};
-  if (observer != nullptr && observer->attention) observer->attention(l, inputs);
+  if (is_observed) observer->attention(l, inputs);
   const bool use_formula = !fused && path == AttentionPath::automatic;
   const auto attend = [&](const AttentionInputs& sequence) {
     return causal_attention(sequence, use_formula ? AttentionPath::explicit_scores : path);
@@ -181,14 +190,19 @@ at::Tensor Attention::operator()(const Activation& x, const Positions& positions
   const auto context = positions.packing == nullptr
                            ? attend(inputs)
                            : packed_attention(inputs, *positions.packing, attend);
-  const auto context_by_token = context.transpose(1, 2);
+  return context.transpose(1, 2);
+}
+
+at::Tensor Attention::operator()(const Activation& x, const Positions& positions, Mode mode,
+                                 KeyValueCache* cache, const Observer* observer) const {
+  const auto all = heads_of(linear(x, qkv.weight(mode)), positions.rotary, mode);
+  const auto context = context_of(all, positions, cache, observer);
   const auto normed_context = [this, mode](const at::Tensor& rows) {
     return attention_normed(context_norm, rows, mode).flatten(-2);
   };
   const bool recomputes_norm = context_norm && context_norm->is_recomputed(recompute, mode);
-  if (!recomputes_norm) return linear(normed_context(context_by_token), output.weight(mode));
-  return linear({normed_context(context_by_token), context_by_token.detach(), normed_context},
-                output.weight(mode));
+  if (!recomputes_norm) return linear(normed_context(context), output.weight(mode));
+  return linear({normed_context(context), context.detach(), normed_context}, output.weight(mode));
 }
 
 }  // namespace evenkeel::nn

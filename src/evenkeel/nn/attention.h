@@ -69,6 +69,8 @@ struct Attention {
   Heads heads_of(const at::Tensor& products, const Rotary& rotary, Mode mode) const;
   Heads fused_heads(const at::Tensor& products, const Rotary& rotary, Mode mode) const;
   at::Tensor scaled(const at::Tensor& q) const;
+  at::Tensor context_of(const Heads& all, const Positions& positions, KeyValueCache* cache,
+                        const Observer* observer) const;
 };
 
 }  // namespace evenkeel::nn

@@ -46,6 +46,7 @@ class CausalAttentionFunction : public torch::autograd::Function<CausalAttention
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
+    const WithoutAutograd kernels_only;
     static const auto op = registered_operator<CausalAttentionBackwardSignature>(
         "evenkeel::causal_attention_backward");
     const auto saved = ctx->get_saved_variables();

@@ -52,6 +52,7 @@ class QkvNormRopeFunction : public torch::autograd::Function<QkvNormRopeFunction
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& upstream) {
+    const WithoutAutograd kernels_only;
     static const auto op =
         registered_operator<QkvNormRopeBackwardSignature>("evenkeel::qkv_norm_rope_backward");
     const auto saved = ctx->get_saved_variables();

@@ -35,6 +35,7 @@ class EmbeddingFunction : public torch::autograd::Function<EmbeddingFunction> {
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& upstream) {
+    const WithoutAutograd kernels_only;
     TORCH_CHECK(!at::GradMode::is_enabled(), "[embedding] can be differentiated once");
     const Tensor none;
     const auto ids = ctx->get_saved_variables()[0].flatten();

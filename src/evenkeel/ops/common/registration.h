@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/autograd_not_implemented_fallback.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
@@ -27,6 +29,18 @@ c10::TypedOperatorHandle<Signature> registered_operator(const char* name) {
 inline std::optional<at::Tensor> defined_or_none(const at::Tensor& tensor) {
   return tensor.defined() ? std::optional(tensor) : std::nullopt;
 }
+
+/// While it exists, operators of this thread are called without autograd's dispatch, which takes
+/// some microseconds a call; not where gradients are recorded (create_graph). For backward passes.
+class WithoutAutograd {
+ public:
+  WithoutAutograd() {
+    if (!at::GradMode::is_enabled()) guard_.emplace();
+  }
+
+ private:
+  std::optional<at::AutoDispatchBelowADInplaceOrView> guard_;
+};
 
 /// The autograd kernel of operators without a gradient: backward() throws.
 inline torch::CppFunction autograd_not_implemented() {

@@ -47,6 +47,7 @@ class MatmulFunction : public torch::autograd::Function<MatmulFunction> {
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& upstream) {
+    const WithoutAutograd kernels_only;
     const auto saved = ctx->get_saved_variables();
     const auto& x = saved.at(0);
     const auto& w = saved.at(1);

@@ -39,6 +39,7 @@ class GroupedLinearFunction : public torch::autograd::Function<GroupedLinearFunc
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& upstream) {
+    const WithoutAutograd kernels_only;
     static const auto op =
         registered_operator<GroupedLinearBackwardSignature>("evenkeel::grouped_linear_backward");
     const auto saved = ctx->get_saved_variables();

@@ -6,6 +6,7 @@
 #include <ATen/ops/_unsafe_view.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include "evenkeel/ops/common/registration.h"
 #include "evenkeel/ops/common/saved_value.h"
 #include "evenkeel/ops/linear/deterministic_matmul.h"
 
@@ -44,6 +45,7 @@ class LinearFunction : public torch::autograd::Function<LinearFunction> {
  public:
   static tensor_list forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& w,
                              const Activation* activation, const GradientBuffer* gradient_buffer) {
+    const at::AutoDispatchBelowADInplaceOrView below_autograd;
     ctx->set_materialize_grads(false);
     ctx->save_for_backward({w, activation->recompute ? activation->saved : x});
     ctx->saved_data["context"] =
@@ -53,6 +55,7 @@ class LinearFunction : public torch::autograd::Function<LinearFunction> {
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& upstream) {
+    const WithoutAutograd kernels_only;
     const auto& dy = upstream.front();
     const at::Tensor none;
     const auto& dresidual = upstream.size() > 1 ? upstream[1] : none;

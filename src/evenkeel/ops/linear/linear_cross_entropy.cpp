@@ -211,6 +211,7 @@ class LinearCrossEntropyFunction : public torch::autograd::Function<LinearCrossE
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& upstream) {
+    const WithoutAutograd kernels_only;
     TORCH_CHECK(
         !at::GradMode::is_enabled(),
         "[linear_cross_entropy] can be differentiated once: its gradient is computed with the "

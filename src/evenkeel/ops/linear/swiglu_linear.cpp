@@ -23,12 +23,14 @@ class SwigluLinearFunction : public torch::autograd::Function<SwigluLinearFuncti
  public:
   static Tensor forward(AutogradContext* ctx, const Tensor& up_gate, const Tensor& w,
                         const GradientBuffer* gradient_buffer) {
+    const at::AutoDispatchBelowADInplaceOrView below_autograd;
     ctx->save_for_backward({up_gate, w});
     if (*gradient_buffer) ctx->saved_data["gradient_buffer"] = saved_value(*gradient_buffer);
     return deterministic_linear(swiglu(up_gate), w);
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& upstream) {
+    const WithoutAutograd kernels_only;
     TORCH_CHECK(!at::GradMode::is_enabled(), "[swiglu_linear] is differentiable once");
     const auto saved = ctx->get_saved_variables();
     const auto& up_gate = saved.at(0);

@@ -40,6 +40,7 @@ class AddRmsNormFunction : public torch::autograd::Function<AddRmsNormFunction> 
 
   /// That of rms_norm at the sum, plus what reaches the sum itself; the same for both summands.
   static tensor_list backward(AutogradContext* ctx, const tensor_list& gradients) {
+    const WithoutAutograd kernels_only;
     const auto& [dsum, dy] = std::tie(gradients[0], gradients[1]);
     if (!dy.defined()) return {dsum, dsum, Tensor(), Tensor()};
 

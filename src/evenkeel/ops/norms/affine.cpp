@@ -32,6 +32,7 @@ class AffineFunction : public torch::autograd::Function<AffineFunction> {
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
+    const WithoutAutograd kernels_only;
     static const auto op =
         registered_operator<AffineBackwardSignature>("evenkeel::affine_backward");
     const auto saved = ctx->get_saved_variables();

@@ -37,6 +37,7 @@ class BoundedFunction : public torch::autograd::Function<BoundedFunction> {
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
+    const WithoutAutograd kernels_only;
     static const auto op =
         registered_operator<BoundedBackwardSignature>("evenkeel::bounded_backward");
     const auto saved = ctx->get_saved_variables();

@@ -49,6 +49,7 @@ class ColumnNormFunction : public torch::autograd::Function<ColumnNormFunction> 
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
+    const WithoutAutograd kernels_only;
     static const auto op =
         registered_operator<ColumnNormBackwardSignature>("evenkeel::column_norm_backward");
     const auto saved = ctx->get_saved_variables();

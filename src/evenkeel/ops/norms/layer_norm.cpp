@@ -37,6 +37,7 @@ class LayerNormFunction : public torch::autograd::Function<LayerNormFunction> {
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
+    const WithoutAutograd kernels_only;
     static const auto op =
         registered_operator<LayerNormBackwardSignature>("evenkeel::layer_norm_backward");
     const auto saved = ctx->get_saved_variables();

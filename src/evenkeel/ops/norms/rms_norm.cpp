@@ -36,6 +36,7 @@ class RmsNormFunction : public torch::autograd::Function<RmsNormFunction> {
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
+    const WithoutAutograd kernels_only;
     static const auto op =
         registered_operator<RmsNormBackwardSignature>("evenkeel::rms_norm_backward");
     const auto saved = ctx->get_saved_variables();

@@ -40,6 +40,7 @@ class RowNormFunction : public torch::autograd::Function<RowNormFunction> {
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
+    const WithoutAutograd kernels_only;
     static const auto op =
         registered_operator<RowNormBackwardSignature>("evenkeel::row_norm_backward");
     const auto saved = ctx->get_saved_variables();

@@ -35,6 +35,7 @@ class SeedNormFunction : public torch::autograd::Function<SeedNormFunction> {
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
+    const WithoutAutograd kernels_only;
     static const auto op =
         registered_operator<SeedNormBackwardSignature>("evenkeel::seed_norm_backward");
     const auto saved = ctx->get_saved_variables();

@@ -40,6 +40,7 @@ class SigmaReparamFunction : public torch::autograd::Function<SigmaReparamFuncti
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dw) {
+    const WithoutAutograd kernels_only;
     static const auto op =
         registered_operator<SigmaReparamBackwardSignature>("evenkeel::sigma_reparam_backward");
     const auto saved = ctx->get_saved_variables();

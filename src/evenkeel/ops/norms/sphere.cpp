@@ -37,6 +37,7 @@ class SphereStepFunction : public torch::autograd::Function<SphereStepFunction> 
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
+    const WithoutAutograd kernels_only;
     static const auto op =
         registered_operator<SphereStepBackwardSignature>("evenkeel::sphere_step_backward");
     const auto saved = ctx->get_saved_variables();
@@ -58,6 +59,7 @@ class GeodesicStepFunction : public torch::autograd::Function<GeodesicStepFuncti
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
+    const WithoutAutograd kernels_only;
     static const auto op =
         registered_operator<GeodesicStepBackwardSignature>("evenkeel::geodesic_step_backward");
     const auto saved = ctx->get_saved_variables();

@@ -29,6 +29,7 @@ class WeightNormFunction : public torch::autograd::Function<WeightNormFunction> 
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dw) {
+    const WithoutAutograd kernels_only;
     static const auto op =
         registered_operator<WeightNormBackwardSignature>("evenkeel::weight_norm_backward");
     const auto saved = ctx->get_saved_variables();
