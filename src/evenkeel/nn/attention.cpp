@@ -13,6 +13,7 @@
 #include "evenkeel/ops/attention/causal_attention.h"
 #include "evenkeel/ops/attention/qkv_norm_rope.h"
 #include "evenkeel/ops/common/deterministic_softmax.h"
+#include "evenkeel/ops/common/registration.h"
 #include "evenkeel/ops/common/serial_libraries.h"
 #include "evenkeel/ops/linear/deterministic_matmul.h"
 #include "evenkeel/ops/linear/serial_matmul.h"
@@ -54,10 +55,6 @@ at::Tensor explicit_attention(const AttentionInputs& inputs) {
       .view(q.sizes());
 }
 
-std::optional<at::Tensor> defined_or_none(const at::Tensor& tensor) {
-  return tensor.defined() ? std::optional(tensor) : std::nullopt;
-}
-
 /// norm(x), or x without a norm. \param x  [B, T, heads, dk]
 at::Tensor attention_normed(const std::optional<NormLayer>& norm, const at::Tensor& x, Mode mode) {
   if (!norm) return x;
@@ -84,7 +81,7 @@ at::Tensor causal_attention(const AttentionInputs& inputs, AttentionPath path) {
   if (path == AttentionPath::automatic) {
     return ops::causal_attention(inputs.q.transpose(1, 2), inputs.k.transpose(1, 2),
                                  inputs.v.transpose(1, 2), inputs.scale, inputs.softcap,
-                                 defined_or_none(inputs.document_starts))
+                                 ops::defined_or_none(inputs.document_starts))
         .transpose(1, 2);
   }
   if (path == AttentionPath::explicit_scores || !can_use_flash(inputs)) {
@@ -167,7 +164,7 @@ at::Tensor Attention::context_of(const Heads& all, const Positions& positions, K
   const bool is_observed = observer != nullptr && observer->attention;
   if (uses_operator && !is_observed && cache == nullptr && positions.packing == nullptr) {
     return ops::causal_attention(scaled(all.q), all.k, all.v, factor, value_of(softcap),
-                                 defined_or_none(positions.document_starts));
+                                 ops::defined_or_none(positions.document_starts));
   }
   auto keys = all.k.transpose(1, 2);
   auto values = all.v.transpose(1, 2);
