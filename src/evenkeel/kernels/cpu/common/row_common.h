@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 #include "evenkeel/kernels/cpu/common/prefetch.h"
 #include "evenkeel/kernels/cpu/common/row_reduction.h"
 #include "evenkeel/kernels/cpu/common/simd.h"
+#include "evenkeel/kernels/cpu/common/vec16.h"
 
 /// Arithmetic that all norms of rows share.
 ///
@@ -39,7 +41,7 @@ template <>
 /// Whether a coefficient is in the safe range of float32, [1 / kFloat32SafeMagnitude,
 /// kFloat32SafeMagnitude]: products of several such stay normal numbers.
 inline constexpr double kFloat32SafeMagnitude = 0x1p60;
-inline bool fits_float32(double factor) {
+[[gnu::always_inline]] inline bool fits_float32(double factor) {
   return factor > 1 / kFloat32SafeMagnitude && factor < kFloat32SafeMagnitude;
 }
 
@@ -62,6 +64,46 @@ inline std::int64_t processed_rows(std::int64_t first, std::int64_t rows, const 
 /// without this prefetch, memory is read at half its bandwidth (docs/decisions/0013).
 [[gnu::always_inline]] inline void prefetch_ahead(const void* at) {
   prefetch(at, 2048);
+}
+
+/// Calls step(v) for the values of a row in double, sixteen at a time; zeros follow the last.
+/// \tparam kPrefetch  prefetches the next rows; not for heads, which are contiguous and short
+template <bool kPrefetch, typename T, typename Step>
+[[gnu::always_inline]] inline void for_each_vec16(const T* x, std::int64_t width,
+                                                  const Step& step) {
+  Vec16<double> v;
+  std::int64_t i = 0;
+  for (; i + kLanes <= width; i += kLanes) {
+    if constexpr (kPrefetch) prefetch_ahead(x + i);
+    load_vec16(v, x + i);
+    step(v);
+  }
+  if (i == width) return;
+  T last[kLanes] = {};
+  std::copy(x + i, x + width, last);
+  load_vec16(v, last);
+  step(v);
+}
+
+/// The sum of the squares of scale * x, in double and in the order of sum_over().
+/// \tparam kPrefetch  as for for_each_vec16()
+/// \param scale  row_scale(): 1 for rows of float and bfloat16
+template <bool kPrefetch = true, typename T>
+[[gnu::always_inline]] inline double squares_of_row(const T* x, std::int64_t width,
+                                                    double scale = 1) {
+  if constexpr (std::is_same_v<T, double>) {
+    return sum_over(width, [=](std::int64_t i) {
+      const double scaled = x[i] * scale;
+      return scaled * scaled;
+    });
+  } else {  // products of two floats are exact in double: the same with fused multiply-adds
+    Vec16<double> sums;
+    for_each_vec16<kPrefetch>(x, width, [&sums](const Vec16<double>& v) {
+#pragma GCC unroll 8
+      for (int k = 0; k < v.kCount; ++k) sums.part[k] += v.part[k] * v.part[k];
+    });
+    return horizontal_sum(sums);
+  }
 }
 
 /// 1 / sqrt(mean_square); 0 for a row of zeros, whose result is then zeros with a finite gradient.

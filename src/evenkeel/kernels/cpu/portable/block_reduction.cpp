@@ -7,7 +7,7 @@ namespace evenkeel::kernels::cpu {
 
 template <typename T>
 EK_CLONES double sum_of_squares(const T* __restrict x, std::int64_t count) {
-  return sum_over(count, [=](std::int64_t i) { return load(x + i) * load(x + i); });
+  return squares_of_row(x, count);
 }
 
 EK_CLONES void tree_sum(double* sums, std::int64_t blocks, std::int64_t width, std::int64_t begin,

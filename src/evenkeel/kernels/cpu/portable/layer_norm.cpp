@@ -11,18 +11,75 @@ namespace evenkeel::kernels::cpu {
 
 namespace {
 
-/// y = gain * (scale * x - mean) * factor + bias, all but the difference in F.
-template <typename F, typename T>
-[[gnu::always_inline]] inline void centred_row(const T* __restrict x, double scale, double mean,
-                                               F factor, const OpMathType<T>* __restrict gain,
+/// y = gain * (scale * x - mean) * rstd + bias in double.
+/// \param moments  those of scale * x
+template <typename T>
+[[gnu::always_inline]] inline void centred_row(const T* __restrict x, double scale,
+                                               const RowMoments& moments,
+                                               const OpMathType<T>* __restrict gain,
                                                const OpMathType<T>* __restrict bias,
                                                T* __restrict y, std::int64_t width) {
+  const auto [mean, rstd] = moments;
 #pragma omp simd
   for (std::int64_t i = 0; i < width; ++i) {
-    const F deviation = static_cast<F>(load(x + i) * scale - mean);
-    store(y + i,
-          deviation * factor * static_cast<F>(load(gain + i)) + static_cast<F>(load(bias + i)));
+    store(y + i, (load(x + i) * scale - mean) * rstd * load(gain + i) + load(bias + i));
   }
+}
+
+/// The same in float32.
+template <typename T>
+[[gnu::always_inline]] inline void centred_row_in_float(const T* __restrict x, const CentredRow row,
+                                                        const float* __restrict gain,
+                                                        const float* __restrict bias,
+                                                        T* __restrict y, std::int64_t width) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < width; ++i) {
+    auto x_hat = static_cast<float>(load(x + i));
+    normalize(row, x_hat);
+    store(y + i, x_hat * gain[i] + bias[i]);
+  }
+}
+
+/// The moments of scale * x in two passes.
+template <typename T>
+[[gnu::always_inline]] inline RowMoments two_pass_moments(const T* __restrict x, double scale,
+                                                          std::int64_t width, double epsilon) {
+  const auto features = static_cast<double>(width);
+  const auto scaled = [=](std::int64_t i) { return load(x + i) * scale; };
+  double mean = sum_over(width, scaled) / features;
+  if constexpr (std::is_same_v<T, double>) {
+    // The sum of equal doubles is not exact, as that of floats is: take up what was rounded off.
+    mean += sum_over(width, [=](std::int64_t i) { return scaled(i) - mean; }) / features;
+  }
+  const double squares = sum_over(width, [=](std::int64_t i) {
+    const double deviation = scaled(i) - mean;
+    return deviation * deviation;
+  });
+  return {.mean = mean, .rstd = inverse_root(squares / features + epsilon * scale * scale)};
+}
+
+/// The moments of a row of float or Bf16: in one pass, as mean(x^2) - mean(x)^2, if that cancels at
+/// most 16 of the 53 bits of a double, else in two.
+template <typename T>
+[[gnu::always_inline]] inline RowMoments moments_of(const T* __restrict x, std::int64_t width,
+                                                    double epsilon) {
+  constexpr double kMostLost = 0x1p-16;
+  Vec16<double> sums, squares;
+  for_each_vec16</*kPrefetch=*/true>(x, width, [&](const Vec16<double>& v) {
+#pragma GCC unroll 8
+    for (int k = 0; k < v.kCount; ++k) {
+      sums.part[k] += v.part[k];
+      squares.part[k] += v.part[k] * v.part[k];
+    }
+  });
+  const auto features = static_cast<double>(width);
+  const double mean = horizontal_sum(sums) / features;
+  const double mean_square = horizontal_sum(squares) / features;
+  const double variance = mean_square - mean * mean;
+  if (variance > kMostLost * mean_square) {
+    return {.mean = mean, .rstd = inverse_root(variance + epsilon)};
+  }
+  return two_pass_moments(x, 1.0, width, epsilon);
 }
 
 /// The statistics of a row in the backward pass.
@@ -113,26 +170,21 @@ EK_CLONES RowMoments layer_norm_row(const T* __restrict x, const OpMathType<T>* 
       return *moments;
     }
   }
-  const auto features = static_cast<double>(width);
-  const double scale = row_scale(x, width, epsilon);
-  const auto scaled = [=](std::int64_t i) { return load(x + i) * scale; };
-
-  double mean = sum_over(width, scaled) / features;
   if constexpr (std::is_same_v<T, double>) {
-    // The sum of equal doubles is not exact, as that of floats is: take up what was rounded off.
-    mean += sum_over(width, [=](std::int64_t i) { return scaled(i) - mean; }) / features;
-  }
-  const double squares = sum_over(width, [=](std::int64_t i) {
-    const double deviation = scaled(i) - mean;
-    return deviation * deviation;
-  });
-  const double rstd = inverse_root(squares / features + epsilon * scale * scale);
-  if (!std::is_same_v<T, double> && fits_float32(rstd)) {
-    centred_row(x, scale, mean, static_cast<float>(rstd), gain, bias, y, width);
+    const double scale = row_scale(x, width, epsilon);
+    const auto moments = two_pass_moments(x, scale, width, epsilon);
+    centred_row(x, scale, moments, gain, bias, y, width);
+    return {.mean = moments.mean / scale, .rstd = moments.rstd * scale};
   } else {
-    centred_row(x, scale, mean, rstd, gain, bias, y, width);
+    const auto moments = moments_of(x, width, epsilon);
+    if (fits_float32(moments.rstd)) {
+      const auto row = centred_by(moments.mean, moments.rstd);
+      centred_row_in_float(x, row, gain, bias, y, width);
+    } else {
+      centred_row(x, 1.0, moments, gain, bias, y, width);
+    }
+    return moments;
   }
-  return {.mean = mean / scale, .rstd = rstd * scale};
 }
 
 template <typename T>

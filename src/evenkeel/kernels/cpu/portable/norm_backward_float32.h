@@ -109,21 +109,32 @@ template <bool kPrefetch, typename Dy, typename X, typename Row>
 }
 
 /// width * |g - dx / rstd|^2: the squared length of what the projections remove from g.
-inline double removed_squares(const ScaledRow& /*row*/, const GradientSums& sums) {
+[[gnu::always_inline]] inline double removed_squares(const ScaledRow& /*row*/,
+                                                     const GradientSums& sums) {
   return sums.slope * sums.slope;
 }
-inline double removed_squares(const CentredRow& /*row*/, const GradientSums& sums) {
+[[gnu::always_inline]] inline double removed_squares(const CentredRow& /*row*/,
+                                                     const GradientSums& sums) {
   return sums.slope * sums.slope + sums.g * sums.g;
+}
+
+/// fits_float32(sqrt(square)), without the root.
+[[gnu::always_inline]] inline bool root_fits_float32(double square) {
+  constexpr double kMost = kFloat32SafeMagnitude * kFloat32SafeMagnitude;
+  return square > 1 / kMost && square < kMost;
 }
 
 /// True if the backward pass of the row may use float32.
 template <typename Row>
-bool is_safe_in_float32(const Row& row, const GradientSums& sums, double rstd, std::int64_t width) {
+[[gnu::always_inline]] inline bool is_safe_in_float32(const Row& row, const GradientSums& sums,
+                                                      double rstd, std::int64_t width) {
   const auto features = static_cast<double>(width);
-  const double size = std::sqrt(sums.squares / features);  // rms of g
-  // The slope is 0 if all products g * x_hat underflow; fits_float32() refuses 0.
-  return fits_float32(rstd) && fits_float32(size) && fits_float32(size * rstd) &&
-         fits_float32(std::abs(sums.slope) / size) &&
+  const double mean_square = sums.squares / features;  // of g
+  // The slope is 0 if all products g * x_hat underflow, and then refused.
+  const double slope_square = sums.slope * sums.slope;
+  return fits_float32(rstd) && root_fits_float32(mean_square) &&
+         root_fits_float32(mean_square * rstd * rstd) &&
+         root_fits_float32(slope_square / mean_square) &&
          sums.squares - removed_squares(row, sums) / features >= sums.squares / 4;
 }
 

@@ -31,12 +31,11 @@ EK_CLONES double rms_norm_row(const T* __restrict x, const OpMathType<T>* __rest
     if (const auto rstd = rms_norm_row_avx512(x, gain, y, width, epsilon)) return *rstd;
   }
   const double scale = row_scale(x, width, epsilon);
-  const auto scaled = [=](std::int64_t i) { return load(x + i) * scale; };
-  const double squares = sum_over(width, [=](std::int64_t i) { return scaled(i) * scaled(i); });
+  const double squares = squares_of_row(x, width, scale);
   const double rstd = inverse_root(squares / static_cast<double>(width) + epsilon * scale * scale);
   if constexpr (std::is_same_v<T, double>) {
 #pragma omp simd
-    for (std::int64_t i = 0; i < width; ++i) store(y + i, scaled(i) * rstd * load(gain + i));
+    for (std::int64_t i = 0; i < width; ++i) y[i] = x[i] * scale * rstd * gain[i];
   } else if (fits_float32(rstd)) {
     scale_row(x, static_cast<float>(rstd), gain, y, width);
   } else {

@@ -19,7 +19,7 @@ template <typename T>
                                                            const SeedNormParameters<T>& parameters,
                                                            std::int64_t width) {
   const auto* const beta = parameters.beta;
-  const double squares = sum_over(width, [x](std::int64_t i) { return load(x + i) * load(x + i); });
+  const double squares = squares_of_row(x, width);
   const double along =
       sum_over(width, [x, beta](std::int64_t i) { return load(x + i) * load(beta + i); });
   return {inverse_root(squares / static_cast<double>(width) + parameters.epsilon),

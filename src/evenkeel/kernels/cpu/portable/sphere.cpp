@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "evenkeel/kernels/cpu/common/row_common.h"
 #include "evenkeel/kernels/cpu/common/row_reduction.h"
 
 namespace evenkeel::kernels::cpu {
@@ -22,11 +23,6 @@ InverseNorm inverse_norm(double square) {
   return {1 / std::max(length, kTiny), length > kTiny};
 }
 
-template <typename T>
-[[gnu::always_inline]] inline double square_of(const T* x, std::int64_t width) {
-  return sum_over(width, [x](std::int64_t i) { return load(x + i) * load(x + i); });
-}
-
 constexpr double kMaxAngle = std::numbers::pi / 4;
 
 /// The scalars of a row; t = g - projection x is the tangent.
@@ -41,7 +37,7 @@ template <typename T>
 [[gnu::always_inline]] inline Arc arc_of(const T* x, const T* g,
                                          const GeodesicParameters& parameters, std::int64_t width) {
   Arc arc = {};
-  arc.x_squared = square_of(x, width);
+  arc.x_squared = squares_of_row(x, width);
   if (arc.x_squared == 0) return arc;
   arc.projection =
       sum_over(width, [x, g](std::int64_t i) { return load(x + i) * load(g + i); }) / arc.x_squared;
@@ -95,8 +91,8 @@ struct ArcSlope {
 template <typename T>
 EK_CLONES void sphere_step_row(const T* __restrict start, const T* __restrict towards,
                                const double* __restrict step, T* __restrict y, std::int64_t width) {
-  const double a = inverse_norm(square_of(start, width)).value;
-  const double b = inverse_norm(square_of(towards, width)).value;
+  const double a = inverse_norm(squares_of_row(start, width)).value;
+  const double b = inverse_norm(squares_of_row(towards, width)).value;
   const auto z = [=](std::int64_t i) {
     const double u = load(start + i) * a;
     return u + step[i] * (load(towards + i) * b - u);
@@ -112,8 +108,8 @@ EK_CLONES void sphere_step_row_backward(const SphereGradient<T>& row, std::int64
   const T* __restrict const start = row.start;
   const T* __restrict const towards = row.towards;
   const double* __restrict const step = row.step;
-  const auto [a, a_has_gradient] = inverse_norm(square_of(start, width));
-  const auto [b, b_has_gradient] = inverse_norm(square_of(towards, width));
+  const auto [a, a_has_gradient] = inverse_norm(squares_of_row(start, width));
+  const auto [b, b_has_gradient] = inverse_norm(squares_of_row(towards, width));
   const auto u = [start, a = a](std::int64_t i) { return load(start + i) * a; };
   const auto v = [towards, b = b](std::int64_t i) { return load(towards + i) * b; };
   const auto z = [=](std::int64_t i) { return u(i) + step[i] * (v(i) - u(i)); };
