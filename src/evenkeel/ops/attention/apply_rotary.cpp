@@ -29,10 +29,10 @@ class ApplyRotaryFunction : public torch::autograd::Function<ApplyRotaryFunction
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
-    const WithoutAutograd kernels_only;
+    const SavedTensors saved(ctx);
     static const auto op =
         registered_operator<ApplyRotarySignature>("evenkeel::apply_rotary_backward");
-    return {op.call(dy[0], ctx->get_saved_variables()[0]), Tensor()};
+    return {op.call(dy[0], saved[0]), Tensor()};
   }
 };
 

@@ -46,10 +46,9 @@ class CausalAttentionFunction : public torch::autograd::Function<CausalAttention
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
-    const WithoutAutograd kernels_only;
     static const auto op = registered_operator<CausalAttentionBackwardSignature>(
         "evenkeel::causal_attention_backward");
-    const auto saved = ctx->get_saved_variables();
+    const SavedTensors saved(ctx);
     const auto document_starts = saved[5].defined() ? DocumentStarts(saved[5]) : DocumentStarts();
     const auto [dq, dk, dv] =
         op.call(dy[0], saved[0], saved[1], saved[2], saved[3], saved[4],

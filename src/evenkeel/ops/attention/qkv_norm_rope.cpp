@@ -52,10 +52,9 @@ class QkvNormRopeFunction : public torch::autograd::Function<QkvNormRopeFunction
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& upstream) {
-    const WithoutAutograd kernels_only;
     static const auto op =
         registered_operator<QkvNormRopeBackwardSignature>("evenkeel::qkv_norm_rope_backward");
-    const auto saved = ctx->get_saved_variables();
+    const SavedTensors saved(ctx);
     const auto q_gain = defined_or_none(saved[3]), k_gain = defined_or_none(saved[4]),
                v_gain = defined_or_none(saved[5]);
     const auto [dx, dq, dk, dv] = op.call(

@@ -35,10 +35,10 @@ class EmbeddingFunction : public torch::autograd::Function<EmbeddingFunction> {
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& upstream) {
-    const WithoutAutograd kernels_only;
+    const SavedTensors saved(ctx);
     TORCH_CHECK(!at::GradMode::is_enabled(), "[embedding] can be differentiated once");
     const Tensor none;
-    const auto ids = ctx->get_saved_variables()[0].flatten();
+    const auto ids = saved[0].flatten();
     const auto dy = upstream[0].flatten(0, -2);
     const auto found = ctx->saved_data.find("gradient_buffer");
     if (found != ctx->saved_data.end()) {

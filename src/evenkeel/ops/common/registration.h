@@ -8,7 +8,9 @@
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
 
+#include <cstddef>
 #include <optional>
+#include <vector>
 
 /// Helpers for registration. An operator with a gradient has up to three source files:
 ///
@@ -30,15 +32,21 @@ inline std::optional<at::Tensor> defined_or_none(const at::Tensor& tensor) {
   return tensor.defined() ? std::optional(tensor) : std::nullopt;
 }
 
-/// While it exists, operators of this thread are called without autograd's dispatch, which takes
-/// some microseconds a call; not where gradients are recorded (create_graph). For backward passes.
-class WithoutAutograd {
+/// The saved tensors of a backward pass. While it exists, operators of this thread are called
+/// without autograd's dispatch, which takes some microseconds a call; not where gradients are
+/// recorded (create_graph). The tensors are unpacked before: torch.utils.checkpoint then repeats a
+/// forward pass, which must be recorded.
+class SavedTensors {
  public:
-  WithoutAutograd() {
+  explicit SavedTensors(torch::autograd::AutogradContext* ctx)
+      : tensors_(ctx->get_saved_variables()) {
     if (!at::GradMode::is_enabled()) guard_.emplace();
   }
 
+  const at::Tensor& operator[](std::size_t i) const { return tensors_.at(i); }
+
  private:
+  std::vector<at::Tensor> tensors_;
   std::optional<at::AutoDispatchBelowADInplaceOrView> guard_;
 };
 

@@ -47,10 +47,9 @@ class MatmulFunction : public torch::autograd::Function<MatmulFunction> {
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& upstream) {
-    const WithoutAutograd kernels_only;
-    const auto saved = ctx->get_saved_variables();
-    const auto& x = saved.at(0);
-    const auto& w = saved.at(1);
+    const SavedTensors saved(ctx);
+    const auto& x = saved[0];
+    const auto& w = saved[1];
     const auto& dy = upstream.front();
     Tensor dx, dw;
     if (ctx->needs_input_grad(0)) dx = product_for(x, dy, w.transpose(-2, -1));

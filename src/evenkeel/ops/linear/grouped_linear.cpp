@@ -39,10 +39,9 @@ class GroupedLinearFunction : public torch::autograd::Function<GroupedLinearFunc
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& upstream) {
-    const WithoutAutograd kernels_only;
     static const auto op =
         registered_operator<GroupedLinearBackwardSignature>("evenkeel::grouped_linear_backward");
-    const auto saved = ctx->get_saved_variables();
+    const SavedTensors saved(ctx);
     const auto& [x, weight, offsets] = std::tie(saved[0], saved[1], saved[2]);
     const auto dy = upstream[0].contiguous();
     const auto found = ctx->saved_data.find("gradient_buffer");

@@ -55,19 +55,18 @@ class LinearFunction : public torch::autograd::Function<LinearFunction> {
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& upstream) {
-    const WithoutAutograd kernels_only;
     const auto& dy = upstream.front();
     const at::Tensor none;
     const auto& dresidual = upstream.size() > 1 ? upstream[1] : none;
     if (!dy.defined()) return {dresidual, none, none, none};
-    const auto saved = ctx->get_saved_variables();
-    const auto& w = saved.at(0);
+    const SavedTensors saved(ctx);
+    const auto& w = saved[0];
     const auto rows = dy.reshape({-1, w.size(0)});
     at::Tensor dx, dw;
     if (ctx->needs_input_grad(1)) {
       const auto& context = saved_value_as<LinearContext>(ctx->saved_data["context"]);
-      const auto x = (context.recompute ? context.recompute(saved.at(1)) : saved.at(1))
-                         .reshape({-1, w.size(1)});
+      const auto x =
+          (context.recompute ? context.recompute(saved[1]) : saved[1]).reshape({-1, w.size(1)});
       dw = weight_gradient(context.gradient_buffer, rows, x);
     }
     if (ctx->needs_input_grad(0)) {

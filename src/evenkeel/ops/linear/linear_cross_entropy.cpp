@@ -211,12 +211,11 @@ class LinearCrossEntropyFunction : public torch::autograd::Function<LinearCrossE
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& upstream) {
-    const WithoutAutograd kernels_only;
     TORCH_CHECK(
         !at::GradMode::is_enabled(),
         "[linear_cross_entropy] can be differentiated once: its gradient is computed with the "
         "loss, and has none; leave out create_graph");
-    const auto saved = ctx->get_saved_variables();
+    const SavedTensors saved(ctx);
     Tensor dx, dweight;
     if (ctx->needs_input_grad(0)) dx = saved[0] * upstream[0].to(saved[0].scalar_type());
     if (ctx->needs_input_grad(1)) {

@@ -29,10 +29,10 @@ class SwigluFunction : public torch::autograd::Function<SwigluFunction> {
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
-    const WithoutAutograd kernels_only;
+    const SavedTensors saved(ctx);
     static const auto op =
         registered_operator<SwigluBackwardSignature>("evenkeel::swiglu_backward");
-    return {op.call(dy[0], ctx->get_saved_variables()[0])};
+    return {op.call(dy[0], saved[0])};
   }
 };
 

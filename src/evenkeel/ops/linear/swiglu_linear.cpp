@@ -30,11 +30,10 @@ class SwigluLinearFunction : public torch::autograd::Function<SwigluLinearFuncti
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& upstream) {
-    const WithoutAutograd kernels_only;
     TORCH_CHECK(!at::GradMode::is_enabled(), "[swiglu_linear] is differentiable once");
-    const auto saved = ctx->get_saved_variables();
-    const auto& up_gate = saved.at(0);
-    const auto& w = saved.at(1);
+    const SavedTensors saved(ctx);
+    const auto& up_gate = saved[0];
+    const auto& w = saved[1];
     const auto rows = upstream.front().reshape_symint({-1, w.sym_size(0)});
     Tensor hidden, dup_gate, dw;
     if (ctx->needs_input_grad(0)) {

@@ -33,8 +33,8 @@ class GatherSumFunction : public torch::autograd::Function<GatherSumFunction> {
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
-    const WithoutAutograd kernels_only;
-    return {call_gather_sum(dy[0], ctx->get_saved_variables()[0]), Tensor(), Tensor()};
+    const SavedTensors saved(ctx);
+    return {call_gather_sum(dy[0], saved[0]), Tensor(), Tensor()};
   }
 };
 

@@ -30,10 +30,9 @@ class ScaleRowsFunction : public torch::autograd::Function<ScaleRowsFunction> {
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
-    const WithoutAutograd kernels_only;
     static const auto op =
         registered_operator<ScaleRowsBackwardSignature>("evenkeel::scale_rows_backward");
-    const auto saved = ctx->get_saved_variables();
+    const SavedTensors saved(ctx);
     const auto [dx, dweights] = op.call(dy[0], saved[0], saved[1]);
     return {dx, dweights};
   }

@@ -40,13 +40,12 @@ class AddRmsNormFunction : public torch::autograd::Function<AddRmsNormFunction> 
 
   /// That of rms_norm at the sum, plus what reaches the sum itself; the same for both summands.
   static tensor_list backward(AutogradContext* ctx, const tensor_list& gradients) {
-    const WithoutAutograd kernels_only;
     const auto& [dsum, dy] = std::tie(gradients[0], gradients[1]);
     if (!dy.defined()) return {dsum, dsum, Tensor(), Tensor()};
 
     static const auto op =
         registered_operator<AddRmsNormBackwardSignature>("evenkeel::rms_norm_backward");
-    const auto saved = ctx->get_saved_variables();
+    const SavedTensors saved(ctx);
     const auto gain = defined_or_none(saved[1]);
     const auto [dx, dgain] = op.call(dy, defined_or_none(dsum), saved[0], gain, saved[2]);
     return {dx, dx, gain ? dgain : Tensor(), Tensor()};

@@ -37,10 +37,9 @@ class BoundedFunction : public torch::autograd::Function<BoundedFunction> {
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
-    const WithoutAutograd kernels_only;
     static const auto op =
         registered_operator<BoundedBackwardSignature>("evenkeel::bounded_backward");
-    const auto saved = ctx->get_saved_variables();
+    const SavedTensors saved(ctx);
     const auto shift = defined_or_none(saved[2]), gain = defined_or_none(saved[3]),
                bias = defined_or_none(saved[4]);
     const auto [dx, dalpha, dshift, dgain, dbias] =

@@ -49,10 +49,9 @@ class ColumnNormFunction : public torch::autograd::Function<ColumnNormFunction> 
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
-    const WithoutAutograd kernels_only;
     static const auto op =
         registered_operator<ColumnNormBackwardSignature>("evenkeel::column_norm_backward");
-    const auto saved = ctx->get_saved_variables();
+    const SavedTensors saved(ctx);
     const auto gain = defined_or_none(saved[1]);
     const auto bias = defined_or_none(saved[2]);
     const auto [dx, dgain, dbias] =

@@ -37,10 +37,9 @@ class LayerNormFunction : public torch::autograd::Function<LayerNormFunction> {
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
-    const WithoutAutograd kernels_only;
     static const auto op =
         registered_operator<LayerNormBackwardSignature>("evenkeel::layer_norm_backward");
-    const auto saved = ctx->get_saved_variables();
+    const SavedTensors saved(ctx);
     const auto gain = defined_or_none(saved[1]);
     const auto bias = defined_or_none(saved[2]);
     const auto [dx, dgain, dbias] = op.call(dy[0], saved[0], gain, bias, saved[3], saved[4]);

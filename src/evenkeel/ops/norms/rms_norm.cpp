@@ -36,10 +36,9 @@ class RmsNormFunction : public torch::autograd::Function<RmsNormFunction> {
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
-    const WithoutAutograd kernels_only;
     static const auto op =
         registered_operator<RmsNormBackwardSignature>("evenkeel::rms_norm_backward");
-    const auto saved = ctx->get_saved_variables();
+    const SavedTensors saved(ctx);
     const auto gain = defined_or_none(saved[1]);
     const auto [dx, dgain] = op.call(dy[0], std::nullopt, saved[0], gain, saved[2]);
     return {dx, gain ? dgain : Tensor(), Tensor()};

@@ -35,10 +35,9 @@ class SeedNormFunction : public torch::autograd::Function<SeedNormFunction> {
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
-    const WithoutAutograd kernels_only;
     static const auto op =
         registered_operator<SeedNormBackwardSignature>("evenkeel::seed_norm_backward");
-    const auto saved = ctx->get_saved_variables();
+    const SavedTensors saved(ctx);
     const auto gain = defined_or_none(saved[3]), bias = defined_or_none(saved[4]);
     const auto [dx, dalpha, dbeta, dgain, dbias] = op.call(
         dy[0], saved[0], saved[1], saved[2], gain, bias, ctx->saved_data["epsilon"].toDouble());

@@ -40,10 +40,9 @@ class SigmaReparamFunction : public torch::autograd::Function<SigmaReparamFuncti
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dw) {
-    const WithoutAutograd kernels_only;
     static const auto op =
         registered_operator<SigmaReparamBackwardSignature>("evenkeel::sigma_reparam_backward");
-    const auto saved = ctx->get_saved_variables();
+    const SavedTensors saved(ctx);
     const auto [dv, dgamma] = op.call(dw[0], saved[0], saved[1], saved[2], saved[3], saved[4]);
     return {dv, dgamma, Tensor(), Tensor()};
   }

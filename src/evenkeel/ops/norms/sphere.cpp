@@ -37,10 +37,9 @@ class SphereStepFunction : public torch::autograd::Function<SphereStepFunction> 
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
-    const WithoutAutograd kernels_only;
     static const auto op =
         registered_operator<SphereStepBackwardSignature>("evenkeel::sphere_step_backward");
-    const auto saved = ctx->get_saved_variables();
+    const SavedTensors saved(ctx);
     const auto [dstart, dtowards, dstep] = op.call(dy[0], saved[0], saved[1], saved[2]);
     return {dstart, dtowards, dstep};
   }
@@ -59,10 +58,9 @@ class GeodesicStepFunction : public torch::autograd::Function<GeodesicStepFuncti
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dy) {
-    const WithoutAutograd kernels_only;
     static const auto op =
         registered_operator<GeodesicStepBackwardSignature>("evenkeel::geodesic_step_backward");
-    const auto saved = ctx->get_saved_variables();
+    const SavedTensors saved(ctx);
     const auto [dx, dg, dscale, dbias] =
         op.call(dy[0], saved[0], saved[1], saved[2], saved[3], ctx->saved_data["decay"].toDouble());
     return {dx, dg, dscale, dbias, Tensor()};

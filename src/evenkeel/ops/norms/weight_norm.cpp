@@ -29,10 +29,9 @@ class WeightNormFunction : public torch::autograd::Function<WeightNormFunction> 
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& dw) {
-    const WithoutAutograd kernels_only;
     static const auto op =
         registered_operator<WeightNormBackwardSignature>("evenkeel::weight_norm_backward");
-    const auto saved = ctx->get_saved_variables();
+    const SavedTensors saved(ctx);
     const auto [dv, dgain] = op.call(dw[0], saved[0], saved[1]);
     return {dv, dgain};
   }
