@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """`evenkeel.patch`: a model of transformers, computed by the fused operators.
 
-Parts are known by what they hold, not by their class, and a norm is replaced only if it gives the same values on a
-trial input. A part goes back to its own code for inputs that the operators do not take: another device or dtype,
+Parts are known by what they hold, not by their class, and norms and attention are replaced only if they give the same
+values on a trial input. A part goes back to its own code for inputs that the operators do not take: another device or dtype,
 autocast, a mask of padding, a cache that is not dynamic.
 """
+import copy
+import inspect
 import types
 from typing import Any, Callable, Dict, Optional, Tuple
 
@@ -27,6 +29,16 @@ def _taken(x: Tensor) -> bool:
 def _own(module: Any) -> Callable[..., Any]:
     """The forward of the module's class."""
     return types.MethodType(type(module).forward, module)
+
+
+def _by_name(module: Any, arguments: Tuple[Any, ...], options: Dict[str, Any]) -> Dict[str, Any]:
+    """All arguments of the forward of the module's class by their names."""
+    bound = inspect.signature(_own(module)).bind(*arguments, **options)
+    named = dict(bound.arguments)
+    for name, parameter in bound.signature.parameters.items():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            named |= named.pop(name, {})
+    return named
 
 
 # Norms.
@@ -121,39 +133,74 @@ def _fits(self: Any, x: Tensor, position_embeddings: Any, mask: Any, cache: Any)
             and not (self.training and self.attention_dropout) and (window is None or window >= x.shape[1]))
 
 
-def _attention_forward(self: Any, hidden_states: Tensor, position_embeddings: Any = None,
-                       attention_mask: Optional[Tensor] = None, **options: Any) -> Tuple[Tensor, None]:
-    cache = next((options[name] for name in CACHES if options.get(name) is not None), None)
-    windowed = getattr(self, "sliding_window", None) is not None and cache is not None
-    if windowed or options.get("output_attentions") or not _fits(self, hidden_states, position_embeddings,
-                                                                 attention_mask, cache):
-        return _own(self)(hidden_states=hidden_states, position_embeddings=position_embeddings,
-                          attention_mask=attention_mask, **options)
-    q, k, v = _heads(self, hidden_states, *position_embeddings)
+def _attend(self: Any, x: Tensor, position_embeddings: Any, cache: Any) -> Tensor:
+    """The output of causal attention over all positions."""
+    q, k, v = _heads(self, x, *position_embeddings)
     if cache is not None:
         k, v = (each.transpose(1, 2) for each in cache.update(k.transpose(1, 2), v.transpose(1, 2), self.layer_idx))
     softcap = getattr(self, "attn_logit_softcapping", None)
-    y = ops.causal_attention(q, k, v, self.scaling, softcap)
-    return self.o_proj(y.flatten(2)), None
+    return self.o_proj(ops.causal_attention(q, k, v, self.scaling, softcap).flatten(2))
+
+
+def _attention_forward(self: Any, *arguments: Any, **options: Any) -> Tuple[Tensor, None]:
+    named = _by_name(self, arguments, options)
+    x, position_embeddings = named["hidden_states"], named.get("position_embeddings")
+    cache = next((named[name] for name in CACHES if named.get(name) is not None), None)
+    windowed = getattr(self, "sliding_window", None) is not None and cache is not None
+    if windowed or named.get("output_attentions") or not _fits(self, x, position_embeddings,
+                                                               named.get("attention_mask"), cache):
+        return _own(self)(**named)
+    return _attend(self, x, position_embeddings, cache), None
 
 
 def _is_attention(module: Any) -> bool:
     linear = all(isinstance(getattr(module, f"{name}_proj", None), torch.nn.Linear) for name in "qkvo")
     known = all(hasattr(module, name) for name in ("head_dim", "scaling", "layer_idx", "attention_dropout"))
     norms = [getattr(module, f"{name}_norm", None) for name in "qk"]
-    return linear and known and (norms == [None, None] or all(hasattr(each, "evenkeel_adds_one") for each in norms))
+    normed = norms == [None, None] or all(hasattr(each, "evenkeel_adds_one") for each in norms)
+    return linear and known and normed and _same_attention(module)
+
+
+def _same_attention(module: Any) -> bool:
+    """Whether a float32 copy of the module attends as the operators do: five positions, RoPE of halves.
+
+    Attention without RoPE in some layers, or with pairs of neighbours, has the same parts and other values.
+    """
+    if module.q_proj.weight.device.type != "cpu":
+        return False
+    trial = copy.deepcopy(module).to(torch.float32).eval()
+    x = 3 * torch.randn(1, 5, trial.q_proj.in_features, generator=torch.Generator().manual_seed(1))
+    angles = torch.arange(5)[:, None] * torch.logspace(0, -2, trial.head_dim // 2)
+    positions = tuple(torch.cat([each, each], -1)[None] for each in (angles.cos(), angles.sin()))
+    mask = torch.full((1, 1, 5, 5), torch.finfo(torch.float32).min).triu(1)
+    with torch.no_grad():
+        try:
+            wanted = _own(trial)(hidden_states=x, position_embeddings=positions, attention_mask=mask)[0]
+        except (AttributeError, KeyError, RuntimeError, TypeError, ValueError):
+            return False  # asks for more than Llama's attention
+        found = _attend(trial, x, positions, None)
+    return found.shape == wanted.shape and torch.allclose(found, wanted, 0, 1e-3 * wanted.abs().max().item())
 
 
 # The loss.
 
 
-def _head_forward(self: Any, input_ids: Any = None, labels: Optional[Tensor] = None, **options: Any) -> Any:
+def _keeps_own_loss(self: Any, named: Dict[str, Any]) -> bool:
+    """Whether the loss is more than the cross entropy of all labels, or the logits are wanted."""
+    keeps_some = not isinstance(named.get("logits_to_keep", 0), int) or named.get("logits_to_keep")
+    routed = named.get("output_router_logits")  # adds the router's auxiliary loss
+    routed = getattr(self.config, "output_router_logits", False) if routed is None else routed
+    return named.get("labels") is None or not self.training or named.get("return_dict") is False or keeps_some or routed
+
+
+def _head_forward(self: Any, *arguments: Any, **options: Any) -> Any:
     """The loss of training without the matrix of logits; `logits` of the output is then None."""
-    keeps_some = not isinstance(options.get("logits_to_keep", 0), int) or options.get("logits_to_keep")
-    if labels is None or not self.training or options.get("return_dict") is False or keeps_some:
-        return _own(self)(input_ids=input_ids, labels=labels, **options)
-    items, shifted = options.pop("num_items_in_batch", None), options.pop("shift_labels", None)
-    output = self.model(input_ids=input_ids, **options)
+    named = _by_name(self, arguments, options)
+    if _keeps_own_loss(self, named):
+        return _own(self)(**named)
+    labels = named.pop("labels")
+    items, shifted = named.pop("num_items_in_batch", None), named.pop("shift_labels", None)
+    output = self.model(**named)
     x = output.last_hidden_state
     if not _taken(x):
         raise RuntimeError(f"evenkeel.patch: wanted {x.dtype} on the CPU without autocast for the loss; "

@@ -35,8 +35,8 @@ class RMSNorm(torch.nn.RMSNorm):
         _one_dimension(self.normalized_shape, type(self).__name__)
 
     def epsilon(self, x: Tensor) -> float:
-        """`eps`, or the machine epsilon of x's dtype where it is None."""
-        return torch.finfo(x.dtype).eps if self.eps is None else self.eps
+        """`eps`; where it is None, the machine epsilon of the dtype in which torch computes, at least float32."""
+        return torch.finfo(torch.promote_types(x.dtype, torch.float32)).eps if self.eps is None else self.eps
 
     def forward(self, x: Tensor) -> Tensor:
         """The norm of x `[..., D]`, in the dtype of x."""

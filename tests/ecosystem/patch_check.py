@@ -39,6 +39,8 @@ MODELS = {
     "Gemma": ({"hidden_act": "gelu_pytorch_tanh", "hidden_activation": "gelu_pytorch_tanh"}, (5, 0, 2, 1)),
     "Gemma2": ({"query_pre_attn_scalar": 24, "attn_logit_softcapping": 2.0, "final_logit_softcapping": 3.0,
                 "attn_implementation": "eager", "sliding_window": 4}, (9, 0, 2, 1)),
+    "SmolLM3": ({"no_rope_layers": [1, 0]}, (5, 2, 1, 1)),   # a layer without RoPE
+    "Cohere": ({"logit_scale": 1.0}, (0, 2, 0, 1)),          # RoPE of neighbours, LayerNorm
     "Gemma3": ({"query_pre_attn_scalar": 24, "sliding_window": 4}, (13, 0, 2, 1)),
 }
 
