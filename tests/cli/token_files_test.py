@@ -3,6 +3,7 @@
 """Token files on the command line."""
 import array
 import json
+import shutil
 
 import program
 from program import lines_of, small, state_at
@@ -99,6 +100,49 @@ class TokenFiles(program.Case):
         for files in ('["a", "b"]', '["a/tokens-00000.npy", "b/tokens-00000.npy"]'):
             run = self.train(f"run-{len(files)}", data_train=files, train_steps=1)
             self.assertIn("val_bits_per_byte", lines_of(run / "metrics.jsonl")[-1])
+
+    def test_every_folder_of_shards_is_checked(self):
+        for name, tokenizer in (("one", "bytes"), ("two", "bytes"), ("other", "tok")):
+            (self.folder / f"text-{name}").mkdir()
+            self.write(f"text-{name}/a.md", program.BOOK)
+        self.succeed("tokenize", "text-one", "--train-vocabulary", 280, "--output", "tok", "--quiet")
+        for name, tokenizer in (("one", "bytes"), ("two", "bytes"), ("other", "tok/tokenizer.json")):
+            self.succeed("tokenize", f"text-{name}", "--tokenizer", tokenizer, "--output", name, "--format", "llm_c", "--quiet")
+        refused = ["train", "--run", "refused"]
+        self.refuse(65, "other: the tokens were made with another tokenizer than data.tokenizer; name that tokenizer, or "
+                    "tokenize the text again", *refused, *small(data_train='["one", "other"]'))
+        self.write("raw.bin", array.array("I", [i % 250 for i in range(800)]).tobytes())
+        self.refuse(65, "raw.bin: has no header and is read as uint16, but every second one of its ids would be 0 or "
+                    "nearly so, as if they were uint32; set data.token_type to uint32, or to uint16 if that is right",
+                    *refused, *small(data_train='["one", "raw.bin"]', model_vocabulary=300))
+        shard = self.folder / "two/tokens-00000.bin"
+        data = bytearray(shard.read_bytes())
+        data[1100] ^= 1
+        shard.write_bytes(data)
+        done = self.evenkeel(*refused, *small(data_train='["one", "two"]'))
+        self.assertEqual(done.returncode, 65, done.stderr)
+        self.assertIn(b"two/tokens-00000.bin: must have the XXH3 digest ", done.stderr)
+
+    def test_a_trained_model_is_the_same_from_every_folder(self):
+        """Its training text is named from the folder of the training, and may be gone."""
+        (self.folder / "notes").mkdir()
+        self.write("notes/a.md", program.BOOK)
+        self.succeed("tokenize", "notes", "--train-vocabulary", 280, "--output", "tok", "--quiet")
+        self.succeed("tokenize", "notes", "--tokenizer", "tok/tokenizer.json", "--output", "tokens", "--quiet")
+        self.ids("raw.bin", [i % 300 for i in range(800)])
+        self.train("run", data_train="tokens", data_tokenizer="tok/tokenizer.json", train_steps=1)
+        self.train("unknown", data_train="raw.bin", model_vocabulary=300, train_steps=1)
+        task = {"request_type": "loglikelihood", "doc": {}, "doc_id": 0, "idx": 0, "label": 0,
+                "request": {"context": "The old", "continuation": " baker"}}
+        self.write("task.jsonl", json.dumps(task) + "\n")
+        wanted = self.succeed("eval", "--run", "run", "--task", "task.jsonl", "--json")[0]
+        unknown = self.evenkeel("eval", "--run", "unknown", "--task", "task.jsonl")
+        self.assertEqual(unknown.returncode, 65)
+        shutil.rmtree(self.folder / "tokens")
+        (self.folder / "raw.bin").unlink()
+        self.assertEqual(self.succeed("eval", "--run", "run", "--task", "task.jsonl", "--json")[0], wanted)
+        again = self.evenkeel("eval", "--run", "unknown", "--task", "task.jsonl")
+        self.assertEqual((again.returncode, again.stderr), (65, unknown.stderr))
 
     def test_a_vocabulary_without_a_tokenizer_may_be_smaller_than_that_of_bytes(self):
         self.ids("a.bin", [i % 65 for i in range(800)])

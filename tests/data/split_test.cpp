@@ -36,6 +36,12 @@ TEST(Split, CutsASingleDocumentAtTheEndOfALine) {
   EXPECT_EQ(split({"one\ntwo\nthree\nfour\n"}, 0.4), (Parts{{"one\ntwo\n"}, {"three\nfour\n"}}));
 }
 
+TEST(Split, CutsALineWhoseBeginningIsFar) {
+  const std::string title = "title\n", line(94, 'x');
+  EXPECT_EQ(split({title + line}, 0.1),
+            (Parts{{title + line.substr(0, 84)}, {line.substr(0, 10)}}));
+}
+
 TEST(Split, CutsALineAtTheEndOfACharacter) {
   // 6 bytes, cut after 4.8: byte 4 begins the third character.
   EXPECT_EQ(split({"\xc3\xa9\xc3\xa8\xc3\xa0"}, 0.2), (Parts{{"\xc3\xa9\xc3\xa8"}, {"\xc3\xa0"}}));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/data/token_corpus.h"
 
+#include <cstdlib>
+
 #include "data/refusal.h"
 #include "data/temporary_folder.h"
 #include "data/token_bytes_of.h"
@@ -29,6 +31,62 @@ TEST_F(TokenCorpus, IsSplitAtTheLastEndOfTextBeforeTheCut) {
   EXPECT_EQ(train.description, a + " (1 token file, tokens, uint16), 6 tokens");
   EXPECT_EQ(validation.description,
             "the last 40 % of " + a + " (1 token file, tokens, uint16), 4 tokens");
+}
+
+TEST_F(TokenCorpus, IsSplitInADocumentWhoseBeginningIsFar) {
+  std::vector<std::uint16_t> ids(100, 7);
+  ids[0] = 99;  // as llm.c writes it, before the document
+  const auto a = ids_file("a.bin", ids);
+  const config::Data data = {.train = {a}, .validation_fraction = 0.1, .end_of_text = "99"};
+  const auto corpora = load_corpora(data, 2, 100);
+  EXPECT_EQ(corpora.train.front().corpus.tokens.size(), 90);
+  EXPECT_EQ(corpora.validation.front().corpus.tokens.size(), 10);
+}
+
+TEST_F(TokenCorpus, OfAPatternIsTheTokenFilesAmongItsMatches) {
+  const auto folder = std::filesystem::path(ids_file("part-1.bin", {1, 2})).parent_path();
+  ids_file("part-2.bin", {3, 4});
+  const std::string pattern = folder / "part-*";
+  const auto corpus =
+      load_corpora({.train = {pattern}, .validation = {pattern}}, 2, 300).train.front().corpus;
+  EXPECT_EQ(corpus.tokens.range(0, 4), (Ids{1, 2, 3, 4}));
+  EXPECT_FALSE(are_token_files({folder / "none-*"}, {}));
+}
+
+TEST_F(TokenCorpus, IsFoundInTheHomeFolder) {
+  const auto folder = std::filesystem::path(ids_file("a.bin", {1, 2})).parent_path();
+  const std::string before = std::getenv("HOME") == nullptr ? "" : std::getenv("HOME");
+  ::setenv("HOME", folder.parent_path().c_str(), /*replace=*/1);
+  const auto home = "~/" + folder.filename().string();
+  EXPECT_TRUE(are_token_files({home}, {}));
+  file("a.txt", "a text");
+  EXPECT_NE(refusal([&] { refuse_mixed_folder(home, {}); }), "no refusal");
+  ::setenv("HOME", before.c_str(), /*replace=*/1);
+}
+
+// The files of a trained model may be gone, or be named from another folder.
+TEST_F(TokenCorpus, IsKnownByTheRecordOfTheRun) {
+  const auto a = ids_file("a.bin", {1, 2, 300});
+  const config::Data here = {.train = {a}}, gone = {.train = {path("gone")}};
+  const auto record = record_of_training_text(here, TextEncoding(here), 301);
+  const auto known = trained_on({{"data", record}});
+  ASSERT_TRUE(known);
+  EXPECT_TRUE(known->token_files);
+  EXPECT_FALSE(known->knows_tokenizer);
+  const TextEncoding encoding(gone, known);
+  EXPECT_FALSE(encoding.prompt_begins_with_end_of_text());
+  EXPECT_TRUE(is_tokenizer_unknown(gone, encoding, 301));
+  EXPECT_TRUE(TextEncoding(gone).prompt_begins_with_end_of_text());
+  EXPECT_FALSE(trained_on({{"data", {{"train", "text"}}}}));
+}
+
+TEST_F(TokenCorpus, OfTheOrderOfOlmoNeedsAFileOfOneChunk) {
+  const auto a = ids_file("a.npy", {1, 2, 3}), b = ids_file("b.npy", {4, 5, 6, 7});
+  const config::Data data = {.train = {a, b}, .validation = {a}, .order = "olmo"};
+  EXPECT_EQ(load_corpora(data, 4, 257).train.size(), 1U);
+  EXPECT_EQ(refusal([&] { load_corpora(data, 5, 257); }),
+            "data.train: a file must have a chunk of model.context = 5 tokens with data.order = "
+            "\"olmo\", but the longest has 4; lower model.context or set another order");
 }
 
 TEST_F(TokenCorpus, OfAFolderIsTheFilesInTheOrderOfTheirNames) {
@@ -145,6 +203,12 @@ TEST_F(TokenCorpus, RefusesAnEndOfTextOutsideOfTheVocabulary) {
   const auto a = ids_file("a.bin", {1, 2, 3, 4});
   EXPECT_EQ(refusal([&] { load_corpora({.train = {a}, .end_of_text = "60000"}, 2, 50304); }),
             "data.end_of_text must be a token id from 0 to 50303, but is 60000");
+}
+
+TEST_F(TokenCorpus, RefusesAnEndOfTextOutsideOfTheTokenizerForAText) {
+  const auto note = file("note.txt", "a text, and more");
+  EXPECT_EQ(refusal([&] { load_corpora({.train = {note}, .end_of_text = "500"}, 2, 600); }),
+            "data.end_of_text must be a token of the tokenizer, from 0 to 256, but is 500");
 }
 
 TEST_F(TokenCorpus, RefusesToMaskDocumentsWithoutAnEndOfText) {

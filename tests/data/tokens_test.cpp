@@ -17,7 +17,7 @@ class TokensOfFiles : public TemporaryFolder {
   /// A file of uint16 ids.
   Tokens tokens(const std::string& name, const std::vector<std::uint16_t>& ids) {
     const auto found = std::make_shared<const TokenFile>(file(name, bytes_of(ids)), nullptr, 1000);
-    return {found, found->check_ids(1000)};
+    return {found, found->check_ids(1000).ids};
   }
 };
 

@@ -96,8 +96,8 @@ ProbeOutput probe_run(const ProbeOptions& options) {
   for (const auto& line : loaded.skipped) print_message(line);
   const auto& config = loaded.config;
   const auto what = selected_measures(options, config);
-  const auto corpora =
-      data::load_evaluation_corpora(config.data, config.model.context, config.model.vocabulary);
+  const auto corpora = data::load_evaluation_corpora(config.data, loaded.encoding,
+                                                     config.model.context, config.model.vocabulary);
   const data::ValidationWindows windows(corpora.validation.front().corpus, config.model.context,
                                         config.train.batch);
   const auto batch = windows.batch(0, windows.count());

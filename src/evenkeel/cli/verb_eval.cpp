@@ -127,8 +127,8 @@ EvaluationInputs inputs_of(const train::TrainedModel& loaded, const EvalOptions&
   }
   EvaluationInputs inputs{{}, {}, {config, *loaded.encoding, loaded.shape.vocabulary}};
   if (!options.tasks.empty()) return inputs;
-  inputs.corpora =
-      data::load_evaluation_corpora(config.data, config.model.context, config.model.vocabulary);
+  inputs.corpora = data::load_evaluation_corpora(config.data, loaded.encoding, config.model.context,
+                                                 config.model.vocabulary);
   inputs.texts = data::load_named_texts(config.evaluate.texts, config.data, loaded.encoding,
                                         config.model.context, loaded.shape.vocabulary);
   return inputs;

@@ -135,7 +135,8 @@ void read_config(RunSource& source, const store::Directory& run) {
   source.config = config::read_back(source.run_toml, name);
   auto& data = source.config.data;
   data.tokenizer = tokenizer_path(run, data.tokenizer);
-  source.encoding = std::make_shared<const data::TextEncoding>(data);
+  source.encoding =
+      std::make_shared<const data::TextEncoding>(data, data::trained_on(last.manifest));
   const auto shape = config::shape_of(source.config, source.encoding->vocabulary());
   source.has_tokenizer = !data::is_tokenizer_unknown(data, *source.encoding, shape.vocabulary);
   const auto& train = source.config.train;

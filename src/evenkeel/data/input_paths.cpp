@@ -85,6 +85,10 @@ std::string with_home(const std::string& input) {
   return is_home && home != nullptr ? home + input.substr(1) : input;
 }
 
+bool is_pattern(const std::string& input) {
+  return input.find_first_of("*?[") != std::string::npos;
+}
+
 InputPaths input_paths(const std::string& input) {
   const auto path = with_home(input);
   std::error_code error;
@@ -95,7 +99,7 @@ InputPaths input_paths(const std::string& input) {
     add_folder(path, found.paths);
   } else if (fs::exists(status)) {
     found.paths = {path};
-  } else if (path.find_first_of("*?[") != std::string::npos) {
+  } else if (is_pattern(path)) {
     found = pattern_paths(path);
   } else {
     throw Error(Exit::data, text(path, ": must be a file or a folder, but is missing"));

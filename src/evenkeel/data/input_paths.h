@@ -18,6 +18,9 @@ struct InputPaths {
 /// The path with the home folder in place of a `~` at its start.
 std::string with_home(const std::string& input);
 
+/// True for a name with a wildcard.
+bool is_pattern(const std::string& input);
+
 /// The files that an input names: a file, a folder with its folders, or a pattern. Sorted.
 /// \throws Error (data, exit code 65) for a missing file, a pattern without match, or a folder that
 ///         cannot be read

@@ -8,6 +8,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/data/builtins.h"
+#include "evenkeel/data/corpus_checks.h"
 #include "evenkeel/data/detokenize.h"
 #include "evenkeel/data/input_kinds.h"
 #include "evenkeel/data/split.h"
@@ -132,8 +133,6 @@ class CorporaLoader {
   Corpus large_text_corpus(const TextFiles& files) const;
   Corpus evaluation_corpus(const Inputs& inputs, const std::string& key) const;
   void check_text(const std::string& key) const;
-  void check_training(const Source& source) const;
-  void check_evaluation(const Corpus& corpus, const std::string& key) const;
 
   const config::Data& data_;
   std::int64_t context_;
@@ -239,39 +238,6 @@ void CorporaLoader::check_text(const std::string& key) const {
   encoding_->check_holds_text(vocabulary_);
 }
 
-void CorporaLoader::check_training(const Source& source) const {
-  const auto& corpus = source.corpus;
-  const auto tokens = corpus.tokens.size();
-  if (tokens < context_ + 1) {
-    throw Error(Exit::data, text("data.train: one window needs ", context_ + 1, " tokens, but ",
-                                 data_.weights.empty() ? "the text" : source.name, " has ", tokens,
-                                 "; add text or lower model.context"));
-  }
-  if (data_.mask_documents && !corpus.end_of_text) {
-    throw Error(Exit::data,
-                "data.mask_documents needs the end-of-text token of the token files; set "
-                "data.end_of_text");
-  }
-}
-
-/// \param key  "data.validation"
-void CorporaLoader::check_evaluation(const Corpus& corpus, const std::string& key) const {
-  if (corpus.tokens.size() < 2) {
-    throw Error(Exit::data,
-                text(key, ": must hold text, but ",
-                     key == "data.validation" && data_.validation == kAuto
-                         ? "\"auto\" leaves none; raise data.validation_fraction or name files"
-                         : "has none; name other files"));
-  }
-  if (!corpus.answer_start_token) return;
-  // A truncated question has no scored answer.
-  std::int64_t longest = 0;
-  for (const auto& each : corpus.documents) longest = std::max(longest, each.end - each.begin + 1);
-  if (longest <= context_) return;
-  throw Error(Exit::data, text(key, ": model.context must be at least ", longest,
-                               ", for the longest question with its answer, but is ", context_));
-}
-
 Corpora CorporaLoader::load(bool with_training_text) const {
   Corpora corpora{.encoding = encoding_};
   const auto inputs = training_inputs();
@@ -283,7 +249,7 @@ Corpora CorporaLoader::load(bool with_training_text) const {
     auto [train, validation] = training_corpora(inputs[i]);
     const auto name = unique_name(corpora.train, inputs[i].front());
     corpora.train.push_back({name, share, std::move(train)});
-    check_training(corpora.train.back());
+    check_training(corpora.train.back(), data_, context_);
     if (validation) corpora.validation.push_back({name, share, std::move(*validation)});
   }
   if (corpora.validation.empty()) {
@@ -291,15 +257,16 @@ Corpora CorporaLoader::load(bool with_training_text) const {
         {data_.validation.front(), 1, evaluation_corpus(data_.validation, "data.validation")}};
   }
   if (!data_.ood.empty()) corpora.ood = evaluation_corpus(data_.ood, "data.ood");
-  for (const auto& source : corpora.validation) check_evaluation(source.corpus, "data.validation");
-  if (corpora.ood) check_evaluation(*corpora.ood, "data.ood");
+  for (const auto& source : corpora.validation)
+    check_evaluation(source.corpus, "data.validation", data_, context_);
+  if (corpora.ood) check_evaluation(*corpora.ood, "data.ood", data_, context_);
   return corpora;
 }
 
 Source CorporaLoader::load_named(const config::NamedText& named) const {
   const auto key = text("evaluate.texts.", named.name);
   Source source{named.name, 1, evaluation_corpus(named.inputs, key)};
-  check_evaluation(source.corpus, key);
+  check_evaluation(source.corpus, key, data_, context_);
   return source;
 }
 
@@ -330,9 +297,10 @@ Corpora load_corpora(const config::Data& data, std::int64_t context, std::int64_
       .load(/*with_training_text=*/true);
 }
 
-Corpora load_evaluation_corpora(const config::Data& data, std::int64_t context,
+Corpora load_evaluation_corpora(const config::Data& data,
+                                std::shared_ptr<const TextEncoding> encoding, std::int64_t context,
                                 std::int64_t vocabulary) {
-  return CorporaLoader(data, context, vocabulary, std::make_shared<const TextEncoding>(data), {})
+  return CorporaLoader(data, context, vocabulary, std::move(encoding), {})
       .load(/*with_training_text=*/false);
 }
 

@@ -47,7 +47,9 @@ Corpora load_corpora(const config::Data& data, std::int64_t context, std::int64_
 
 /// The result of load_corpora(), without the training text if the validation text has another
 /// source.
-Corpora load_evaluation_corpora(const config::Data& data, std::int64_t context,
+/// \param encoding  of the run
+Corpora load_evaluation_corpora(const config::Data& data,
+                                std::shared_ptr<const TextEncoding> encoding, std::int64_t context,
                                 std::int64_t vocabulary = 0);
 
 /// Reads or generates the texts of evaluate.texts, each with its name.

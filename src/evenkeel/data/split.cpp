@@ -10,7 +10,8 @@ namespace {
 std::pair<Documents, Documents> split_one(const std::string& document, double fraction) {
   auto cut = static_cast<std::size_t>((1 - fraction) * static_cast<double>(document.size()));
   const auto line = document.substr(0, cut).rfind('\n');
-  if (line != std::string::npos) {
+  const auto wanted = document.size() - cut;
+  if (line != std::string::npos && cut - line <= wanted) {
     cut = line + 1;
   } else {
     while (cut > 0 && is_utf8_continuation(document[cut])) --cut;

@@ -56,19 +56,26 @@ void check_vocabulary(std::int64_t vocabulary, std::int64_t least) {
 
 }  // namespace
 
-TextEncoding::TextEncoding(const config::Data& data)
+TextEncoding::TextEncoding(const config::Data& data, const std::optional<TrainedOn>& trained_on)
     : tokenizer_(tokenizer_of(data)),
       end_of_text_(data.end_of_text == "auto"
                        ? tokenizer_.end_of_text()
                        : std::optional<TokenId>(named_token(data.end_of_text, tokenizer_))),
       is_end_named_(data.end_of_text != "auto"),
       lengths_(lengths_of(tokenizer_)),
+      trained_on_(trained_on),
       begins_(data.begin.value_or(true)),
-      prompt_begins_(data.begin.value_or(!are_token_files(data.train, data))),
+      prompt_begins_(data.begin   ? *data.begin
+                     : trained_on ? !trained_on->token_files
+                                  : !are_token_files(data.train, data)),
       special_in_text_(data.special_in_text) {}
 
 TokenId TextEncoding::required_end_of_text() const {
-  if (end_of_text_) return *end_of_text_;
+  if (end_of_text_ && *end_of_text_ < vocabulary()) return *end_of_text_;
+  if (end_of_text_) {
+    throw Error(Exit::data, text("data.end_of_text must be a token of the tokenizer, from 0 to ",
+                                 vocabulary() - 1, ", but is ", *end_of_text_));
+  }
   std::string known;
   for (const auto& each : special_texts(tokenizer_)) known += (known.empty() ? "" : ", ") + each;
   throw Error(Exit::data, text(tokenizer_.path(),

@@ -12,13 +12,22 @@
 
 namespace evenkeel::data {
 
+/// What a run has recorded of its training text: the files may be gone, or named from another
+/// folder.
+struct TrainedOn {
+  bool token_files = false;
+  bool knows_tokenizer = true;  // false: token files of which nothing says what made them
+};
+
 /// How the texts of a run become tokens: the tokenizer of data.tokenizer with data.end_of_text,
 /// data.begin and data.special_in_text.
 class TextEncoding {
  public:
+  /// \param trained_on  of a trained model; nullopt: found out by the files of data.train
   /// \throws Error (data, exit code 65) if the tokenizer cannot be read, or has no token of
   ///         data.end_of_text
-  explicit TextEncoding(const config::Data& data);
+  explicit TextEncoding(const config::Data& data,
+                        const std::optional<TrainedOn>& trained_on = std::nullopt);
 
   const tokenizer::Tokenizer& tokenizer() const { return tokenizer_; }
   bool is_bytes() const { return tokenizer_.kind() == "bytes"; }
@@ -26,7 +35,9 @@ class TextEncoding {
   std::int64_t vocabulary() const { return tokenizer_.vocabulary(); }
   /// nullopt: the tokenizer has no such token.
   std::optional<TokenId> end_of_text() const { return end_of_text_; }
-  /// The end-of-text token. \throws Error (data) if there is none, with all special tokens
+  /// The end-of-text token of a text.
+  /// \throws Error (data) if there is none, with all special tokens, or if it is not the
+  /// tokenizer's
   TokenId required_end_of_text() const;
   /// \throws Error (data, exit code 65) if end-of-text is not below `vocabulary`
   void check_end_of_text(std::int64_t vocabulary) const;
@@ -41,6 +52,7 @@ class TextEncoding {
   /// True if end-of-text is put before the text of a prompt.
   bool prompt_begins_with_end_of_text() const { return prompt_begins_ && end_of_text_; }
   bool special_in_text() const { return special_in_text_; }
+  const std::optional<TrainedOn>& trained_on() const { return trained_on_; }
 
   /// A text as tokens, without end-of-text.
   std::vector<TokenId> encode(std::string_view text) const;
@@ -54,6 +66,7 @@ class TextEncoding {
   std::optional<TokenId> end_of_text_;
   bool is_end_named_ = false;
   TokenLengths lengths_;
+  std::optional<TrainedOn> trained_on_;
   bool begins_ = true, prompt_begins_ = true;
   bool special_in_text_ = true;
 };

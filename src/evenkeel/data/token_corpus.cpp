@@ -16,101 +16,13 @@
 #include "evenkeel/data/shard_manifest.h"
 #include "evenkeel/data/text_files.h"
 #include "evenkeel/data/token_file.h"
+#include "evenkeel/data/token_inputs.h"
 
 namespace evenkeel::data {
 
 namespace {
 
 namespace fs = std::filesystem;
-
-bool has_token_ending(const fs::path& path) {
-  return path.extension() == ".bin" || path.extension() == ".npy";
-}
-
-/// The token files of an input: the file itself, or those of a folder or a pattern.
-std::vector<std::string> token_files_in(const std::string& input) {
-  std::vector<std::string> files;
-  const auto found = input_paths(input);
-  for (const auto& path : found.paths) {
-    if (!found.is_search || has_token_ending(path)) files.push_back(path.string());
-  }
-  return files;
-}
-
-/// True if the inputs are one folder of shards.
-bool is_shard_folder(const std::vector<std::string>& inputs) {
-  std::error_code none;
-  return inputs.size() == 1 && fs::exists(fs::path(inputs.front()) / kShardManifest, none);
-}
-
-/// The shards of a manifest. Their sizes are compared, not their digests (evenkeel tokenize
-/// --check).
-/// \throws Error (data) for a shard that is missing or has another size
-std::vector<std::string> files_of_manifest(const ShardManifest& manifest, const fs::path& folder) {
-  std::vector<std::string> files;
-  files.reserve(manifest.shards.size());
-  for (const auto& shard : manifest.shards) {
-    const auto path = folder / shard.tokens_file.name;
-    std::error_code error;
-    const auto bytes = fs::file_size(path, error);
-    if (error || std::cmp_not_equal(bytes, shard.tokens_file.digest.bytes)) {
-      throw Error(Exit::data,
-                  text(path.string(), ": must have ", shard.tokens_file.digest.bytes, " bytes as ",
-                       kShardManifest, " says, but ", error ? "is missing" : text("has ", bytes),
-                       "; copy the file or write the shards again"));
-    }
-    files.push_back(path.string());
-  }
-  for (const auto& path : token_files_in(folder.string())) {
-    if (std::find(files.begin(), files.end(), path) != files.end()) continue;
-    throw Error(Exit::data, text(path, ": must be listed in ", kShardManifest,
-                                 ", but is not; remove the file, or name a pattern in place of "
-                                 "the folder"));
-  }
-  return files;
-}
-
-std::vector<std::string> token_files_of(const std::vector<std::string>& inputs,
-                                        const std::optional<ShardManifest>& manifest) {
-  if (is_shard_folder(inputs)) return files_of_manifest(*manifest, inputs.front());
-  std::vector<std::string> files;
-  for (const auto& input : inputs) {
-    const auto inside = token_files_in(input);
-    if (inside.empty()) {
-      throw Error(Exit::data, text(input,
-                                   ": must have token files (.bin, .npy), but has none; name "
-                                   "a file"));
-    }
-    files.insert(files.end(), inside.begin(), inside.end());
-  }
-  return files;
-}
-
-/// The folder of the first input's manifest, if there is one: the input itself, or the folder of a
-/// file or pattern.
-fs::path manifest_folder(const std::vector<std::string>& inputs) {
-  std::error_code none;
-  fs::path input = with_home(inputs.front());
-  if (fs::exists(input / kShardManifest, none)) return input;
-  return input.has_parent_path() ? input.parent_path() : fs::path(".");
-}
-
-/// The manifest of the first input: of a folder of shards, or of the folder of a shard that is
-/// named; nullopt for other files.
-std::optional<ShardManifest> manifest_of(const std::vector<std::string>& inputs) {
-  std::error_code none;
-  const auto folder = manifest_folder(inputs);
-  if (!fs::exists(folder / kShardManifest, none)) return std::nullopt;
-  auto manifest = read_shard_manifest(folder.string());
-  if (folder == fs::path(with_home(inputs.front()))) return manifest;
-  const auto files = token_files_in(inputs.front());
-  const bool is_listed =
-      !files.empty() &&
-      std::any_of(manifest.shards.begin(), manifest.shards.end(), [&](const Shard& shard) {
-        return folder / shard.tokens_file.name == files.front();
-      });
-  return is_listed ? std::optional(std::move(manifest)) : std::nullopt;
-}
 
 /// \throws Error (data) if the shards were written with another tokenizer than that of the run
 void check_tokenizer(const ShardManifest& manifest, const TextEncoding& encoding,
@@ -123,15 +35,12 @@ void check_tokenizer(const ShardManifest& manifest, const TextEncoding& encoding
                    "that tokenizer, or tokenize the text again"));
 }
 
-/// \param folder  of the manifest; files of other folders are not in it
-/// \param digest  of the ids. That of the file is the same where no header is before them.
-/// \throws Error (data) if the manifest has another digest
-void check_digest(const ShardManifest& manifest, const fs::path& folder, const TokenFile& file,
-                  const std::string& digest) {
-  if (file.layout().offset != 0) return;
-  for (const auto& shard : manifest.shards) {
+/// \throws Error (data) if the manifest of the file has another digest
+void check_digest(const TokenInput& input, const TokenFile& file, const std::string& digest) {
+  if (!input.manifest) return;
+  for (const auto& shard : input.manifest->shards) {
     const auto& [name, wanted] = shard.tokens_file;
-    if (folder / name != fs::path(file.path()) || wanted.xxh3 == digest) continue;
+    if (input.folder / name != fs::path(file.path()) || wanted.xxh3 == digest) continue;
     throw Error(Exit::data, text(file.path(), ": must have the XXH3 digest ", wanted.xxh3, " as ",
                                  kShardManifest, " says, but has ", digest,
                                  "; copy the file or write the shards again"));
@@ -156,18 +65,35 @@ void check_format(const TokenFile& file, const config::Data& data) {
                                "\"; set data.format to that, or leave it out"));
 }
 
-/// Opens the files and reads their headers.
-std::vector<std::shared_ptr<const TokenFile>> open_token_files(
-    const std::vector<std::string>& inputs, const config::Data& data,
-    const std::optional<ShardManifest>& manifest, std::int64_t vocabulary) {
+using OpenFiles = std::vector<std::shared_ptr<const TokenFile>>;
+
+/// Opens the files of an input and reads their headers.
+OpenFiles open_token_files(const TokenInput& input, const config::Data& data,
+                           std::int64_t vocabulary) {
   auto type = type_named(data.token_type);
-  if (manifest && !type) type = manifest->type;
-  std::vector<std::shared_ptr<const TokenFile>> files;
-  for (const auto& path : token_files_of(inputs, manifest)) {
+  if (input.manifest && !type) type = input.manifest->type;
+  OpenFiles files;
+  for (const auto& path : input.files) {
     files.push_back(std::make_shared<const TokenFile>(path, type ? &*type : nullptr, vocabulary));
     check_format(*files.back(), data);
   }
   return files;
+}
+
+/// The end-of-text token that the manifests name; nullopt: there is no manifest.
+/// \throws Error (data) if they name several
+std::optional<TokenId> end_of_text_in(const std::vector<TokenInput>& inputs) {
+  const TokenInput* first = nullptr;
+  for (const auto& input : inputs) {
+    if (!input.manifest) continue;
+    if (first == nullptr) first = &input;
+    const auto wanted = first->manifest->end_of_text, found = input.manifest->end_of_text;
+    if (wanted == found) continue;
+    throw Error(Exit::data,
+                text(input.name, ": its documents must end with token ", wanted, " as those of ",
+                     first->name, ", but end with ", found, "; set data.end_of_text"));
+  }
+  return first == nullptr ? std::nullopt : std::optional<TokenId>(first->manifest->end_of_text);
 }
 
 /// By id below `vocabulary`, the bytes of its text. Ids above the tokenizer's are padding of the
@@ -180,20 +106,21 @@ TokenLengths lengths_up_to(std::int64_t vocabulary, const TextEncoding& encoding
 }
 
 /// "shards (3 token files, npy, uint16)"
-std::string token_files_described(const std::vector<std::string>& inputs,
-                                  const std::vector<std::shared_ptr<const TokenFile>>& files) {
+std::string token_files_described(const std::vector<std::string>& inputs, const OpenFiles& files) {
   const auto& layout = files.front()->layout();
   return text(inputs.front(), inputs.size() > 1 ? text(" and ", inputs.size() - 1, " more") : "",
               " (", files.size(), " token file", files.size() == 1 ? "" : "s", ", ",
               name_of(layout.format), ", ", name_of(layout.type), ")");
 }
 
-/// The position after the last end-of-text token before `cut`; `cut` if there is none near.
-std::int64_t document_start_before(const Corpus& corpus, std::int64_t cut) {
-  constexpr std::int64_t kFarthest = 1 << 20, kBlock = 1 << 14;  // tokens
+/// The position after the last end-of-text token in the `farthest` tokens before `cut`; `cut` if
+/// there is none.
+std::int64_t document_start_before(const Corpus& corpus, std::int64_t cut, std::int64_t farthest) {
+  constexpr std::int64_t kBlock = 1 << 14;  // tokens
   if (!corpus.end_of_text) return cut;
-  for (std::int64_t end = cut; end > 0 && end > cut - kFarthest; end -= kBlock) {
-    const auto begin = std::max<std::int64_t>(0, end - kBlock);
+  const auto least = std::max<std::int64_t>(0, cut - farthest);
+  for (std::int64_t end = cut; end > least; end -= kBlock) {
+    const auto begin = std::max(least, end - kBlock);
     const auto ids = corpus.tokens.range(begin, end - begin);
     const auto found = std::find(ids.rbegin(), ids.rend(), std::int64_t{*corpus.end_of_text});
     if (found != ids.rend()) return begin + (ids.rend() - found);
@@ -218,19 +145,25 @@ bool are_token_files(const std::vector<std::string>& inputs, const config::Data&
     return std::find(kFormats.begin(), kFormats.end(), data.format) != kFormats.end();
   }
   if (inputs.empty()) return false;
-  const auto& first = inputs.front();
-  if (has_token_ending(first)) return true;
+  const auto path = with_home(inputs.front());
+  if (has_token_ending(path)) return true;
   std::error_code none;
-  if (!fs::is_directory(first, none)) return false;
-  return fs::exists(fs::path(first) / kShardManifest, none) || !token_files_in(first).empty();
+  if (!fs::is_directory(path, none) && !is_pattern(path)) return false;
+  if (fs::exists(fs::path(path) / kShardManifest, none)) return true;
+  try {
+    return !token_files_in(path).empty();
+  } catch (const Error&) {
+    return false;  // reported where the files are read
+  }
 }
 
 bool is_tokenizer_unknown(const config::Data& data, const TextEncoding& encoding,
                           std::int64_t vocabulary) {
   if (encoding.is_of_vocabulary(vocabulary)) return false;
+  if (encoding.trained_on()) return !encoding.trained_on()->knows_tokenizer;
   const auto is_unknown = [&](const std::vector<std::string>& inputs) {
     if (!are_token_files(inputs, data)) return false;
-    const auto manifest = manifest_of(inputs);
+    const auto manifest = manifest_of(inputs.front());
     return !manifest || manifest->tokenizer != encoding.tokenizer().digest();
   };
   if (data.weights.empty()) return is_unknown(data.train);
@@ -238,15 +171,31 @@ bool is_tokenizer_unknown(const config::Data& data, const TextEncoding& encoding
                      [&](const std::string& input) { return is_unknown({input}); });
 }
 
+nlohmann::ordered_json record_of_training_text(const config::Data& data,
+                                               const TextEncoding& encoding,
+                                               std::int64_t vocabulary) {
+  return {{"token_files", are_token_files(data.train, data)},
+          {"tokenizer_known", !is_tokenizer_unknown(data, encoding, vocabulary)}};
+}
+
+std::optional<TrainedOn> trained_on(const nlohmann::json& record) {
+  const auto data = record.value("data", nlohmann::json::object());
+  if (!data.is_object() || !data.contains("token_files")) return std::nullopt;
+  return TrainedOn{.token_files = data.value("token_files", false),
+                   .knows_tokenizer = data.value("tokenizer_known", true)};
+}
+
 void check_ids_are_known(const std::vector<std::string>& inputs, const TextEncoding& encoding,
                          bool is_vocabulary_named) {
-  const auto manifest = manifest_of(inputs);
-  if (manifest) check_tokenizer(*manifest, encoding, is_vocabulary_named, inputs.front());
-  if (manifest || is_vocabulary_named || !encoding.is_bytes()) return;
-  throw Error(Exit::data,
-              text(inputs.front(),
-                   ": token ids need the tokenizer that made them or the number of ids; set "
-                   "data.tokenizer or model.vocabulary (257 for bytes)"));
+  for (const auto& input : inputs) {
+    const auto manifest = manifest_of(input);
+    if (manifest) check_tokenizer(*manifest, encoding, is_vocabulary_named, input);
+    if (manifest || is_vocabulary_named || !encoding.is_bytes()) continue;
+    throw Error(Exit::data,
+                text(input,
+                     ": token ids need the tokenizer that made them or the number of ids; set "
+                     "data.tokenizer or model.vocabulary (257 for bytes)"));
+  }
 }
 
 void check_tokenizer_is_known(const config::Data& data, const TextEncoding& encoding,
@@ -259,30 +208,37 @@ void check_tokenizer_is_known(const config::Data& data, const TextEncoding& enco
 
 bool have_headers(const std::vector<std::string>& inputs, const config::Data& data,
                   std::int64_t vocabulary) {
-  const auto files = open_token_files(inputs, data, manifest_of(inputs), vocabulary);
-  return std::none_of(files.begin(), files.end(), [](const auto& file) {
-    return file->layout().format == TokenFormat::tokens;
+  return std::all_of(inputs.begin(), inputs.end(), [&](const std::string& input) {
+    const auto files = open_token_files(token_input(input), data, vocabulary);
+    return std::none_of(files.begin(), files.end(), [](const auto& file) {
+      return file->layout().format == TokenFormat::tokens;
+    });
   });
 }
 
 TokenCount token_count(const std::vector<std::string>& inputs, const config::Data& data,
                        std::int64_t vocabulary) {
   TokenCount count;
-  const auto manifest = manifest_of(inputs);
-  if (is_shard_folder(inputs)) {
-    return {.tokens = manifest->tokens(), .documents = manifest->documents()};
-  }
-  for (const auto& file : open_token_files(inputs, data, manifest, vocabulary)) {
-    count.tokens += file->count();
-    count.documents += file->layout().documents;
+  for (const auto& name : inputs) {
+    const auto input = token_input(name);
+    if (input.is_whole) {
+      count.tokens += input.manifest->tokens();
+      count.documents += input.manifest->documents();
+      continue;
+    }
+    for (const auto& file : open_token_files(input, data, vocabulary)) {
+      count.tokens += file->count();
+      count.documents += file->layout().documents;
+    }
   }
   return count;
 }
 
 void refuse_mixed_folder(const std::string& input, const config::Data& data) {
   std::error_code none;
-  if (data.format != "auto" || !fs::is_directory(input, none)) return;
-  if (fs::exists(fs::path(input) / kShardManifest, none)) return;
+  const fs::path path = with_home(input);
+  if (data.format != "auto" || (!fs::is_directory(path, none) && !is_pattern(path))) return;
+  if (fs::exists(path / kShardManifest, none)) return;
   const auto tokens = token_files_in(input);
   const auto texts = text_file_names(input);
   if (tokens.empty() || texts.empty()) return;
@@ -296,19 +252,26 @@ Corpus token_corpus(const std::vector<std::string>& inputs, const config::Data& 
                     bool is_vocabulary_named) {
   check_ids_are_known(inputs, encoding, is_vocabulary_named);
   Corpus corpus;
-  const auto manifest = manifest_of(inputs);
-  const auto files = open_token_files(inputs, data, manifest, vocabulary);
-  for (const auto& file : files) {
-    const auto digest = file->check_ids(vocabulary);
-    if (manifest) check_digest(*manifest, manifest_folder(inputs), *file, digest);
-    corpus.tokens.append(Tokens(file, digest));
-    corpus.document_count += file->layout().documents;
+  std::vector<TokenInput> found;
+  OpenFiles files;
+  for (const auto& name : inputs) {
+    found.push_back(token_input(name));
+    const auto& input = found.back();
+    for (const auto& file : open_token_files(input, data, vocabulary)) {
+      const auto digests = file->check_ids(vocabulary);
+      check_digest(input, *file, digests.file);
+      corpus.tokens.append(Tokens(file, digests.ids));
+      corpus.document_count += input.is_whole ? 0 : file->layout().documents;
+      files.push_back(file);
+    }
+    if (input.is_whole) corpus.document_count += input.manifest->documents();
   }
   const bool is_named = data.end_of_text != "auto";
   const bool is_known = is_named || encoding.is_of_vocabulary(vocabulary);
   corpus.end_of_text = is_known ? encoding.end_of_text() : std::nullopt;
-  if (manifest && !is_named) corpus.end_of_text = manifest->end_of_text;
-  if (is_shard_folder(inputs)) corpus.document_count = manifest->documents();
+  if (!is_named) {
+    if (const auto end = end_of_text_in(found)) corpus.end_of_text = end;
+  }
   corpus.token_lengths = lengths_up_to(vocabulary, encoding);
   corpus.files = corpus.tokens.files();
   corpus.origin = token_files_described(inputs, files);
@@ -319,7 +282,8 @@ Corpus token_corpus(const std::vector<std::string>& inputs, const config::Data& 
 std::pair<Corpus, Corpus> split_tokens(const Corpus& corpus, double fraction) {
   const auto size = corpus.tokens.size();
   const auto wanted = static_cast<std::int64_t>(std::floor(static_cast<double>(size) * fraction));
-  const auto cut = document_start_before(corpus, size - wanted);
+  constexpr std::int64_t kFarthest = 1 << 20;
+  const auto cut = document_start_before(corpus, size - wanted, std::min(kFarthest, wanted));
   std::pair<Corpus, Corpus> parts{corpus, corpus};
   auto& [front, back] = parts;
   front.tokens = corpus.tokens.slice(0, cut);

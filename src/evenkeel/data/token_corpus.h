@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <nlohmann/json.hpp>
+
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,7 +16,7 @@
 namespace evenkeel::data {
 
 /// True if the inputs are files of token ids: by data.format, else by the ending of the first input
-/// (.bin, .npy), or because it is a folder with such files.
+/// (.bin, .npy), or because it is a folder or a pattern with such files.
 bool are_token_files(const std::vector<std::string>& inputs, const config::Data& data);
 
 /// True if the model was trained on token files and nothing says which tokenizer made them: data
@@ -22,6 +25,15 @@ bool are_token_files(const std::vector<std::string>& inputs, const config::Data&
 /// \param vocabulary  of the model
 bool is_tokenizer_unknown(const config::Data& data, const TextEncoding& encoding,
                           std::int64_t vocabulary);
+
+/// What a run records of its training text in provenance.json and MANIFEST.json, under "data".
+/// \param vocabulary  of the model
+nlohmann::ordered_json record_of_training_text(const config::Data& data,
+                                               const TextEncoding& encoding,
+                                               std::int64_t vocabulary);
+/// The same, read; nullopt in records of earlier versions.
+/// \param record  the content of provenance.json or MANIFEST.json
+std::optional<TrainedOn> trained_on(const nlohmann::json& record);
 
 /// \param what  the text that is to be tokenized: "data.ood"
 /// \throws Error (data, exit code 65) if is_tokenizer_unknown()
@@ -65,7 +77,7 @@ TokenCount token_count(const std::vector<std::string>& inputs, const config::Dat
 void describe_tokens(Corpus& corpus);
 
 /// Splits off the last `fraction` of the tokens, at the last end-of-text before the cut if there is
-/// one within the last million tokens.
+/// one near: within a million tokens, and within as many as are split off.
 /// \return the first and the second part, with description and digest
 std::pair<Corpus, Corpus> split_tokens(const Corpus& corpus, double fraction);
 

@@ -74,8 +74,11 @@ void TokenFile::read(std::int64_t begin, std::int64_t count, std::int64_t* out) 
   });
 }
 
-std::string TokenFile::check_ids(std::int64_t vocabulary) const {
-  Digest digest;
+TokenFile::Digests TokenFile::check_ids(std::int64_t vocabulary) const {
+  Digest ids, file;
+  std::vector<char> header(static_cast<std::size_t>(layout_.offset));
+  bytes_.read(0, layout_.offset, header.data());
+  file.update(header.data(), header.size());
   with_type(layout_.type, [&](auto id) {
     using Id = decltype(id);
     constexpr auto kSize = static_cast<std::int64_t>(sizeof(Id));
@@ -89,7 +92,8 @@ std::string TokenFile::check_ids(std::int64_t vocabulary) const {
     for (std::int64_t begin = 0; begin < layout_.count; begin += kIds) {
       const auto some = std::min(kIds, layout_.count - begin);
       bytes_.read(layout_.offset + begin * kSize, some * kSize, block.data());
-      digest.update(block.data(), static_cast<std::size_t>(some * kSize));
+      for (Digest* const each : {&ids, &file})
+        each->update(block.data(), static_cast<std::size_t>(some * kSize));
       const auto end = block.begin() + some;
       bool any = false;
       for (auto at = block.begin(); at != end; ++at) any |= is_too_large(*at);
@@ -100,7 +104,7 @@ std::string TokenFile::check_ids(std::int64_t vocabulary) const {
                          remedy(layout_, bytes_.path(), std::cmp_less(*bad, 0))));
     }
   });
-  return digest.hex();
+  return {.ids = ids.hex(), .file = file.hex()};
 }
 
 }  // namespace evenkeel::data

@@ -21,11 +21,14 @@ class TokenFile {
   /// \throws Error (data, exit code 65) if the file has become shorter
   void read(std::int64_t begin, std::int64_t count, std::int64_t* out) const;
 
+  /// XXH3-128 of bytes, 32 hexadecimal digits each.
+  struct Digests {
+    std::string ids, file;  // without and with the header
+  };
   /// Reads all ids.
-  /// \return XXH3-128 of their bytes, 32 hexadecimal digits
   /// \throws Error (data, exit code 65) for the first id that is negative or not below
   ///         `vocabulary`, with its position
-  std::string check_ids(std::int64_t vocabulary) const;
+  Digests check_ids(std::int64_t vocabulary) const;
 
  private:
   TokenBytes bytes_;

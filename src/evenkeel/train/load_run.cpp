@@ -109,13 +109,14 @@ store::CheckpointSearch checkpoint_of(const std::filesystem::path& run,
 }
 
 /// Loads the tokenizer: the copy in the run folder, unless the command names another one.
+/// \param manifest  of the checkpoint
 void use_tokenizer_of_run(TrainedModel& loaded, const config::Config& saved,
-                          const std::filesystem::path& run) {
+                          const std::filesystem::path& run, const nlohmann::json& manifest) {
   auto& data = loaded.config.data;
   if (data.tokenizer == saved.data.tokenizer) {
     data.tokenizer = tokenizer_of_run(store::Directory(run), data.tokenizer);
   }
-  loaded.encoding = std::make_shared<const data::TextEncoding>(data);
+  loaded.encoding = std::make_shared<const data::TextEncoding>(data, data::trained_on(manifest));
 }
 
 /// Builds the model of `loaded.config` and loads the weights of a checkpoint.
@@ -149,11 +150,12 @@ TrainedModel load_run(const std::optional<std::filesystem::path>& run,
   }
   loaded.machine = configure_machine(loaded.config.train);
   loaded.watch = std::make_unique<ops::BusyMachineWatch>(loaded.machine.threads);
-  use_tokenizer_of_run(loaded, saved, *run);
-  loaded.shape = config::shape_of(loaded.config, loaded.encoding->vocabulary());
   const auto search = checkpoint_of(*run, step);
   loaded.skipped = search.skipped;
-  load_model(loaded, usable_checkpoint(search, saved, *run));
+  const auto checkpoint = usable_checkpoint(search, saved, *run);
+  use_tokenizer_of_run(loaded, saved, *run, checkpoint.manifest);
+  loaded.shape = config::shape_of(loaded.config, loaded.encoding->vocabulary());
+  load_model(loaded, checkpoint);
   return loaded;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/data/token_corpus.h"
 #include "evenkeel/norm/describe.h"
 #include "evenkeel/norm/leakage.h"
 #include "evenkeel/norm/warnings.h"
@@ -65,6 +66,8 @@ nlohmann::ordered_json RunProvenance::json() const {
                         {"train_digest", data::digest(text.train)},
                         {"validation", data::description(text.validation)},
                         {"validation_digest", data::digest(text.validation)}};
+  provenance["data"].update(
+      data::record_of_training_text(config_.data, *text.encoding, scheme.shape.vocabulary));
   if (auto files = files_of(text.train); !files.empty()) provenance["data"][kFiles] = files;
   if (auto files = files_of(text.validation); !files.empty()) {
     provenance["data"][kValidationFiles] = files;
