@@ -149,6 +149,22 @@ class Extend(program.Case):
         self.assertIn('\nsteps = "auto"\n', (self.run_folder / "run.toml").read_text())
         self.assertGreater(self.rates()[21], 1.2 * PEAK * FLOOR)
 
+    def test_override_schedule_fits_one_that_was_kept(self):
+        self.succeed("train", "--quiet", "--run", "run", "--set", "train.steps=30")
+        error = self.succeed("train", "--run", "run", "--override", "schedule", "--set", "train.steps=40")[1]
+        self.assertNotIn("the schedule stays", error)
+        self.assertIn('\nsteps = "auto"\n', (self.run_folder / "run.toml").read_text())
+        self.assertGreater(self.rates()[31], 1.2 * PEAK * FLOOR)
+
+    def test_a_preset_leaves_what_the_run_has_chosen(self):
+        """With a preset run.toml is not read; the kept schedule stays, and the command can be repeated."""
+        values = settings(program.SMALL | {"train.steps": 2})
+        longer = settings(program.SMALL | {"train.steps": 4})
+        self.succeed("train", "--quiet", "--preset", "tiny", "--run", "preset", *values)
+        for _ in range(2):
+            self.succeed("train", "--quiet", "--preset", "tiny", "--run", "preset", *longer)
+        self.assertIn("\nsteps = 2\n", (self.folder / "preset/run.toml").read_text())
+
     def test_a_length_in_tokens_extends_one_in_steps(self):
         self.succeed("train", "--quiet", "--run", "run", *settings({"train.tokens": 25 * 2 * 32}))
         self.assertEqual(max(saved_steps(self.run_folder)), 25)

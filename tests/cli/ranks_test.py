@@ -26,6 +26,12 @@ def ranks_of(process):
     return [int(child) for child in children] or [process.pid]
 
 
+def is_listening(port):
+    rows = [line.split() for file in ("tcp", "tcp6") if pathlib.Path(f"/proc/net/{file}").exists()
+            for line in pathlib.Path(f"/proc/net/{file}").read_text().splitlines()[1:]]
+    return any(row[1].endswith(f":{port:04X}") and row[3] == "0A" for row in rows)
+
+
 class Ranks(program.Case):
     def train_on(self, ranks, run, values, *arguments):
         """A run to its end on so many ranks."""
@@ -138,6 +144,39 @@ class Behaviour(Ranks):
                 self.assertEqual(saved_steps(run), saved_steps(whole))
                 for step in (2, 4, 6):
                     self.check_equal(run, whole, step)
+
+    def test_a_preset_resumes_on_ranks(self):
+        values = DENSE | {"train.gradient_shards": "auto", "train.steps": 2}
+        for steps in (2, 4):
+            self.train_on(2, "run", values | {"train.steps": steps}, "--preset", "tiny")
+        self.assertIn("gradient_shards = 2\n", (self.folder / "run/run.toml").read_text())
+        whole = self.train_on(2, "whole", values | {"train.steps": 4, "schedule.steps": 2})
+        self.assertEqual(files_at(self.folder / "run", 4), files_at(whole, 4))
+
+    def test_a_moved_run_saves_on_all_ranks(self):
+        values = DENSE | {"train.steps": 10**6, "checkpoint.every": 0, "checkpoint.seconds": 0}
+        process = self.start("train", "--ranks", 2, "--run", "run", *settings(program.SMALL | values))
+        self.wait_for_steps(process, "run", 2)
+        (self.folder / "run").rename(self.folder / "moved")
+        code, error = self.finish(process)
+        self.assertEqual(code, 74, error)
+        self.assertGreater(max(saved_steps(self.folder / "moved")), 1)
+
+    def test_the_check_of_the_folder_follows_no_link(self):
+        self.write("other.txt", "mine")
+        values = DENSE | {"train.steps": 1}
+        self.train_on(2, "run", values)
+        (self.folder / "run/.ranks").symlink_to("../other.txt")
+        self.train_on(2, "run", values | {"train.steps": 2})
+        self.assertEqual((self.folder / "other.txt").read_text(), "mine")
+
+    def test_a_signal_ends_a_rank_that_waits_for_others(self):
+        environment = program.ENVIRONMENT | {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1",
+                                             "MASTER_PORT": str(program.free_port())}
+        process = self.start("train", "--run", "run", *settings(program.SMALL), env=environment)
+        self.until(lambda: is_listening(int(environment["MASTER_PORT"])), process)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(timeout=20), -signal.SIGINT)
 
     def test_pieces_are_read_by_every_verb(self):
         run = self.train_on(2, "run", DENSE | {"train.steps": 1, "train.gradient_shards": "auto"})

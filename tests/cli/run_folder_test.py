@@ -193,6 +193,19 @@ class Records(program.Case):
         self.assertIn(f"run: {loss}\n", error)
         self.assertIn(loss, (self.run_folder / "report.html").read_text())
 
+    def test_records_that_are_too_large_are_said_and_hide_no_other_run(self):
+        for name in ("runs/large", "runs/other"):
+            self.train(name, train_steps=2)
+        records = self.folder / "runs/large/metrics.jsonl"
+        with open(records, "ab") as file:
+            file.truncate((4 << 30) + 1)  # without blocks on the disk
+        states = {row["run"]: row["state"] for row in json.loads(self.succeed("runs", "--json")[0])}
+        self.assertEqual(states, {"runs/large": "damaged", "runs/other": "finished"})
+        self.refuse(74, "runs/large/metrics.jsonl: must have at most 4.0 GiB, but has 4.0 GiB; move it elsewhere: the run "
+                    "resumes without these records", "train", "--quiet", "--run", "runs/large", "--set", "train.steps=3")
+        records.unlink()
+        self.succeed("train", "--quiet", "--run", "runs/large", "--set", "train.steps=3")
+
     def test_missing_steps_are_named(self):
         self.change(lambda lines: lines[:3])
         self.check_said("metrics.jsonl: the records of steps 4 to 6 are missing")

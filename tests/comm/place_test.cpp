@@ -73,6 +73,9 @@ TEST(Place, IsThatOfSrun) {
   EXPECT_EQ(place.ranks, 8);
   EXPECT_EQ(place.local_ranks, 4);
   EXPECT_EQ(place.address, "gpu07");
+  auto step = variables;
+  step["SLURM_STEP_NODELIST"] = "gpu08";
+  EXPECT_EQ(place_in(step).address, "gpu08");
   auto other_job = variables;
   other_job["SLURM_JOB_ID"] = "124";
   EXPECT_NE(place_in(other_job).port, place.port);
@@ -105,6 +108,17 @@ TEST(Place, IsThatOfMpirun) {
   EXPECT_EQ(place.rank, 1);
   EXPECT_EQ(place.address, "127.0.0.1");
   EXPECT_EQ(place_in({{"PMI_RANK", "1"}, {"PMI_SIZE", "4"}, {"MASTER_ADDR", "a1"}}).address, "a1");
+}
+
+// A proxy process on each machine is the parent of MPICH's ranks there: it names no common port.
+TEST(Place, OfMpichOnSeveralMachinesNeedsAPort) {
+  Variables variables = {
+      {"PMI_RANK", "1"}, {"PMI_SIZE", "4"}, {"MPI_LOCALNRANKS", "2"}, {"MASTER_ADDR", "a1"}};
+  EXPECT_EQ(error_in(variables),
+            "MASTER_PORT must be set for ranks on several machines, because this launcher names no "
+            "job; add -genv MASTER_PORT 29500 (MPICH, Intel MPI)");
+  variables["MASTER_PORT"] = "29500";
+  EXPECT_EQ(place_in(variables).port, 29500);
 }
 
 TEST(Place, NamesVariablesThatContradict) {

@@ -109,6 +109,18 @@ TEST(RollCall, NamesTheFirstDifference) {
   EXPECT_EQ(refusal.message, "rank 1 (a2, process 4711) has train.batch = 16, but rank 0 has 8");
 }
 
+// Two ranks of machine a share two cores; a launcher has given each rank of machine b its own.
+TEST(RanksOnCores, AreThoseThatShareACore) {
+  const auto member = [](const char* host, std::vector<int> cores) {
+    return Member{.host = host, .cores = std::move(cores)};
+  };
+  const std::vector<Member> members = {member("a", {0, 1}), member("a", {1, 2}), member("b", {0}),
+                                       member("b", {1, 2}), member("c", {})};
+  const std::vector<int> wanted = {2, 2, 1, 1, 0};
+  for (int rank = 0; rank < 5; ++rank)
+    EXPECT_EQ(ranks_on_cores(members, rank), wanted[static_cast<std::size_t>(rank)]) << rank;
+}
+
 TEST(DifferenceOf, ReadsFactsBack) {
   const Facts facts = {{"a", "x\n\"y\""}, {"b", ""}};
   EXPECT_EQ(parse_facts(facts_text(facts)), facts);

@@ -163,6 +163,23 @@ TEST_F(Checkpoint, DoesNotNeedAFileSystemThatReservesSpace) {
   EXPECT_EQ(newest_checkpoint(run_).found->step, 10);
 }
 
+// Such as a file that is immutable or of another user.
+TEST_F(Checkpoint, IsSavedWhereAnOlderOneCannotBeRemoved) {
+  auto system = faulty_system();
+  system.unlinkat = [](int, const char*, int) {
+    errno = EPERM;
+    return -1;
+  };
+  for (const std::int64_t step : {10, 20, 30}) {
+    const auto left = save_checkpoint(system, lock_, small_content(step), 1);
+    EXPECT_EQ(left.find("/checkpoints/.trash-step-00000010-") != std::string::npos, step > 10);
+    EXPECT_EQ(left.ends_with(": cannot remove: Operation not permitted"), step > 10) << left;
+    EXPECT_EQ(checkpoint_steps(run_), Steps{step});
+  }
+  save(40, 1);
+  EXPECT_EQ(entries(), "step-00000040 ");
+}
+
 TEST_F(Checkpoint, KeepsTheNewest) {
   for (const std::int64_t step : {10, 20, 30, 40}) save(step, 2);
   EXPECT_EQ(checkpoint_steps(run_), (Steps{30, 40}));

@@ -92,6 +92,9 @@ CpuFeatures CpuFeatures::detect() {
   cpu_set_t set;
   CPU_ZERO(&set);
   if (::sched_getaffinity(0, sizeof set, &set) == 0) cpu.cores = std::max(1, CPU_COUNT(&set));
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &set)) cpu.core_numbers.push_back(core);
+  }
   return cpu;
 }
 

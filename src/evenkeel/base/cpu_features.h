@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace evenkeel {
 
@@ -19,7 +20,8 @@ struct CpuFeatures {
   /// (vdpbf16ps): on AMD's processors that have them, and on Cooper Lake. Intel's processors with
   /// AMX compute fewer products with that instruction than in float32.
   bool fast_bf16_dot = false;
-  int cores = 1;  // in the CPU affinity of this process
+  int cores = 1;                  // in the CPU affinity of this process
+  std::vector<int> core_numbers;  // of these, ascending
 
   /// Reads CPUID, EVENKEEL_ISA and the CPU affinity of this process, and asks Linux for AMX tiles.
   static CpuFeatures detect();

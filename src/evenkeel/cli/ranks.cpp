@@ -24,6 +24,7 @@
 #include "evenkeel/ops/common/compute_device.h"
 #include "evenkeel/ops/common/gpu.h"
 #include "evenkeel/store/run_folder.h"
+#include "evenkeel/train/signals.h"
 
 namespace evenkeel::cli {
 
@@ -180,14 +181,17 @@ comm::Group join_ranks(const CommonOptions& common) {
   if (place.ranks == 1) return {};
   using std::chrono::seconds;
   const auto keys = distributed_keys(common);
-  return comm::join(place,
-                    {.connect_timeout = seconds(keys.connect_timeout),
-                     .heartbeat_timeout = seconds(keys.heartbeat_timeout),
-                     .collective_timeout = seconds(keys.collective_timeout),
-                     .interface = keys.interface,
-                     .backend = keys.backend,
-                     .device = device_of_rank(common)},
-                    facts_of_rank(common));
+  train::release_signals();  // one of them ends a rank that waits for other ranks
+  auto group = comm::join(place,
+                          {.connect_timeout = seconds(keys.connect_timeout),
+                           .heartbeat_timeout = seconds(keys.heartbeat_timeout),
+                           .collective_timeout = seconds(keys.collective_timeout),
+                           .interface = keys.interface,
+                           .backend = keys.backend,
+                           .device = device_of_rank(common)},
+                          facts_of_rank(common));
+  train::hold_signals();
+  return group;
 }
 
 Exit run_rank(comm::Group& group, const std::function<Exit()>& body) {

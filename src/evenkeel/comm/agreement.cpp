@@ -63,6 +63,8 @@ void check_shared_folder(Group& group, const std::filesystem::path& folder) {
   if (group.is_first()) {
     std::random_device random;
     word = text(random(), "-", random());
+    std::error_code none;
+    std::filesystem::remove(file, none);  // a link: write_file() would follow it
     write_file(file, word);
   }
   word = group.broadcast_text(word, 0);

@@ -19,6 +19,7 @@ class Engine;
 struct Placement {
   std::string launcher;            // "torchrun", "srun", "mpirun", "--ranks"; empty: none
   int local_ranks = 1;             // ranks on this machine
+  int ranks_on_cores = 1;          // ranks that may use the cores of this rank
   int ranks_on_device = 1;         // ranks with the GPU of this rank; on CPUs: local_ranks
   std::vector<std::string> hosts;  // names of the machines by rank; [ranks]
   std::string network;  // "gloo over eth0", "gloo over eth0 in two levels", "nccl, gloo over

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "evenkeel/base/cpu_features.h"
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/host_name.h"
 #include "evenkeel/comm/engine.h"
@@ -104,6 +105,7 @@ Member this_member(const Place& place, const JoinOptions& options, const Facts& 
           .address = route.local,
           .master = route.remote,
           .gpu = options.device.gpu,
+          .cores = CpuFeatures::detect().core_numbers,
           .facts = facts};
 }
 
@@ -161,6 +163,7 @@ void JoinedRanks::form(const JoinOptions& options) {
   placement_.launcher = launcher_name(place_.launcher);
   placement_.local_ranks =
       place_.local_ranks > 0 ? place_.local_ranks : ranks_on_host(members, place_.rank);
+  placement_.ranks_on_cores = std::max(1, ranks_on_cores(members, place_.rank));
   for (const auto& each : members) placement_.hosts.push_back(each.host);
   const bool is_gpu = !options.device.device.is_cpu();
   placement_.ranks_on_device =

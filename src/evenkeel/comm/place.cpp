@@ -102,11 +102,17 @@ Place place_of_torchrun(Place place, const Environment& environment) {
 
 Place place_of_mpirun(Place place, const Environment& environment) {
   place.launcher = Launcher::mpirun;
+  const bool has_port = environment("PMIX_NAMESPACE") || environment("MASTER_PORT");
   const char* const name =
       environment("OMPI_COMM_WORLD_LOCAL_SIZE") ? "OMPI_COMM_WORLD_LOCAL_SIZE" : "MPI_LOCALNRANKS";
   place.local_ranks = optional_number(environment, name, 1, kMostRanks).value_or(0);
   if (place.local_ranks == place.ranks && place.address.empty()) place.address = "127.0.0.1";
   require_address(place, "add -x MASTER_ADDR=HOST (Open MPI) or -genv MASTER_ADDR HOST (MPICH)");
+  if (!has_port && place.local_ranks > 0 && place.local_ranks != place.ranks) {
+    throw Error(Exit::usage,
+                "MASTER_PORT must be set for ranks on several machines, because this launcher "
+                "names no job; add -genv MASTER_PORT 29500 (MPICH, Intel MPI)");
+  }
   return place;
 }
 
@@ -127,9 +133,11 @@ Place place_of_srun(Place place, const Environment& environment) {
   if (per_node) {
     place.local_ranks = number_of("SLURM_NTASKS_PER_NODE", *per_node, 1, kMostRanks);
   }
-  if (place.address.empty())
-    place.address = first_host(environment("SLURM_JOB_NODELIST").value_or(""));
-  require_address(place, "srun sets SLURM_JOB_NODELIST, from which it would follow");
+  if (place.address.empty()) {  // a step may have some machines of the job
+    const auto step = environment("SLURM_STEP_NODELIST");
+    place.address = first_host(step ? *step : environment("SLURM_JOB_NODELIST").value_or(""));
+  }
+  require_address(place, "srun sets SLURM_STEP_NODELIST, from which it would follow");
   return place;
 }
 

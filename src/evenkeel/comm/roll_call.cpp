@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <thread>
 
@@ -36,10 +37,10 @@ Facts facts_of(const nlohmann::json& json) {
 }
 
 std::string text_of(const Member& member) {
-  const nlohmann::json json = {{"ranks", member.ranks},         {"host", member.host},
-                               {"process", member.process},     {"address", member.address},
-                               {"master", member.master},       {"gpu", member.gpu},
-                               {"facts", json_of(member.facts)}};
+  const nlohmann::json json = {{"ranks", member.ranks},     {"host", member.host},
+                               {"process", member.process}, {"address", member.address},
+                               {"master", member.master},   {"gpu", member.gpu},
+                               {"cores", member.cores},     {"facts", json_of(member.facts)}};
   return json_dump(json);
 }
 
@@ -52,6 +53,7 @@ Member member_of(const std::string& value) {
           .address = json.at("address"),
           .master = json.at("master"),
           .gpu = json.at("gpu"),
+          .cores = json.at("cores").get<std::vector<int>>(),
           .facts = facts_of(json.at("facts"))};
 }
 
@@ -79,6 +81,16 @@ void check_sizes(const Store& store, const Place& place, int rank, const Member&
 }
 
 }  // namespace
+
+int ranks_on_cores(const std::vector<Member>& members, int rank) {
+  const auto& own = members[static_cast<std::size_t>(rank)];
+  return static_cast<int>(std::count_if(members.begin(), members.end(), [&](const Member& each) {
+    std::vector<int> shared;
+    std::set_intersection(own.cores.begin(), own.cores.end(), each.cores.begin(), each.cores.end(),
+                          std::back_inserter(shared));
+    return each.host == own.host && !shared.empty();
+  }));
+}
 
 std::string member_name(int rank, const Member& member) {
   return text("rank ", rank, " (", member.host, ", process ", member.process, ")");

@@ -22,11 +22,16 @@ struct Member {
   int ranks = 1;     // of the run, as its launcher says
   std::string host;  // name of its machine
   std::int64_t process = 0;
-  std::string address;  // IP address on the path to rank 0
-  std::string master;   // what MASTER_ADDR means on its machine
-  std::string gpu;      // the UUID of its GPU; empty: it trains on the CPU
+  std::string address;          // IP address on the path to rank 0
+  std::string master;           // what MASTER_ADDR means on its machine
+  std::string gpu;              // the UUID of its GPU; empty: it trains on the CPU
+  std::vector<int> cores = {};  // numbers of those that it may use, ascending
   Facts facts;
 };
+
+/// Ranks on the machine of `rank` that may use one of its cores, itself included. A launcher that
+/// gives each rank its own cores: 1.
+int ranks_on_cores(const std::vector<Member>& members, int rank);
 
 /// "rank 2 (a2, process 4711)"
 std::string member_name(int rank, const Member& member);

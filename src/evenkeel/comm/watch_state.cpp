@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/comm/watch_state.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iomanip>
 #include <sstream>
 #include <utility>
@@ -123,7 +125,13 @@ std::function<void()> Watch::State::writer(const Verdict& verdict, HeartbeatTabl
   if (is_speaker(verdict.lost, now)) return [line] { print_message(line); };
   if (run_folder.empty()) return {};
   const auto log = std::filesystem::path(run_folder) / text("log-rank-", place.rank, ".txt");
-  return [line, log] { std::ofstream(log, std::ios::app) << line << '\n' << std::flush; };
+  return [line, log] {
+    const int file = ::open(
+        log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644);
+    if (file < 0) return;
+    ::dprintf(file, "%s\n", line.c_str());
+    ::close(file);
+  };
 }
 
 void Watch::State::forgive(std::chrono::steady_clock::duration pause, HeartbeatTable::Time now) {

@@ -53,9 +53,10 @@ struct VerifiedCheckpoint {
 /// intact, and no incomplete folder has a final name.
 /// \param lock  of the run folder; a moved folder gets its checkpoint at its new path
 /// \param keep  at least 1; the configuration requires checkpoint.keep >= 2
+/// \return "", or why an obsolete checkpoint could not be removed; the new one is safe
 /// \throws FullDisk (io, exit code 74) on a full disk; Error (io) on another I/O error, or if
 ///         RUN/lock was removed or replaced
-void save_checkpoint(const Lock& lock, const CheckpointContent& content, std::int64_t keep);
+std::string save_checkpoint(const Lock& lock, const CheckpointContent& content, std::int64_t keep);
 
 /// Removes all but the newest checkpoint, if that is intact: its digests match. For a finished run,
 /// which needs no fallback.

@@ -2,6 +2,7 @@
 #include "evenkeel/store/checkpoint_save.h"
 
 #include <cerrno>
+#include <cstring>
 #include <string>
 
 #include "evenkeel/base/boot_id.h"
@@ -28,12 +29,21 @@ std::string process_unique_name(const char* kind, std::int64_t step) {
 
 /// Removes what interrupted saves left. This process has the lock, so no other process uses these
 /// folders.
-void remove_leftovers(const Directory& checkpoints) {
-  for (const auto& name : checkpoints.entries()) {
-    if (!name.starts_with(kTemporary) && !name.starts_with(kTrash)) continue;
-    if (const int error = checkpoints.remove(name); error != 0)
-      throw_system_error(checkpoints.path() / name, "remove", error);
+/// \return "", or the first failure
+std::string remove_leftovers(const Directory& checkpoints) {
+  std::string failure;
+  try {
+    for (const auto& name : checkpoints.entries()) {
+      if (!name.starts_with(kTemporary) && !name.starts_with(kTrash)) continue;
+      if (const int error = checkpoints.remove(name); error != 0 && failure.empty()) {
+        failure =
+            text((checkpoints.path() / name).string(), ": cannot remove: ", std::strerror(error));
+      }
+    }
+  } catch (const Error& error) {
+    return error.what();
   }
+  return failure;
 }
 
 /// \throws FullDisk unless the file system has 1.1 times `size` plus 16 MiB free
@@ -57,7 +67,8 @@ nlohmann::json write_json_file(const Directory& folder, const char* name,
   return file_json(write_new_file(folder, name, content, folder.path() / name));
 }
 
-/// RUN/checkpoints, without what interrupted saves left.
+/// RUN/checkpoints, without what interrupted saves left. What cannot be removed is no reason not to
+/// save.
 Directory open_checkpoints(const SystemCalls& system, const Lock& lock) {
   lock.check_file();
   const auto run = lock.directory().with(system);
@@ -98,6 +109,19 @@ void remove_old_checkpoints(const Directory& checkpoints, std::int64_t saved, st
     moved = true;
   }
   if (moved) checkpoints.flush();
+}
+
+/// Removes older checkpoints, and what interrupted saves left.
+/// \return "", or the first failure: the newest checkpoint is safe
+std::string clean_up(const Directory& checkpoints, std::int64_t saved, std::int64_t keep) {
+  std::string failure;
+  try {
+    remove_old_checkpoints(checkpoints, saved, keep);
+  } catch (const Error& error) {
+    failure = error.what();
+  }
+  const auto left = remove_leftovers(checkpoints);
+  return failure.empty() ? left : failure;
 }
 
 }  // namespace
@@ -165,8 +189,8 @@ PendingCheckpoint::~PendingCheckpoint() {
   }
 }
 
-void PendingCheckpoint::complete(nlohmann::json files, const nlohmann::json& manifest,
-                                 std::int64_t keep) {
+std::string PendingCheckpoint::complete(nlohmann::json files, const nlohmann::json& manifest,
+                                        std::int64_t keep) {
   EK_ASSERT(keep >= 1);
   files[kStateName] = write_json_file(*folder_, kStateName, state_);
   write_json_file(*folder_, kManifestName, manifest_text(manifest, step_, files));
@@ -174,20 +198,19 @@ void PendingCheckpoint::complete(nlohmann::json files, const nlohmann::json& man
   move_into_place(checkpoints_, temporary_, step_);
   is_complete_ = true;
   checkpoints_.flush();  // from here on the checkpoint survives power loss
-  remove_old_checkpoints(checkpoints_, step_, keep);
-  remove_leftovers(checkpoints_);
+  return clean_up(checkpoints_, step_, keep);
 }
 
-void save_checkpoint(const SystemCalls& system, const Lock& lock, const CheckpointContent& content,
-                     std::int64_t keep) {
+std::string save_checkpoint(const SystemCalls& system, const Lock& lock,
+                            const CheckpointContent& content, std::int64_t keep) {
   EK_ASSERT(keep >= 1 && content.step >= 0);
   const CheckpointFiles files(content);
   PendingCheckpoint pending(system, lock, content.step, content.state, files.size());
-  pending.complete(files.write(pending.folder()), content.manifest, keep);
+  return pending.complete(files.write(pending.folder()), content.manifest, keep);
 }
 
-void save_checkpoint(const Lock& lock, const CheckpointContent& content, std::int64_t keep) {
-  save_checkpoint(kernel_calls(), lock, content, keep);
+std::string save_checkpoint(const Lock& lock, const CheckpointContent& content, std::int64_t keep) {
+  return save_checkpoint(kernel_calls(), lock, content, keep);
 }
 
 void keep_newest_checkpoint(const Lock& lock) {

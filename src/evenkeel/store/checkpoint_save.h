@@ -59,8 +59,9 @@ class PendingCheckpoint {
   /// checkpoints. After the return the checkpoint survives power loss.
   /// \param files  the results of CheckpointFiles::write() of all processes, merged
   /// \param manifest  CheckpointContent::manifest
+  /// \return "", or why an old checkpoint could not be removed
   /// \throws FullDisk (io, exit code 74); Error (io)
-  void complete(nlohmann::json files, const nlohmann::json& manifest, std::int64_t keep);
+  std::string complete(nlohmann::json files, const nlohmann::json& manifest, std::int64_t keep);
 
  private:
   Directory checkpoints_;
@@ -71,8 +72,8 @@ class PendingCheckpoint {
 };
 
 /// save_checkpoint() with replaceable system calls. Internal, for tests.
-void save_checkpoint(const SystemCalls& system, const Lock& lock, const CheckpointContent& content,
-                     std::int64_t keep);
+std::string save_checkpoint(const SystemCalls& system, const Lock& lock,
+                            const CheckpointContent& content, std::int64_t keep);
 
 inline constexpr const char* kCheckpointsName = "checkpoints";
 

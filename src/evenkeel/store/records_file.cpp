@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/store/records_file.h"
 
+#include <filesystem>
 #include <set>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/number.h"
 #include "evenkeel/store/json_lines.h"
 
 namespace evenkeel::store {
@@ -89,6 +92,14 @@ nlohmann::json RecordsFile::summary() const {
 }
 
 std::string RecordsFile::resume(std::int64_t step, const nlohmann::json& saved) {
+  std::error_code none;
+  const auto bytes = std::filesystem::file_size(run_.path() / name_, none);
+  if (!none && bytes > kMaxRecordBytes) {
+    throw Error(Exit::io, text((run_.path() / name_).string(), ": must have at most ",
+                               bytes_text(static_cast<double>(kMaxRecordBytes)), ", but has ",
+                               bytes_text(static_cast<double>(bytes)),
+                               "; move it elsewhere: the run resumes without these records"));
+  }
   const auto content = run_.has(name_) ? run_.read(name_, kMaxRecordBytes) : "";
   const auto lines = sort_lines(content, step, steps_);
   if (lines.damaged_count > 0) {

@@ -167,7 +167,11 @@ std::optional<RunSummary> summary_of(const path& folder) {
   run.state = "empty";
   if (has_status) add_status(run, *opened, is_locked(folder));
   run.parameters = integer_in(read_provenance(*opened), "parameters");
-  if (opened->has_file(kMetricsName)) add_metrics(run, *opened);
+  try {
+    if (opened->has_file(kMetricsName)) add_metrics(run, *opened);
+  } catch (const Error&) {  // the other runs are listed all the same
+    run.state = "damaged";
+  }
   const bool has_metrics = opened->has(kMetricsName);
   run.age_seconds = age_of(*opened, has_metrics ? kMetricsName : has_status ? kStatusName : ".");
   return run;

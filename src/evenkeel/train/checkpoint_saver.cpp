@@ -150,7 +150,7 @@ void CheckpointSaver::begin(const store::Lock& lock, const store::CheckpointCont
     group_.broadcast_text(kNoFolder, 0);
     throw;
   }
-  const auto folder = pending->checkpoint->folder().path().string();
+  const auto folder = pending->checkpoint->folder().current_path();  // the run may have been moved
   start(std::move(pending), group_.broadcast_text(folder, 0), writer);
 }
 
@@ -161,20 +161,21 @@ void CheckpointSaver::begin_piece(const store::CheckpointContent& content, Write
   if (folder != kNoFolder) start(std::move(pending), folder, writer);
 }
 
-void CheckpointSaver::finish() {
+std::string CheckpointSaver::finish() {
   EK_ASSERT(pending_);
   const auto pending = std::exchange(pending_, nullptr);
   if (pending->thread.joinable()) pending->thread.join();
   const auto reports = group_.all_gather_texts(json_dump(pending->report));
-  if (!pending->checkpoint) return;  // rank 0 completes it, and reports failures
-  pending->checkpoint->complete(merged_files(group_, reports), pending->manifest, pending->keep);
+  if (!pending->checkpoint) return "";  // rank 0 completes it, and reports failures
+  return pending->checkpoint->complete(merged_files(group_, reports), pending->manifest,
+                                       pending->keep);
 }
 
-void CheckpointSaver::save(const store::Lock& lock, const store::CheckpointContent& content,
-                           std::int64_t keep) {
+std::string CheckpointSaver::save(const store::Lock& lock, const store::CheckpointContent& content,
+                                  std::int64_t keep) {
   if (group_.ranks() == 1) return store::save_checkpoint(lock, content, keep);
   begin(lock, content, keep, Writer::caller);
-  finish();
+  return finish();
 }
 
 }  // namespace evenkeel::train

@@ -47,12 +47,14 @@ class CheckpointSaver {
 
   /// Completes the checkpoint. All ranks call it.
   /// \throws at rank 0 FullDisk (io, exit code 74) if the disk was full for any rank; Error (io)
-  void finish();
+  /// \return as store::save_checkpoint(); "" on ranks other than 0
+  std::string finish();
 
   /// Rank 0: begin() and finish(). Each other rank calls begin_piece(), and finish() if a save is
   /// pending then.
   /// \throws as begin() and finish()
-  void save(const store::Lock& lock, const store::CheckpointContent& content, std::int64_t keep);
+  std::string save(const store::Lock& lock, const store::CheckpointContent& content,
+                   std::int64_t keep);
 
  private:
   struct Pending;

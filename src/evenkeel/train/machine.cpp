@@ -20,14 +20,15 @@
 
 namespace evenkeel::train {
 
-Machine configure_machine(const config::Train& train, std::int64_t local_ranks) {
+Machine configure_machine(const config::Train& train, std::int64_t ranks_on_cores) {
   const auto cpu = CpuFeatures::detect();
   Machine machine;
   machine.device = ops::compute_device();
   const bool is_gpu = machine.device.is_cuda();
   const auto gpu = is_gpu ? ops::gpu_info(machine.device.index()) : ops::GpuInfo();
   if (is_gpu) ops::set_compute_device(machine.device, train.deterministic);
-  const auto share = std::max<std::int64_t>(1, cpu.cores / std::max<std::int64_t>(1, local_ranks));
+  const auto share =
+      std::max<std::int64_t>(1, cpu.cores / std::max<std::int64_t>(1, ranks_on_cores));
   machine.threads = static_cast<int>(train.threads > 0 ? train.threads : share);
   machine.isa = is_gpu ? gpu.architecture : cpu.isa();
   std::string precision = train.precision;

@@ -18,7 +18,7 @@ using plan::Machine;
 /// processors with AMX and where CpuFeatures::fast_bf16_dot, else float32. Threads "auto" is one
 /// thread per core, divided by the ranks on this machine.
 /// \throws Error (busy, exit code 75) if so many threads cannot be created
-Machine configure_machine(const config::Train& train, std::int64_t local_ranks = 1);
+Machine configure_machine(const config::Train& train, std::int64_t ranks_on_cores = 1);
 
 /// Sets Machine::ranks and, to this rank's share of what is free now, Machine::free_memory.
 void share_memory(Machine& machine, const comm::Group& group);

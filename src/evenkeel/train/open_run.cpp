@@ -68,6 +68,25 @@ config::Config configuration_of(const store::CheckpointSearch& newest,
                            (newest.found->folder.path() / "MANIFEST.json").string());
 }
 
+/// Keeps what the run has chosen for keys that are "auto", as with a preset in place of run.toml.
+void keep_chosen(config::Config& config, const config::Config& before,
+                 const std::vector<std::string>& overrides) {
+  const auto is_free = [&](const char* key) { return config::is_named(key, overrides); };
+  auto& shards = config.train.gradient_shards;
+  if (shards == 0 && !is_free("train.gradient_shards")) shards = before.train.gradient_shards;
+  auto& steps = config.schedule.steps;
+  if (steps == 0 && !is_free("schedule.steps")) steps = before.schedule.steps;
+}
+
+/// True if schedule.steps was "auto" until the run was extended.
+bool is_schedule_kept(const store::Directory& run) {
+  const auto changes = store::read_provenance(run).value("changes", nlohmann::json::array());
+  const auto last = std::find_if(changes.rbegin(), changes.rend(), [](const nlohmann::json& each) {
+    return each.value("what", "") == "schedule.steps";
+  });
+  return last != changes.rend() && last->value("before", "") == "\"auto\"";
+}
+
 void resume_run(OpenRun& run, const Request& request) {
   const auto file = run.folder / kConfigName;
   run.is_resumed = true;
@@ -76,6 +95,12 @@ void resume_run(OpenRun& run, const Request& request) {
   auto sources = request.sources;
   if (!sources.preset) sources.files.insert(sources.files.begin(), file);
   run.config = config::resolve(sources);
+  keep_chosen(run.config, before, request.overrides);
+  const bool fits_schedule = config::is_named("schedule", request.overrides);
+  if (fits_schedule && run.config.schedule.steps == before.schedule.steps &&
+      is_schedule_kept(run.lock->directory())) {
+    run.config.schedule.steps = 0;
+  }
 
   const UnsavedChanges unsaved(run.lock->directory(), run.newest);
   for (const auto& difference : config::differences(before, run.config)) {
@@ -87,7 +112,7 @@ void resume_run(OpenRun& run, const Request& request) {
     if (!is_longer && !is_free && !allowed) refuse(run.folder, difference);
     run.changes.push_back(change);
   }
-  if (config::is_named("schedule", request.overrides)) return;
+  if (fits_schedule) return;
   if (plan::steps_of(run.config) == plan::steps_of(before)) return;
   const auto planned = plan::planned_steps(before);
   if (run.config.schedule.steps == planned) return;

@@ -208,8 +208,8 @@ void Run::save(bool required) {
   try {
     const auto content = checkpoint_content();
     commands_.send(RankCommand::save);
-    saver_.save(*open_.lock, content, open_.config.checkpoint.keep);
-    set_saved(step);
+    const auto left = saver_.save(*open_.lock, content, open_.config.checkpoint.keep);
+    set_saved(step, left);
   } catch (const Error& error) {
     if (required) throw;
     report_failed_save(step, error);
@@ -236,17 +236,22 @@ void Run::finish_save() {
   if (!saver_.is_pending()) return;
   try {
     commands_.send(RankCommand::finish_save);
-    saver_.finish();
-    set_saved(saving_);
+    const auto left = saver_.finish();
+    set_saved(saving_, left);
   } catch (const Error& error) {
     report_failed_save(saving_, error);
   }
 }
 
-void Run::set_saved(std::int64_t step) {
+/// \param left  older checkpoints that could not be removed; "": none
+void Run::set_saved(std::int64_t step, const std::string& left) {
   saved_at_ = step;
   commands_.set_checkpoint(step);
   console_.info(text("step ", step, ": saved"));
+  if (!left.empty() && left != reported_left_) {
+    console_.warn(text("step ", step, ": saved, but an older checkpoint stays: ", left));
+  }
+  reported_left_ = left;
   group_.report({.step = progress().step, .checkpoint = step});
 }
 

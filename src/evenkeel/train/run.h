@@ -84,7 +84,7 @@ class Run {
   void save(bool required);
   void begin_save();
   void finish_save();
-  void set_saved(std::int64_t step);
+  void set_saved(std::int64_t step, const std::string& left);
   store::CheckpointContent checkpoint_content();
   void report_failed_save(std::int64_t step, const Error& error);
   void wait_for_space(const std::function<void()>& write);
@@ -106,6 +106,7 @@ class Run {
   CheckpointSaver saver_;
   comm::Stragglers stragglers_;
   std::int64_t saved_at_ = -1;                   // step of the newest checkpoint
+  std::string reported_left_;                    // why an older checkpoint could not be removed
   std::int64_t saving_ = -1;                     // step of the checkpoint that a thread writes
   Clock::time_point saved_time_ = Clock::now();  // of the last attempt to save
 };

@@ -71,7 +71,7 @@ config::Config config_of_run(config::Config config, const std::filesystem::path&
 RunSetup set_up_run(const config::Config& config, const comm::Group& group) {
   const auto& placement = group.placement();
   RunSetup setup;
-  setup.machine = configure_machine(config.train, placement.local_ranks);
+  setup.machine = configure_machine(config.train, placement.ranks_on_cores);
   setup.text = data::load_corpora(config.data, config.model.context, config.model.vocabulary,
                                   [] { return stop_wanted(); });
   share_memory(setup.machine, group);

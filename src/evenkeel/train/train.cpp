@@ -52,8 +52,9 @@ class UnusedFolderRemover {
 };
 
 /// Checks that the ranks can train this run, and sends its start to the other ranks.
-void start_on_ranks(OpenRun& open, comm::Group& group) {
-  if (!open.is_resumed) resolve_shards(open.config, group.ranks());
+void start_on_ranks(OpenRun& open, const std::vector<std::string>& overrides, comm::Group& group) {
+  const bool is_free = config::is_named("train.gradient_shards", overrides);
+  if (!open.is_resumed || is_free) resolve_shards(open.config, group.ranks());
   check_ranks(open.config, group.ranks());
   check_scheme_on_ranks(open.config, group);
   group.set_run_folder(open.folder);
@@ -86,7 +87,7 @@ Result train(const Request& request, comm::Group& group) {
   auto open = open_run(request);
   const UnusedFolderRemover leftover(open);
   if (request.opened) request.opened(open.folder);
-  start_on_ranks(open, group);
+  start_on_ranks(open, request.overrides, group);
   Run run(request, std::move(open), console, group);
   // Other ranks of this machine are no reason to wait shortly: each has processors of its own.
   const ops::BusyMachineWatch watch(group.ranks() == 1 ? at::get_num_threads() : 1);

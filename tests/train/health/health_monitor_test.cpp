@@ -8,6 +8,8 @@
 
 #include <cmath>
 #include <limits>
+#include <set>
+#include <string>
 
 #include "evenkeel/base/error.h"
 #include "support/tiny_model.h"
@@ -210,6 +212,15 @@ TEST(HealthMonitor, NamesTheSequenceOfABadBatch) {
   EXPECT_EQ(events[0].kind, "spike");
   EXPECT_NE(events[0].explanation.find("the loss is that of sequence 102"), std::string::npos)
       << events[0].explanation;
+}
+
+TEST(HealthMonitor, ChecksAStepThatHasASpike) {
+  MonitoredModel run("pre_norm");
+  run.after(249);
+  run.scale("blocks.2.attention.qkv.weight", 30);
+  std::set<std::string> kinds;
+  for (const auto& event : run.after(1, with_other_targets_in_row(2))) kinds.insert(event.kind);
+  EXPECT_EQ(kinds, (std::set<std::string>{"logits", "spike"}));
 }
 
 TEST(HealthMonitor, SkipsASpikeOnlyIfConfigured) {

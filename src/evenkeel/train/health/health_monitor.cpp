@@ -71,25 +71,35 @@ bool HealthMonitor::check_step(const PendingUpdate& pending, const StepResult& r
     return false;
   }
   if (first_loss_ == 0) first_loss_ = result.loss;
+  const auto spike = check_spike(pending, result);
+  if (pending.step == 1 || pending.step % kHealthCheckInterval == 0)
+    run_health_check(pending, result, /*is_usual=*/!spike.found);
+  return spike.applies;
+}
+
+/// Reports an explosion or a spike.
+HealthMonitor::Spike HealthMonitor::check_spike(const PendingUpdate& pending,
+                                                const StepResult& result) {
   const auto loss = loss_.observe(result.loss);
   const auto gradient = gradient_.observe(result.gradient_norm);
   const bool explodes = pending.step <= kEarlySteps && result.loss > 2 * first_loss_;
-  if (explodes && explosion_reported_) return options_.on_spike == "warn";
+  if (explodes && explosion_reported_) return {true, options_.on_spike == "warn"};
   if (explodes) {
     explosion_reported_ = true;
-    return report_spike(pending, "explosion", first_loss_,
-                        text("loss ", with_digits(result.loss, 4),
-                             " is more than twice the first one, ", with_digits(first_loss_, 4)));
+    return {true,
+            report_spike(pending, "explosion", first_loss_,
+                         text("loss ", with_digits(result.loss, 4),
+                              " is more than twice the first one, ", with_digits(first_loss_, 4)))};
   }
-  if (loss)
-    return report_spike(pending, "spike", loss->median, spike_text("loss", result.loss, *loss));
+  if (loss) {
+    return {true,
+            report_spike(pending, "spike", loss->median, spike_text("loss", result.loss, *loss))};
+  }
   if (gradient && should_report_gradient_spike(pending, result)) {
-    return report_spike(pending, "gradient_spike", result.loss,
-                        spike_text("gradient norm", result.gradient_norm, *gradient));
+    return {true, report_spike(pending, "gradient_spike", result.loss,
+                               spike_text("gradient norm", result.gradient_norm, *gradient))};
   }
-  if (pending.step == 1 || pending.step % kHealthCheckInterval == 0)
-    run_health_check(pending, result);
-  return true;
+  return {};
 }
 
 void HealthMonitor::report_nonfinite(const PendingUpdate& pending, const StepResult& result) {
@@ -119,14 +129,16 @@ bool HealthMonitor::report_spike(const PendingUpdate& pending, const std::string
   return applies;
 }
 
-void HealthMonitor::run_health_check(const PendingUpdate& pending, const StepResult& result) {
+/// \param is_usual  false: the step has a spike, which was reported, and is no reference
+void HealthMonitor::run_health_check(const PendingUpdate& pending, const StepResult& result,
+                                     bool is_usual) {
   if (pending.gather_gradients) pending.gather_gradients();
   const double loss = result.loss;
-  baseline_norms_ = l2_norms(*parameters_, *pending.gradients);
+  if (is_usual) baseline_norms_ = l2_norms(*parameters_, *pending.gradients);
   std::set<std::string> lasting;
   std::vector<HealthEvent> new_events;
   auto events = health_check_(pending.step, *pending.batch, *pending.gradients, result.routing);
-  if (loss > kWorse * first_loss_) {  // neither a spike nor an explosion
+  if (is_usual && loss > kWorse * first_loss_) {
     events.push_back({.kind = "divergence",
                       .observation = text("loss ", with_digits(loss, 4),
                                           " is above the first one, ", with_digits(first_loss_, 4)),

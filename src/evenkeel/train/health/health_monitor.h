@@ -65,7 +65,13 @@ class HealthMonitor {
   void restore(const nlohmann::json& state);
 
  private:
-  void run_health_check(const PendingUpdate& pending, const StepResult& result);
+  /// An explosion or a spike of a step.
+  struct Spike {
+    bool found = false;
+    bool applies = true;  // the update
+  };
+  Spike check_spike(const PendingUpdate& pending, const StepResult& result);
+  void run_health_check(const PendingUpdate& pending, const StepResult& result, bool is_usual);
   bool should_report_gradient_spike(const PendingUpdate& pending, const StepResult& result);
   void report_nonfinite(const PendingUpdate& pending, const StepResult& result);
   bool report_spike(const PendingUpdate& pending, const std::string& kind, double baseline_loss,
