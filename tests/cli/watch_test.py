@@ -57,9 +57,14 @@ class Server(program.Case):
         self.assertIn("<h1>a-1</h1>", page)
         shutil.copytree(self.folder / "runs/a-1", self.folder / "runs/b-1")
         page = watch.ask("/")[1]
-        self.assertEqual(re.findall(r'<a href="(/[^"]*)">', page), ["/run/0/", "/run/1/", "/compare"])
-        self.assertIn("<h1>b-1</h1>", watch.ask("/run/1/")[1])
-        self.assertIn("Comparison of 2 runs", watch.ask("/compare")[1])
+        first, second, last = re.findall(r'<a href="(/[^"]*)">', page)
+        self.assertEqual(last, "/compare")
+        self.assertIn("<h1>b-1</h1>", watch.ask(second)[1])
+        shutil.copytree(self.folder / "runs/a-1", self.folder / "runs/Z-1")  # its name comes first
+        self.assertEqual(len(re.findall(r'<a href="/run/', watch.ask("/")[1])), 3)
+        self.assertIn("<h1>a-1</h1>", watch.ask(first)[1])
+        self.assertIn("<h1>b-1</h1>", watch.ask(second)[1])
+        self.assertIn("Comparison of 3 runs", watch.ask("/compare")[1])
         self.assertEqual(watch.finish(), 0)
 
     def test_refuses_other_hosts_methods_and_paths(self):

@@ -89,6 +89,9 @@ TEST(HfClass, EpsilonAndCapsGoIntoTheScheme) {
   EXPECT_EQ(compare(scheme, *class_named("llama"), {}).difference, "");
   json = gemma("gemma2");
   EXPECT_EQ(take(json).config.scheme.name, "gemma2");
+  json.erase("attn_logit_softcapping");  // the default of the class; null is none
+  json.erase("final_logit_softcapping");
+  EXPECT_EQ(take(json).config.scheme.name, "gemma2");
   json["attn_logit_softcapping"] = nullptr;
   json["final_logit_softcapping"] = 15;
   json["query_pre_attn_scalar"] = 9;

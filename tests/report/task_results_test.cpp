@@ -52,6 +52,21 @@ TEST(TaskResults, AreSeriesByStepAndTheLastStep) {
   EXPECT_EQ(copa.is_correct, (std::vector<bool>{true, true, true, true, true, true}));
 }
 
+// `eval` may compute the same task in another precision.
+TEST(TaskResults, OfTheTrainingStay) {
+  auto of_training = headline(20, "copa", 0.5, "e0"), of_eval = headline(20, "copa", 0.75, "fc");
+  of_training["command"] = "train";
+  of_eval["command"] = "eval";
+  auto later = headline(30, "copa", 1, "fc");
+  later["command"] = "eval";
+  for (const auto& records : {std::vector<json>{of_training, of_eval, later},
+                              std::vector<json>{of_eval, of_training, later}}) {
+    const auto results = task_results(records);
+    ASSERT_EQ(results.size(), 1U);
+    EXPECT_EQ(results.front().metrics.at("acc").y, (std::vector<double>{0.5, 1}));
+  }
+}
+
 // A later result with other documents is another series, and a study reads what training recorded.
 TEST(TaskResults, WithOtherConditionsAreOtherSeries) {
   auto of_training = headline(20, "copa", 0.5, "e0");

@@ -19,6 +19,7 @@
 #include "evenkeel/config/quote.h"
 #include "evenkeel/data/load_corpora.h"
 #include "evenkeel/nn/parameters.h"
+#include "evenkeel/ops/common/compute_device.h"
 #include "evenkeel/ops/common/operands.h"
 #include "evenkeel/plan/memory.h"
 #include "evenkeel/plan/plan.h"
@@ -126,7 +127,7 @@ RankSteps time_rank_steps(comm::Group& group, const config::Sources& sources, in
   auto config = config_of_ranks(group, sources);
   RankSteps result;
   const int local_ranks = group.placement().local_ranks;
-  result.machine = train::configure_machine(config.train, local_ranks);
+  result.machine = train::configure_machine(config.train, group.placement().ranks_on_cores);
   const auto corpora =
       data::load_corpora(config.data, config.model.context, config.model.vocabulary);
   const auto vocabulary = corpora.encoding->vocabulary();
@@ -170,8 +171,10 @@ std::string machine_file(const ExchangeTimes& exchange, const RankSteps& steps,
   const double rate =
       (exchange.rate(exchange.reduce_scatter, ranks) + exchange.rate(exchange.all_gather, ranks)) /
       2;
-  // What a rank computes alone: the step of all ranks, without the exchange.
-  const double per_rank = steps.flops / ranks / steps.together.median();
+  // What a rank computes without the exchange: its share of the step that one process makes with
+  // the cores of all ranks of the machine, or with one GPU.
+  const int shares = ops::compute_device().is_cpu() ? local_ranks : 1;
+  const double per_rank = steps.flops / steps.alone.median() / shares;
   const auto precision =
       config::in_quotes(ops::dtype_name(nn::compute_dtype(steps.machine.precision)));
   return text("# Written by `evenkeel bench ranks`: ", ranks, " ranks, ", group.placement().network,

@@ -111,7 +111,7 @@ std::string size_of(const StudyOptions& options, const study::StudyFile& file) {
   return sizes.empty() ? "" : sizes.front();
 }
 
-/// The arguments of each worker: study, size, seeds, settings, folder, timeout.
+/// The arguments of each worker: study, size, seeds, settings, device, folder, timeout.
 std::vector<std::string> arguments_of(const StudyOptions& options, const std::string& size) {
   std::vector<std::string> words = {options.study};
   const auto add = [&](const char* option, const std::string& value) {
@@ -121,7 +121,9 @@ std::vector<std::string> arguments_of(const StudyOptions& options, const std::st
   if (!size.empty()) add("--size", size);
   if (!options.seeds.empty()) add("--seeds", options.seeds);
   for (const auto& set : options.common.sets) add("--set", set);
+  if (options.common.device != "auto") add("--device", options.common.device);
   if (options.common.run) add("--run", options.common.run->string());
+  if (options.allow_changes) words.emplace_back("--override");
   if (options.heartbeat_timeout > 0) {
     add("--heartbeat-timeout", text(options.heartbeat_timeout));
   }
@@ -134,6 +136,7 @@ std::string command_of(const StudyOptions& options, const std::string& size) {
   if (!size.empty()) command += " --size " + size;
   if (!options.seeds.empty()) command += " --seeds " + options.seeds;
   for (const auto& set : options.common.sets) command += " --set " + shell_word(set);
+  if (options.common.device != "auto") command += " --device " + options.common.device;
   if (options.common.run) command += " --run " + shell_word(options.common.run->string());
   return command;
 }

@@ -198,7 +198,7 @@ config::SchemeSource scheme_of_class(const HfConfig& hf, const ModelClass& model
       if (hf.has(key)) hf.refuse(key, "absent", "the scheme gemma3 has no soft caps");
       return;
     }
-    if (hf.has(key) && hf.number(key) == usual) return;
+    if (hf.is_absent(key) || (hf.has(key) && hf.number(key) == usual)) return;
     table += hf.has(key) ? text("softcap = ", shortest(hf.number(key)), "\n")
                          : std::string("softcap = \"none\"\n");
   };

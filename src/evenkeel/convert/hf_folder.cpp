@@ -92,6 +92,10 @@ bool HfConfig::has(const char* key) const {
   return found != json_.end() && !found->is_null();
 }
 
+bool HfConfig::is_absent(const char* key) const {
+  return !json_.contains(key);
+}
+
 const nlohmann::json& HfConfig::value(const char* key) const {
   const auto found = json_.find(key);
   if (found != json_.end() && !found->is_null()) return *found;

@@ -23,6 +23,8 @@ class HfConfig {
   const std::string& path() const { return path_; }
   /// True if the key is there and is not null.
   bool has(const char* key) const;
+  /// True if the key is missing: transformers then has the value of the class. null is "none".
+  bool is_absent(const char* key) const;
 
   // Each function throws Error (data) if the value is missing, or of another type.
   std::int64_t integer(const char* key) const;

@@ -189,8 +189,8 @@ std::string flow_table(const AllProbed& runs, const std::vector<double>& steps) 
   rows += mean_rows(runs, steps);
   return element("div", element("table", rows), "scroll") + "\n" +
          element("p",
-                 "Gradient flow: slope of ln(gradient norm of a block) against its number, least "
-                 "squares; spread: largest over smallest.",
+                 "Gradient flow: slope of ln(gradient norm of a block) against its number, the "
+                 "median over pairs of blocks (Theil-Sen); spread: largest over smallest.",
                  "below");
 }
 

@@ -49,7 +49,7 @@
       return sum / weight;
     });
   };
-  const linesOf = (c) => c.data.lines.filter((l, i) => !(state.off[c.key] || {})[i]).map((l) => ({
+  const linesOf = (c) => c.data.lines.filter((l, i) => !(state.off[c.key] || {})[l.name || i]).map((l) => ({
     ...l, xs: canChange(c) ? l.x.map((x) => toAxis(l, x)) : l.x,
     ys: canChange(c) ? ema(l.y, state.smooth) : l.y }));
   const place = (axis, v) => axis.log ? Math.log(v / axis.low) / Math.log(axis.high / axis.low)
@@ -207,7 +207,7 @@
     c.figure.appendChild(bar);
     const off = state.off[c.key] = state.off[c.key] || {};
     (c.figure.querySelectorAll(".legend li") || []).forEach((item, i) => {
-      const at = c.data.legend[i], set = () => { item.classList.toggle("off", !!off[at]); item.setAttribute("aria-pressed", !off[at]); };
+      const line = c.data.legend[i], at = c.data.lines[line].name || line, set = () => { item.classList.toggle("off", !!off[at]); item.setAttribute("aria-pressed", !off[at]); };
       const toggle = () => { off[at] = !off[at]; set(); draw(c); };
       item.setAttribute("role", "button"); item.tabIndex = 0; set();
       item.addEventListener("click", toggle);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "evenkeel/base/error.h"
@@ -19,6 +20,7 @@ using nlohmann::json;
 struct TaskRecords {
   std::map<std::string, std::map<double, double>> metrics;  // by name and step
   std::map<double, json> headlines;                         // by step: the record of the headline
+  std::set<std::pair<std::string, double>> trained;         // metrics and steps of the training
   bool is_from_training = false;
 };
 
@@ -76,9 +78,13 @@ std::vector<TaskResults> task_results(const std::vector<json>& records) {
     if (!tasks.contains(name) && tasks.size() == kMostTasks) continue;
     auto& task = tasks[name];
     if (!task.metrics.contains(metric) && task.metrics.size() == kMostMetrics) continue;
+    const bool is_trained = word(record, "command") == "train";
+    // The weights of a step have one value; `eval` may compute it in another precision.
+    if (!is_trained && task.trained.contains({metric, step})) continue;
+    if (is_trained) task.trained.insert({metric, step});
     task.metrics[metric][step] = value;
     const auto is_headline = record.find("headline");
-    task.is_from_training = task.is_from_training || word(record, "command") == "train";
+    task.is_from_training = task.is_from_training || is_trained;
     if (is_headline != record.end() && *is_headline == true) task.headlines[step] = record;
   }
   std::vector<TaskResults> results;

@@ -2,12 +2,11 @@
 #include "evenkeel/watch/watched_runs.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
+#include "evenkeel/base/digest.h"
 #include "evenkeel/base/error.h"
 #include "evenkeel/report/comparison_page.h"
 #include "evenkeel/report/html.h"
@@ -38,32 +37,36 @@ std::optional<report::Run> read_or_none(const fs::path& folder) {
   }
 }
 
-/// The number in "/run/12/"; nullopt for another path.
-std::optional<std::size_t> run_number(std::string_view path) {
-  constexpr std::string_view kBefore = "/run/";
-  if (!path.starts_with(kBefore) || !path.ends_with('/')) return std::nullopt;
-  const auto digits = path.substr(kBefore.size(), path.size() - kBefore.size() - 1);
-  std::size_t number = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  const bool is_number = error == std::errc() && end == digits.data() + digits.size();
-  return is_number ? std::optional(number) : std::nullopt;
+/// The path of a run's page: "/run/1b4e28ba/". It stays while other runs begin and go.
+std::string address_of(const fs::path& folder) {
+  constexpr std::size_t kEnoughDigits = 8;
+  const auto name = folder.string();
+  return text("/run/", digest(name.data(), name.size()).substr(0, kEnoughDigits), "/");
+}
+
+/// The folder with an address.
+std::optional<fs::path> folder_at(const std::vector<fs::path>& folders,
+                                  const std::string& address) {
+  const auto found = std::find_if(folders.begin(), folders.end(), [&](const fs::path& each) {
+    return address_of(each) == address;
+  });
+  return found == folders.end() ? std::nullopt : std::optional(*found);
 }
 
 std::string table_of(const std::vector<fs::path>& folders) {
   std::vector<report::Run> runs;
-  std::map<std::string, std::size_t> numbers;
-  for (std::size_t at = 0; at < folders.size(); ++at) {
-    auto run = read_or_none(folders[at]);
+  std::map<std::string, std::string> addresses;  // by the run's name
+  for (const auto& folder : folders) {
+    auto run = read_or_none(folder);
     if (!run) continue;
-    if (numbers.contains(run->name)) run->name = folders[at].string();
-    numbers[run->name] = at;
+    if (addresses.contains(run->name)) run->name = folder.string();
+    addresses[run->name] = address_of(folder);
     runs.push_back(std::move(*run));
   }
   const auto more =
       runs.size() < 2 ? std::string() : "<p><a href=\"/compare\">Compare all runs</a></p>\n";
   return report::index_page(
-      "Runs", runs, [&](const report::Run& run) { return text("/run/", numbers[run.name], "/"); },
-      more, kEvents);
+      "Runs", runs, [&](const report::Run& run) { return addresses[run.name]; }, more, kEvents);
 }
 
 std::string comparison_of(const std::vector<fs::path>& folders) {
@@ -124,10 +127,10 @@ std::string WatchedRuns::signature() const {
 
 std::optional<std::string> WatchedRuns::page(const std::string& path) const {
   const auto all = folders();
-  const auto number =
-      path == "/" && all.size() == 1 ? std::optional<std::size_t>(0) : run_number(path);
-  if (number) {
-    const auto run = *number < all.size() ? read_or_none(all[*number]) : std::nullopt;
+  const auto folder =
+      path == "/" && all.size() == 1 ? std::optional(all.front()) : folder_at(all, path);
+  if (folder) {
+    const auto run = read_or_none(*folder);
     return run ? std::optional(report::run_page(*run, kEvents)) : std::nullopt;
   }
   if (path == "/compare") return comparison_of(all);

@@ -20,7 +20,7 @@ class WatchedRuns {
   std::string signature() const;
 
   /// The page of a path: "/" is the page of the only run, or the table of all; "/compare" compares
-  /// all; "/run/0/" is the page of the first run. A path never becomes part of a file name.
+  /// all; "/run/1b4e28ba/" is the page of a run. A path never becomes part of a file name.
   /// \return nullopt if there is no such page
   std::optional<std::string> page(const std::string& path) const;
 

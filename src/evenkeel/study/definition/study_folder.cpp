@@ -180,11 +180,13 @@ StudyFolder::StudyFolder(const fs::path& folder, const Study& study, const Optio
   }
 }
 
-/// Locks the folder. A worker waits for other workers.
+/// Locks the folder. Workers hold it only while they write: another process waits for them.
 void StudyFolder::lock() {
   constexpr auto kPoll = std::chrono::milliseconds(50);
+  std::error_code none;
+  const bool has_workers = is_shared() || exists(path_ / kWorkers, none);
   const auto end = std::chrono::steady_clock::now() +
-                   std::chrono::duration<double>(is_shared() ? options_.lock_seconds : 0);
+                   std::chrono::duration<double>(has_workers ? options_.lock_seconds : 0);
   while (!lock_) {
     try {
       lock_ = std::make_unique<store::Lock>(path_);
