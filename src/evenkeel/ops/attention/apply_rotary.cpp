@@ -79,6 +79,8 @@ Tensor apply_rotary_meta(const Tensor& x, const Tensor& /*cos_sin*/) {
 
 Tensor apply_rotary_autograd(const Tensor& x, const Tensor& cos_sin) {
   check_rotary(x, cos_sin);
+  TORCH_CHECK(!at::GradMode::is_enabled() || !cos_sin.requires_grad(),
+              "[apply_rotary] cos_sin has no gradient here, but requires one; detach it");
   return ApplyRotaryFunction::apply(x, cos_sin);
 }
 

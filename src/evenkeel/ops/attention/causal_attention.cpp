@@ -128,10 +128,22 @@ TORCH_LIBRARY_IMPL(evenkeel, CompositeImplicitAutograd, m) {
   m.impl("causal_attention", causal_attention_autograd);
 }
 
+namespace {
+
+/// The result has no gradient: it is for monitoring.
+Tensor largest_scores_autograd(const Tensor& q, const Tensor& k, double scale,
+                               const std::optional<Tensor>& document_starts) {
+  const at::AutoDispatchBelowADInplaceOrView below_autograd;
+  static const auto op = registered_operator<LargestScoresSignature>("evenkeel::largest_scores");
+  return op.call(q, k, scale, document_starts);
+}
+
+}  // namespace
+
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
   m.impl("causal_attention_forward", autograd_not_implemented());
   m.impl("causal_attention_backward", autograd_not_implemented());
-  m.impl("largest_scores", autograd_not_implemented());
+  m.impl("largest_scores", largest_scores_autograd);
 }
 
 // Meta functions give shapes without data, for torch.compile and FakeTensor. Sizes stay symbolic.

@@ -39,7 +39,7 @@ class EmbeddingFunction : public torch::autograd::Function<EmbeddingFunction> {
     TORCH_CHECK(!at::GradMode::is_enabled(), "[embedding] can be differentiated once");
     const Tensor none;
     const auto ids = saved[0].flatten();
-    const auto dy = upstream[0].flatten(0, -2);
+    const auto dy = upstream[0].reshape_symint({-1, upstream[0].sym_size(-1)});
     const auto found = ctx->saved_data.find("gradient_buffer");
     if (found != ctx->saved_data.end()) {
       if (ctx->needs_input_grad(0)) {

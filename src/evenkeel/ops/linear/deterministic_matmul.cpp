@@ -63,6 +63,7 @@ Tensor matmul_autograd(const Tensor& x, const Tensor& w) {
 }
 
 void matmul_check(const Tensor& x, const Tensor& w) {
+  check_dtype("deterministic_matmul", "x", x);
   TORCH_CHECK((x.dim() == 2 || x.dim() == 3) && w.dim() == x.dim() &&
                   x.sym_size(-1) == w.sym_size(-2) &&
                   (x.dim() == 2 || x.sym_size(0) == w.sym_size(0)) &&

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ATen/Parallel.h>
-#include <ATen/core/grad_mode.h>
+#include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/record_function.h>
@@ -42,7 +42,7 @@ void for_each_grouped_task(const std::vector<Task>& tasks, const Work& work) {
   RECORD_FUNCTION("evenkeel::grouped_linear", {});
   std::atomic<std::size_t> next = 0;
   cpu::parallel_for(0, cpu::thread_count(), /*grain=*/1, [&](std::int64_t, std::int64_t) {
-    const at::NoGradGuard no_grad;  // of this thread
+    const at::AutoDispatchBelowADInplaceOrView below_autograd;  // of this thread
     for (auto i = next++; i < tasks.size(); i = next++) work(tasks[i]);
   });
 }

@@ -217,7 +217,8 @@ class LinearCrossEntropyFunction : public torch::autograd::Function<LinearCrossE
         "loss, and has none; leave out create_graph");
     const SavedTensors saved(ctx);
     Tensor dx, dweight;
-    if (ctx->needs_input_grad(0)) dx = saved[0] * upstream[0].to(saved[0].scalar_type());
+    // A number of float32 keeps its digits, and dx its dtype.
+    if (ctx->needs_input_grad(0)) dx = saved[0] * upstream[0];
     if (ctx->needs_input_grad(1)) {
       const auto found = ctx->saved_data.find("weight_gradient");
       if (found == ctx->saved_data.end()) {

@@ -30,8 +30,20 @@ TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
   m.def("sum_of_squares(Tensor x) -> Tensor");
 }
 
+namespace {
+
+/// The result has no gradient: it is for monitoring.
+at::Tensor sum_of_squares_autograd(const at::Tensor& x) {
+  const at::AutoDispatchBelowADInplaceOrView below_autograd;
+  static const auto op =
+      registered_operator<at::Tensor(const at::Tensor&)>("evenkeel::sum_of_squares");
+  return op.call(x);
+}
+
+}  // namespace
+
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
-  m.impl("sum_of_squares", autograd_not_implemented());
+  m.impl("sum_of_squares", sum_of_squares_autograd);
 }
 
 // Meta functions give shapes without data, for torch.compile and FakeTensor. Sizes stay symbolic.

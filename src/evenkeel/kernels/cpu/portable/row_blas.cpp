@@ -18,7 +18,7 @@ template <typename T, typename F>
 template <typename T>
 [[gnu::always_inline]] inline double inverse_length(const T* v, std::int64_t width) {
   const double squares = dot(v, v, width);
-  return squares > 0 ? 1 / std::sqrt(squares) : 1;
+  return squares == 0 ? 1 : 1 / std::sqrt(squares);
 }
 
 template <typename T>
