@@ -9,6 +9,24 @@ from . import ops
 
 __all__ = ["AdamW"]
 
+MOMENTS = ("exp_avg", "exp_avg_sq")
+
+
+def _check(group: Dict[str, Any]) -> None:
+    """`ValueError` for options of a group that are out of range, or that change results and are not known here."""
+    lr, betas, eps, weight_decay = (group[name] for name in ("lr", "betas", "eps", "weight_decay"))
+    if not (lr >= 0 and eps >= 0 and weight_decay >= 0 and all(0 <= beta < 1 for beta in betas)):
+        raise ValueError("AdamW: wanted lr, eps and weight_decay >= 0, and betas in [0, 1), but found "
+                         f"lr={lr}, betas={betas}, eps={eps}, weight_decay={weight_decay}")
+    for name in ("maximize", "amsgrad"):
+        if group.get(name):
+            raise ValueError(f"AdamW: wanted a group without {name}, but found {name}=True; use torch.optim.AdamW")
+
+
+def _mark(parameter: Tensor) -> Tuple[int, int]:
+    """Changes with the values of a parameter: autograd counts changes in place."""
+    return parameter.data_ptr(), parameter._version
+
 
 def _flat(tensor: Tensor, like: Tensor) -> Tensor:
     """A view of all values of a dense tensor, in the order of memory of `like`; `ValueError` if there is none."""
@@ -26,38 +44,59 @@ class AdamW(torch.optim.Optimizer):
     Results are those of torch.optim.AdamW within the rounding of float32. A bfloat16 parameter has a float32 copy
     ("master weights") in its state, which the optimizer updates and rounds to the parameter; torch rounds each
     update to bfloat16 instead. The keys of the state are those of torch: `step`, `exp_avg`, `exp_avg_sq`, and
-    `master` for bfloat16.
+    `master` for bfloat16. A bfloat16 parameter that something else has changed, such as `load_state_dict` of the
+    model, is taken over into its copy. `maximize` and `amsgrad` are refused.
     """
 
     def __init__(self, params: Any, lr: float = 1e-3, betas: Tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
                  weight_decay: float = 1e-2) -> None:
-        if not (lr >= 0 and eps >= 0 and weight_decay >= 0 and all(0 <= beta < 1 for beta in betas)):
-            raise ValueError("AdamW: wanted lr, eps and weight_decay >= 0, and betas in [0, 1), but found "
-                             f"lr={lr}, betas={betas}, eps={eps}, weight_decay={weight_decay}")
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
+
+    def add_param_group(self, param_group: Dict[str, Any]) -> None:
+        """As torch's; `ValueError` for numbers out of range, and for options that are not known here."""
+        _check({**self.defaults, **param_group})
+        super().add_param_group(param_group)
 
     def _state_of(self, parameter: Tensor) -> Dict[str, Any]:
         state = self.state[parameter]
         if not state:
             wide = torch.promote_types(parameter.dtype, torch.float32)
             state["step"] = torch.tensor(0.0)
-            for name in ("exp_avg", "exp_avg_sq"):
+            for name in MOMENTS:
                 state[name] = torch.zeros_like(parameter, dtype=wide, memory_format=torch.preserve_format)
             if wide != parameter.dtype:
                 state["master"] = parameter.detach().to(wide)
+        for name in (*MOMENTS, "master"):
+            if name in state and state[name].stride() != parameter.stride():  # another memory format
+                state[name] = torch.empty_like(parameter, dtype=state[name].dtype).copy_(state[name])
         return state
+
+    def _take_over(self, parameter: Tensor, master: Tensor) -> None:
+        """Values of a parameter that something else has changed since the last update become those of its copy."""
+        if self._marks().get(id(parameter)) == _mark(parameter):
+            return
+        rounded = master.to(parameter.dtype)
+        if not torch.equal(rounded, parameter):
+            master.copy_(torch.where(rounded == parameter, master, parameter.detach().to(master.dtype)))
+
+    def _marks(self) -> Dict[int, Tuple[int, int]]:
+        """By the id of a parameter with a copy, what _mark() was after its last update; not part of the state."""
+        return self.__dict__.setdefault("_marks_of_updates", {})
 
     def _update(self, parameter: Tensor, group: Dict[str, Any]) -> None:
         gradient, state = parameter.grad, self._state_of(parameter)
         if gradient.stride() != parameter.stride():
             gradient = torch.empty_like(parameter).copy_(gradient)
-        state["step"] += 1
-        names = ("exp_avg", "exp_avg_sq")
         master = state.get("master")
-        buffers = [parameter if master is None else master, *(state[name] for name in names), gradient]
+        if master is not None:
+            self._take_over(parameter, master)
+        buffers = [parameter if master is None else master, *(state[name] for name in MOMENTS), gradient]
         copy: Optional[Tensor] = None if master is None else _flat(parameter.detach(), parameter)
         ops.adamw_(*(_flat(each.detach(), parameter) for each in buffers), copy, float(group["lr"]), *group["betas"],
-                   group["eps"], group["weight_decay"], 1.0, int(state["step"]))
+                   group["eps"], group["weight_decay"], 1.0, int(state["step"]) + 1)
+        state["step"] += 1
+        if master is not None:
+            self._marks()[id(parameter)] = _mark(parameter)
 
     @torch.no_grad()
     def step(self, closure: Optional[Callable[[], Any]] = None) -> Any:  # type: ignore[override]
@@ -73,11 +112,20 @@ class AdamW(torch.optim.Optimizer):
         return loss
 
     def load_state_dict(self, state_dict: Dict[str, Any]) -> None:
-        """As torch's, which would round the moments of bfloat16 parameters: they stay as they are here."""
+        """As torch's, which would round the moments of bfloat16 parameters: they are float32 here.
+
+        The state may be of parameters of another dtype, and of torch.optim.AdamW.
+        """
+        for group in state_dict["param_groups"]:
+            _check({**self.defaults, **group})
         super().load_state_dict(state_dict)
         parameters = [each for group in self.param_groups for each in group["params"]]
         saved = [number for group in state_dict["param_groups"] for number in group["params"]]
         for parameter, number in zip(parameters, saved):
-            for name, value in state_dict["state"].get(number, {}).items():
-                if name != "step" and isinstance(value, Tensor) and parameter.dtype == torch.bfloat16:
-                    self.state[parameter][name] = value.detach().clone()
+            state, given = self.state[parameter], state_dict["state"].get(number, {})
+            if parameter.dtype != torch.bfloat16 or not given:
+                state.pop("master", None)
+                continue
+            for name in MOMENTS:
+                state[name] = given[name].detach().to(torch.float32, copy=True)
+            state["master"] = given.get("master", parameter).detach().to(torch.float32, copy=True)

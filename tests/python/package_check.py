@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The package `evenkeel` of python/: modules and AdamW against torch, types and documentation of every function.
+"""The package `evenkeel` of python/: modules against torch, types and documentation of every function.
 
     package_check.py LIBRARY    LIBRARY: libevenkeel_ops.so
 
@@ -8,7 +8,6 @@ Exits with 77 (skipped) where torch cannot be imported.
 """
 import inspect
 import copy
-import io
 import os
 import pathlib
 import sys
@@ -212,84 +211,55 @@ class Modules(unittest.TestCase):
         plain = Plain(block, lambda module, x: module(x, table))
         same_passes(Plain(compiled, lambda module, x: module(x, table)), plain, [torch.randn(2, 5, 16)])
 
+    def test_operators_for_monitoring(self):
+        """They have no gradient, and compile with one next to them."""
+        def step(x):
+            return 2 * x, ops.sum_of_squares(x), ops.largest_scores(x[None, :, None], x[None, :, None], 0.3)
+        x = torch.randn(3, 8, requires_grad=True)
+        for function in (step, torch.compile(step, fullgraph=True, backend="aot_eager")):
+            y, squares, largest = function(x)
+            self.assertFalse(squares.requires_grad or largest.requires_grad)
+            y.sum().backward()
+        torch.testing.assert_close(x.grad, torch.full_like(x, 4))
+
+    def test_inference_mode(self):
+        weight, offsets = torch.nn.Parameter(torch.randn(4, 8, 16)), torch.tensor([0, 5, 6, 7, 1200])
+        for dtype in DTYPES:
+            x = torch.randn(1200, 16).to(dtype)
+            with torch.inference_mode():
+                found = [ops.grouped_linear(x, weight.to(dtype), offsets) for _ in range(5)]
+            for each in found:
+                close(each, ops.grouped_linear(x, weight.to(dtype), offsets).detach())
+
+    def test_gradients_of_a_mean_of_losses(self):
+        """The gradients of inputs and of the head have the same scale in bfloat16."""
+        x, head = torch.randn(1020, 32), nn.LinearCrossEntropy(32, 64)
+        targets, scales = torch.randint(0, 64, (1020,)), []
+        for dtype in (torch.float64, torch.bfloat16):
+            leaf, module = x.to(dtype).requires_grad_(), copy.deepcopy(head).to(dtype)
+            module(leaf, targets).backward()
+            scales.append((leaf.grad.double(), module.weight.grad.double()))
+        for wide, narrow in zip(*scales):
+            self.assertAlmostEqual(((wide * narrow).sum() / wide.square().sum()).item(), 1, delta=2e-3)
+
+    def test_arguments_of_other_kinds(self):
+        table = nn.rope_table(5, 8).requires_grad_()
+        for call, words in ((lambda: ops.apply_rotary(torch.ones(1, 5, 1, 8), table), "cos_sin has no gradient here"),
+                            (lambda: ops.deterministic_matmul(*[torch.ones(2, 2, dtype=torch.complex64)] * 2),
+                             r"\[deterministic_matmul\] x must be float32")):
+            with self.assertRaisesRegex(RuntimeError, words):
+                call()
+        weight = torch.randn(3, 4, requires_grad=True)
+        ops.embedding(weight, torch.tensor(2)).sum().backward()
+        self.assertEqual(weight.grad.sum(1).tolist(), [0, 0, 4])
+        self.assertTrue(ops.weight_norm(torch.tensor([[float("nan"), 1, 2]]), torch.ones(1)).isnan().all())
+
     def test_bad_arguments(self):
         for make, words in ((lambda: nn.RMSNorm([2, 3]), r"normalized_shape of one dimension, but found \[2, 3\]"),
                             (lambda: nn.QKVNormRope(1, 1, 8, "kx"), 'letters q, k and v, but found "kx"'),
                             (lambda: nn.LinearCrossEntropy(2, 3, "none"), '"mean" or "sum", but found "none"')):
             with self.assertRaisesRegex(ValueError, words):
                 make()
-
-
-class Optimizer(unittest.TestCase):
-    ARGUMENTS = {"lr": 1e-2, "betas": (0.8, 0.95), "eps": 1e-6, "weight_decay": 0.1}
-
-    def steps(self, kind, dtype, count=4, state=None):
-        """Parameters after some steps, and the optimizer."""
-        torch.manual_seed(2)
-        parameters = [torch.nn.Parameter(torch.randn(shape).to(dtype)) for shape in ((5, 3), (7,), ())]
-        parameters.append(torch.nn.Parameter(torch.randn(4, 6).to(dtype).t()))  # strides of a transpose
-        optimizer = kind(parameters, **self.ARGUMENTS)
-        if state is not None:
-            optimizer.load_state_dict(state)
-        for _ in range(count):
-            for parameter in parameters:
-                parameter.grad = torch.randn(parameter.shape).to(dtype)
-            optimizer.step()
-        return parameters, optimizer
-
-    def test_results_are_those_of_torch(self):
-        for dtype in (torch.float64, torch.float32):
-            ours, optimizer = self.steps(optim.AdamW, dtype)
-            theirs, reference = self.steps(torch.optim.AdamW, dtype)
-            torch.testing.assert_close(ours, theirs)
-            for one, other in zip(ours, theirs):
-                torch.testing.assert_close(dict(optimizer.state[one]), dict(reference.state[other]))
-
-    def test_bfloat16_is_the_rounded_float32(self):
-        ours, optimizer = self.steps(optim.AdamW, torch.bfloat16)
-        for parameter in ours:
-            torch.testing.assert_close(parameter.detach(), optimizer.state[parameter]["master"].bfloat16(),
-                                       rtol=0, atol=0)
-        wide, _ = self.steps(torch.optim.AdamW, torch.float64)
-        torch.testing.assert_close(ours, wide, rtol=3e-2, atol=3e-2, check_dtype=False)
-
-    def test_state_of_torch_can_be_loaded_and_back(self):
-        for dtype in (torch.float32, torch.bfloat16):
-            _, optimizer = self.steps(optim.AdamW, dtype, 2)
-            file = io.BytesIO()
-            torch.save(optimizer.state_dict(), file)
-            file.seek(0)
-            state = torch.load(file)
-            _, again = self.steps(optim.AdamW, dtype, 0, state)
-            for one, other in zip(optimizer.state.values(), again.state.values()):
-                self.assertEqual({name: each.dtype for name, each in one.items()},
-                                 {name: each.dtype for name, each in other.items()})
-                torch.testing.assert_close(dict(one), dict(other), rtol=0, atol=0)
-        _, reference = self.steps(torch.optim.AdamW, torch.float32, 2)
-        state = reference.state_dict()  # loaded tensors are shared, and updated in place
-        torch.testing.assert_close(self.steps(optim.AdamW, torch.float32, 1, copy.deepcopy(state))[0],
-                                   self.steps(torch.optim.AdamW, torch.float32, 1, copy.deepcopy(state))[0])
-
-    def test_groups_closures_and_schedules(self):
-        one, two = (torch.nn.Parameter(torch.ones(3)) for _ in range(2))
-        optimizer = optim.AdamW([{"params": [one], "lr": 0.0}, {"params": [two]}], lr=0.1)
-        torch.optim.lr_scheduler.LambdaLR(optimizer, lambda _: 0.5)
-
-        def closure():
-            loss = one.sum() + two.sum()
-            loss.backward()
-            return loss
-        self.assertEqual(optimizer.step(closure).item(), 6.0)
-        self.assertTrue(torch.equal(one.detach(), torch.ones(3)))
-        torch.testing.assert_close(two.detach(), torch.full((3,), 1 - 0.05 * (1 + 0.01)))
-
-    def test_bad_arguments(self):
-        with self.assertRaisesRegex(ValueError, "wanted lr, eps and weight_decay >= 0"):
-            optim.AdamW([torch.nn.Parameter(torch.ones(1))], lr=-1.0)
-        part = torch.nn.Parameter(torch.ones(4, 6)[:, :3])
-        part.grad = torch.ones(4, 3)
-        with self.assertRaisesRegex(ValueError, r"without gaps in memory, but found \[4, 3\] with strides \(6, 1\)"):
-            optim.AdamW([part]).step()
 
 
 class Interface(unittest.TestCase):

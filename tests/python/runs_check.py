@@ -111,7 +111,7 @@ class Runs(unittest.TestCase):
     def test_what_cannot_be_sent(self):
         code, _, error = self.wandb(self.run_folder)
         self.assertEqual(code, 64)
-        self.assertRegex(error, "^evenkeel.wandb: wanted the package wandb, but .*; run: pip install wandb\n$")
+        self.assertRegex(error, "^evenkeel.wandb: wanted the package wandb, but .*; run: .*python.* -m pip install wandb\n$")
         code, _, error = self.wandb("nosuch", service=Service())
         self.assertEqual((code, error), (65, "evenkeel.wandb: nosuch: wanted a run folder with metrics.jsonl, but "
                                              "found none\n"))
