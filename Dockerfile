@@ -10,7 +10,8 @@ COPY . .
 RUN ./ek schemes >/dev/null \
   && ninja -C build/release evenkeel_ops \
   && cmake --install build/release --prefix /opt/evenkeel --strip \
-  && cp -L .deps/torch-*/torch/lib/libtorch_cpu.so .deps/torch-*/torch/lib/libc10.so /opt/evenkeel/lib/
+  && cp -L .deps/torch-*/torch/lib/libtorch_cpu.so .deps/torch-*/torch/lib/libc10.so /opt/evenkeel/lib/ \
+  && find .deps -path '*/nvidia/*' \( -name 'libcudart.so.*' -o -name 'libcupti.so.*' \) -exec cp -L {} /opt/evenkeel/lib/ ';'
 
 FROM debian:12-slim
 COPY tools/packages.txt /tmp/packages.txt

@@ -6,6 +6,15 @@
 #   EVENKEEL_TORCH   the folder that holds include/ and lib/ (a wheel's `torch`, or a libtorch)
 set(EVENKEEL_TORCH "" CACHE PATH "Folder of a LibTorch 2.11 or newer (with include/ and lib/)")
 
+# `pip install .`: the torch that pip has installed for the build.
+if(SKBUILD AND NOT EVENKEEL_TORCH)
+  find_package(Python3 COMPONENTS Interpreter REQUIRED)
+  set(WHERE "import importlib.util as u; print(u.find_spec('torch').submodule_search_locations[0])")
+  execute_process(
+    COMMAND ${Python3_EXECUTABLE} -c "${WHERE}"
+    OUTPUT_VARIABLE TORCH_OF_PYTHON OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  set(EVENKEEL_TORCH "${TORCH_OF_PYTHON}" CACHE PATH "" FORCE)
+endif()
 if(NOT EXISTS "${EVENKEEL_TORCH}/include/ATen/ATen.h")
   message(FATAL_ERROR "EVENKEEL_TORCH must be a LibTorch folder (include/ATen/ATen.h in it), "
                       "but is \"${EVENKEEL_TORCH}\"; ./ek sets it")
@@ -53,6 +62,9 @@ if(TORCH_INSIDE AND BUILD_INSIDE)
   string(PREPEND TORCH_RUNPATH "$ORIGIN/")
 endif()
 set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)  # this entry alone: CMake's own is absolute
-set(CMAKE_INSTALL_RPATH "${TORCH_RUNPATH}")
+# Last the paths of an installed program: cmake --install and a wheel write a path that fits into the whole.
+include(GNUInstallDirs)
+set(CMAKE_INSTALL_RPATH "${TORCH_RUNPATH}" "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}"
+                        "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}/evenkeel")
 target_link_options(evenkeel::torch INTERFACE
   -Wl,--enable-new-dtags -Wl,-rpath-link,${EVENKEEL_TORCH}/lib)

@@ -3,9 +3,11 @@
 """Trains an exported run on with PyTorch, and saves it as a model of transformers.
 
     ./ek export --run runs/pre_norm-tiny-1 --output model
-    ./ek python examples/fine_tune_export.py model tuned TEXT     (pip install transformers safetensors)
+    ./ek python -m pip install transformers safetensors
+    ./ek python examples/fine_tune_export.py model tuned TEXT
 """
 import pathlib
+import shutil
 import sys
 
 import torch
@@ -36,3 +38,6 @@ for step in range(20):
     losses.append(loss.item())
 print(f"loss {losses[0]:.3f} at the first step, {losses[-1]:.3f} at the last")
 model.save_pretrained(target)
+for file in pathlib.Path(source).iterdir():  # the tokenizer, and what `./ek import` reads
+    if file.name.startswith("tokeniz") or file.name in ("special_tokens_map.json", "evenkeel.json"):
+        shutil.copy(file, target)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trains a Llama of transformers, as it is and patched: the same losses, and the times of both.
 
-    ./ek python examples/patch_llama.py [bfloat16]        (pip install transformers)
+    ./ek python examples/patch_llama.py [bfloat16]        (./ek python -m pip install transformers)
 """
 import copy
 import statistics

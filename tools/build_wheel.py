@@ -10,6 +10,7 @@ Usage: tools/build_wheel.py BUILD DIST     (scikit-build-core, auditwheel and pa
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -47,8 +48,19 @@ def add_licenses(wheel, complete):
             shutil.copyfile(f"/usr/share/doc/{name}/copyright", information / "licenses" / f"{name}.txt")
 
 
+def check_version(built):
+    """Ends the program if the build is for another torch than the one that the wheel asks for."""
+    wanted = re.search(r'dependencies = \["torch==([0-9.]+)\.\*"\]', (ROOT / "pyproject.toml").read_text())[1]
+    torch = re.search("^EVENKEEL_TORCH:PATH=(.*)$", (built / "CMakeCache.txt").read_text(), re.MULTILINE)[1]
+    header = (pathlib.Path(torch) / "include/torch/headeronly/version.h").read_text()
+    found = ".".join(re.search(rf"#define TORCH_VERSION_{part} (\d+)", header)[1] for part in ("MAJOR", "MINOR"))
+    if found != wanted:
+        sys.exit(f"the wheel wants torch {wanted}, but {torch} is {found}; unset EVENKEEL_TORCH")
+
+
 def main():
     built, dist = (pathlib.Path(word).resolve() for word in sys.argv[1:])
+    check_version(built)
     with tempfile.TemporaryDirectory(dir=built) as folder:
         folder = pathlib.Path(folder)
         wheel = build(built, folder)

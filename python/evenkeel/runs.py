@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import sys
 from typing import Any, Dict, List, Union
 
 __all__ = ["load_run", "read_metrics", "read_records"]
@@ -60,8 +61,11 @@ def load_run(path: Path, **options: Any) -> Any:
         from transformers import AutoModelForCausalLM
     except ImportError as error:
         raise ImportError(f"evenkeel.load_run: wanted the package transformers, but importing it failed: {error}; "
-                          "run: pip install transformers") from error
+                          f"run: {sys.executable} -m pip install transformers") from error
     if json.loads((folder / "config.json").read_text(encoding="utf-8")).get("model_type") != "evenkeel":
         return AutoModelForCausalLM.from_pretrained(folder, **options)
     from .hf.modeling_evenkeel import EvenkeelForCausalLM
+    # save_pretrained() then writes the two files of code, too.
+    EvenkeelForCausalLM.config_class.register_for_auto_class()
+    EvenkeelForCausalLM.register_for_auto_class("AutoModelForCausalLM")
     return EvenkeelForCausalLM.from_pretrained(folder, **options)

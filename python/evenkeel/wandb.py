@@ -97,7 +97,7 @@ def main(words: Optional[List[str]] = None) -> int:
         service = importlib.import_module(options.to)
     except ImportError as error:
         print(f"evenkeel.wandb: wanted the package {options.to}, but importing it failed: {error}; "
-              f"run: pip install {options.to}", file=sys.stderr)
+              f"run: {sys.executable} -m pip install {options.to}", file=sys.stderr)
         return USAGE_ERROR
     for run in options.runs:
         try:

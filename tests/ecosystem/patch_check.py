@@ -13,6 +13,7 @@ The packages are those of tools/transformers_requirements.txt.
 import copy
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -175,8 +176,12 @@ class Examples(unittest.TestCase):
             for scheme in ("pre_norm", "post_norm"):
                 subprocess.run([PROGRAM, "train", "--quiet", "--scheme", scheme, "--run", runs / scheme, "--set",
                                 "train.steps=3", "--set", "model.layers=1", "--set", "evaluate.sequences=2"], check=True)
+            shutil.copytree(runs / "post_norm", runs / "early")  # interrupted before its first evaluation
+            metrics = runs / "early/metrics.jsonl"
+            metrics.write_text("".join(line for line in metrics.read_text().splitlines(True) if "val_loss" not in line))
             out = self.run_example("study_pandas", runs)
             self.assertIn("post_norm", out)
+            self.assertIn("NaN", next(line for line in out.splitlines() if " early " in line))
             self.assertEqual(len(evenkeel.read_metrics(runs / "pre_norm")), 2)  # training, evaluation
             if subprocess.run([PROGRAM, "export", "--help"], capture_output=True, check=False).returncode:
                 self.skipTest("this program has no command `export`")
@@ -186,6 +191,22 @@ class Examples(unittest.TestCase):
             first, last = (float(word) for word in out.split() if word.replace(".", "").isdigit())
             self.assertLess(last, first)
             self.assertTrue((runs / "tuned/config.json").is_file())
+
+    def test_a_tuned_run_of_another_scheme_is_a_model_of_transformers(self):
+        with tempfile.TemporaryDirectory() as folder:
+            runs = pathlib.Path(folder)
+            subprocess.run([PROGRAM, "train", "--quiet", "--run", runs / "run", "--set", "train.steps=3", "--set",
+                            "model.layers=1", "--set", "evaluate.sequences=2"], check=True)
+            subprocess.run([PROGRAM, "export", "--run", runs / "run", "--output", runs / "model"], check=True)
+            (runs / "text.txt").write_text("The old baker sees the river. " * 40)
+            self.run_example("fine_tune_export", runs / "model", runs / "tuned", runs / "text.txt")
+            model = transformers.AutoModelForCausalLM.from_pretrained(runs / "tuned", trust_remote_code=True)
+            ids = torch.arange(60, 80)[None]
+            torch.testing.assert_close(model(ids).logits, evenkeel.load_run(runs / "tuned")(ids).logits)
+            subprocess.run([PROGRAM, "import", runs / "tuned", "--output", runs / "imported"], check=True)
+            model.resize_token_embeddings(330)
+            new = torch.cat([ids, torch.tensor([[325]])], 1)
+            self.assertTrue(model(new, labels=new).loss.isfinite())
 
 
 if __name__ == "__main__":

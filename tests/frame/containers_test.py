@@ -7,7 +7,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SECTION = re.compile(r'\$0 == "\[(\w+)\]"')
-NEEDED = ["CMakeLists.txt", "CMakePresets.json", "bench", "cmake", "ek", "machines", "presets", "schemes", "src", "studies", "tools"]
+NEEDED = ["CMakeLists.txt", "CMakePresets.json", "bench", "cmake", "ek", "machines", "presets", "python", "schemes", "src", "studies", "tools"]
 
 
 def packages():
@@ -53,7 +53,19 @@ def installed_packages(commands):
         yield [name for name in names if not name.startswith("-")], SECTION.findall(command)
 
 
+def folders_of_cmake():
+    """Folders of the checkout that files of CMake name: what they embed or read."""
+    found = set()
+    for file in [ROOT / "CMakeLists.txt", *(ROOT / "cmake").glob("*.cmake"), *(ROOT / "src").rglob("CMakeLists.txt")]:
+        found |= set(re.findall(r"(?:PROJECT|CMAKE)_SOURCE_DIR}/([A-Za-z_]+)", file.read_text()))
+    return {name for name in found if (ROOT / name).is_dir() and name not in ("tests", "build")}
+
+
 class Containers(unittest.TestCase):
+    def test_what_cmake_reads_is_copied(self):
+        self.assertIn("python", folders_of_cmake())
+        self.assertLessEqual(folders_of_cmake(), set(NEEDED))
+
     def check_packages(self, commands):
         known = packages()
         found = list(installed_packages(commands))

@@ -21,6 +21,14 @@ class BeforeAnythingIsBuilt(Ek):
         version = (ROOT / "CMakeLists.txt").read_text().split("VERSION ")[2].split()[0]
         self.assertEqual(self.ek("--version"), (0, [f"evenkeel {version}"], []))
 
+    def test_the_help_of_its_own_verbs_installs_nothing(self):
+        for verb in ("test", "wheel", "python"):
+            for option in ("--help", "-h"):
+                code, out, error = self.ek(verb, option)
+                self.assertEqual((code, error), (0, []))
+                self.assertTrue(out[0].startswith(f"Usage: ./ek {verb} "), out)
+        self.assertEqual(self.calls(), [])
+
     def test_an_unknown_verb_installs_nothing(self):
         for verb in ["trian", "t.*", "./ek", "--json"]:
             self.assertEqual(self.ek(verb), (64, [], [

@@ -450,6 +450,12 @@ class EvenkeelForCausalLM(EvenkeelPreTrainedModel, GenerationMixin):
         return CausalLMOutputWithPast(loss=loss, logits=logits, hidden_states=out.hidden_states,
                                       **{CACHE: getattr(out, CACHE)})
 
+    def resize_token_embeddings(self, new_num_tokens=None, *args, **kwargs):
+        embeddings = super().resize_token_embeddings(new_num_tokens, *args, **kwargs)
+        if new_num_tokens is not None:  # new rows are tokens; those beyond, to a multiple, are none
+            self.config.vocabulary = new_num_tokens
+        return embeddings
+
     def generate(self, *args, **kwargs):
         if not self.config.scheme["causal"]:  # cached keys would not have seen the later tokens
             kwargs["use_cache"] = False
