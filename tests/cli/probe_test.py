@@ -34,6 +34,10 @@ class Probe(program.Case):
         self.assertEqual(lines_of(run / "probes.jsonl"), result["profiles"])
         self.assertIn("Residual stream", (run / "report.html").read_text())
 
+    def test_refuses_weights_that_it_would_not_load(self):
+        self.refuse(64, "train.from has no effect on a model with initial weights; for those of a run: evenkeel probe "
+                    "--run run", "probe", *program.small(train_from="run"))
+
     def test_refuses_what_it_cannot_measure(self):
         done = self.evenkeel("probe", *small(), "--what", "effective_rnk")
         self.assertEqual(done.returncode, 64)

@@ -270,6 +270,11 @@ class New(program.Case):
                         "name would hide; name it otherwise", "schemes", "new", *arguments)
         self.assertEqual(list(self.folder.glob("*.toml")), [])
 
+    def test_a_family_of_models_is_a_parent(self):
+        self.succeed("schemes", "new", "mine", "--extends", "llama")
+        self.succeed("schemes", "check", "mine.toml")
+        self.succeed("config", "--scheme", "qwen3", "--set", "scheme.norm=layer_norm")
+
     def test_a_parent_that_is_not_there(self):
         self.refuse(64, '--extends hybrid_nrom: there is no scheme "hybrid_nrom" in the folder of this one, in '
                     './schemes or in the catalogue; did you mean "hybrid_norm"? `evenkeel schemes` lists '

@@ -67,6 +67,40 @@ TEST(Validate, RefusesTheStepInValuesOfTheStart) {
       << refusal(weights);
 }
 
+TEST(Validate, RefusesValuesThatWouldNotBeginWhereTheySay) {
+  Norm norm{.gain_form = GainForm::one_plus_w};
+  norm.stored_at = 1;
+  EXPECT_NE(with_input(norm).find("attention.input.stored_at: bad_value: scales the stored w"),
+            std::string::npos);
+  for (const auto transform : {Learned::Transform::exp, Learned::Transform::silu}) {
+    auto learned = one_block();
+    learned.blocks[0].attention.add.branch_scale =
+        Learned{.init = 0.5, .transform = transform, .stored_at = Expression(1)};
+    EXPECT_NE(refusal(learned).find("branch_scale.stored_at: bad_value: scales the stored"),
+              std::string::npos);
+  }
+}
+
+TEST(Validate, RefusesLimitsOfBatchRenormThatDivideOrPull) {
+  EXPECT_NE(with_input({.kind = Kind::batch_renorm, .rate_max = 0.5, .allow_leakage = true})
+                .find("must be >= 1, but is"),
+            std::string::npos);
+  EXPECT_NE(with_input({.kind = Kind::batch_renorm, .shift_max = -1, .allow_leakage = true})
+                .find("must be >= 0, but is"),
+            std::string::npos);
+}
+
+TEST(Validate, RefusesGroupsThatDoNotDivideTheWidthAtAStep) {
+  const auto with_groups = [](const char* formula) {
+    return with_input({.kind = Kind::group_norm, .groups = Expression::parse(formula)});
+  };
+  EXPECT_EQ(with_groups("1+min(t, 1)"), "accepted");
+  EXPECT_NE(
+      with_groups("1+t").find("groups: bad_value: must divide the width 16, but is 3 at t = 2"),
+      std::string::npos)
+      << with_groups("1+t");
+}
+
 TEST(Validate, RefusesARotationWhereNothingIsRotated) {
   EXPECT_EQ(with_input({.rope = Rope::before}),
             no_effect("attention.input",

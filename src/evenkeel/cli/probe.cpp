@@ -76,6 +76,11 @@ std::set<std::string> selected_measures(const ProbeOptions& options, const confi
 /// Measures a model with initial weights on one batch of training text.
 ProbeOutput probe_fresh_model(const ProbeOptions& options) {
   auto config = config::resolve(options.common.sources());
+  if (!config.train.from.empty()) {
+    throw Error(Exit::usage, text("train.from has no effect on a model with initial weights; for "
+                                  "those of a run: evenkeel probe --run ",
+                                  config.train.from));
+  }
   const auto what = selected_measures(options, config);
   const auto machine = train::configure_machine(config.train);
   const auto corpora =

@@ -55,6 +55,11 @@ class Evaluator {
                       : text("must be > 0, but ", formula.formula(), " is ", result));
   }
 
+  void at_least(const std::string& place, const Expression& formula, double limit) const {
+    const double result = value(place, formula);
+    if (result < limit) refuse(place, text("must be >= ", limit, ", but is ", result));
+  }
+
   void number(const std::string& place, const Number& number) const {
     if (const auto* fixed = std::get_if<Expression>(&number)) {
       value(place, *fixed);
@@ -78,7 +83,14 @@ class Evaluator {
                                ", where it has no gradient; start it lower"));
       }
     }
-    if (learned.stored_at) positive(place + ".stored_at", *learned.stored_at);
+    if (!learned.stored_at) return;
+    positive(place + ".stored_at", *learned.stored_at);
+    using Transform = Learned::Transform;
+    if (learned.transform != Transform::exp && learned.transform != Transform::silu) return;
+    refuse(place + ".stored_at",
+           "scales the stored parameter, and not what exp or silu make of "
+           "it: the value would not begin at init; leave stored_at or "
+           "through out");
   }
 
   void distribution(const std::string& place, const std::string& words) const {
@@ -91,21 +103,29 @@ class Evaluator {
     }
   }
 
+  /// Calls act(value, when) for the values over the run; `when` is " at t = 2", or "" without t.
+  template <typename Act>
+  void at_each_step(const Expression& formula, const Act& act) const {
+    if (!formula.names().contains("t")) return act(formula.value(variables_), "");
+    auto variables = variables_;
+    double& t = variables["t"];
+    constexpr std::int64_t kMost = 100'000;  // evaluations, evenly spaced in a longer run
+    const auto stride = std::max<std::int64_t>(1, last_ / kMost);
+    for (std::int64_t step = 0; step <= last_; step += stride) {
+      t = static_cast<double>(step);
+      act(formula.value(variables), text(" at t = ", step));
+    }
+  }
+
   [[noreturn]] void refuse(const std::string& place, const std::string& explanation) const {
     throw SchemeError("bad_value", place_in(scheme_, l_, place), explanation);
   }
 
  private:
   double least(const Expression& formula) const {
-    auto variables = variables_;
     double least = std::numeric_limits<double>::infinity();
-    double& t = variables["t"];
-    constexpr std::int64_t kMost = 100'000;  // evaluations, evenly spaced in a longer run
-    const auto stride = std::max<std::int64_t>(1, last_ / kMost);
-    for (std::int64_t step = 0; step <= last_; step += stride) {
-      t = static_cast<double>(step);
-      least = std::min(least, formula.value(variables));
-    }
+    at_each_step(formula,
+                 [&](double value, const std::string&) { least = std::min(least, value); });
     return least;
   }
 
@@ -119,9 +139,11 @@ void check_groups(const Slot& slot, const Evaluator& at, double width) {
   const auto place = slot.place + ".groups";
   if (!slot.norm->groups)
     at.refuse(place, text("a ", name_of(slot.norm->kind), " needs its number of groups"));
-  const double count = at.positive(place, *slot.norm->groups);
-  if (count == std::floor(count) && std::fmod(width, count) == 0) return;
-  at.refuse(place, text("must divide the width ", width, ", but is ", count));
+  at.positive(place, *slot.norm->groups);
+  at.at_each_step(*slot.norm->groups, [&](double count, const std::string& when) {
+    if (count == std::floor(count) && std::fmod(width, count) == 0) return;
+    at.refuse(place, text("must divide the width ", width, ", but is ", count, when));
+  });
 }
 
 Steps first(const Steps& last) {
@@ -138,9 +160,16 @@ void check_values_check_slot(const Scheme& scheme, const Slot& slot, const Steps
   at.initial(slot.place + ".alpha_init", norm.alpha_init);
   at.initial(slot.place + ".shift_init", norm.shift_init);
   at.initial(slot.place + ".beta_init", norm.beta_init);
-  at.value(slot.place + ".rate_max", norm.rate_max);
-  at.value(slot.place + ".shift_max", norm.shift_max);
-  if (norm.stored_at) at.positive(slot.place + ".stored_at", *norm.stored_at);
+  at.at_least(slot.place + ".rate_max", norm.rate_max, 1);
+  at.at_least(slot.place + ".shift_max", norm.shift_max, 0);
+  if (norm.stored_at) {
+    at.positive(slot.place + ".stored_at", *norm.stored_at);
+    if (norm.gain_form == GainForm::one_plus_w) {
+      at.refuse(slot.place + ".stored_at",
+                "scales the stored w of gain_form = \"1+w\", and not the 1: the gain would not "
+                "begin at gain_init; leave one of the two out");
+    }
+  }
   if (row_of(norm.kind).axis == StatisticAxis::group) check_groups(slot, at, variables.at("width"));
 }
 

@@ -59,7 +59,8 @@ UnmergedScheme parent_of(const UnmergedScheme& child, const std::string& name,
     }
   }
   const auto known = catalogue();
-  if (std::count(known.begin(), known.end(), name) > 0) return from_catalogue(name);
+  const auto own = scheme_of_model(name);
+  if (std::count(known.begin(), known.end(), own) > 0) return from_catalogue(own);
   refuse("unknown_parent", {child.name, "extends"}, node,
          text("there is no scheme \"", name, "\" in the folder of this one, in ./", kSchemesFolder,
               " or in the catalogue",
