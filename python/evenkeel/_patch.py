@@ -2,10 +2,11 @@
 """`evenkeel.patch`: a model of transformers, computed by the fused operators.
 
 Parts are known by what they hold, not by their class, and norms and attention are replaced only if they give the same
-values on a trial input. A part goes back to its own code for inputs that the operators do not take: another device or dtype,
-autocast, a mask of padding, a cache that is not dynamic.
+values on a trial input. A part goes back to its own code for inputs that the operators do not take: another device or
+dtype, autocast, a mask of padding, a cache that is not dynamic.
 """
 import copy
+import functools
 import inspect
 import types
 from typing import Any, Callable, Dict, Optional, Tuple
@@ -31,10 +32,16 @@ def _own(module: Any) -> Callable[..., Any]:
     return types.MethodType(type(module).forward, module)
 
 
+@functools.lru_cache(maxsize=None)
+def _signature(kind: type) -> inspect.Signature:
+    """That of the forward of a class. Reading it takes longer than a small layer does."""
+    return inspect.signature(kind.forward)
+
+
 def _by_name(module: Any, arguments: Tuple[Any, ...], options: Dict[str, Any]) -> Dict[str, Any]:
     """All arguments of the forward of the module's class by their names."""
-    bound = inspect.signature(_own(module)).bind(*arguments, **options)
-    named = dict(bound.arguments)
+    bound = _signature(type(module)).bind(module, *arguments, **options)
+    named = dict(list(bound.arguments.items())[1:])  # without the module
     for name, parameter in bound.signature.parameters.items():
         if parameter.kind is parameter.VAR_KEYWORD:
             named |= named.pop(name, {})

@@ -25,7 +25,7 @@ struct Member {
   std::string address;          // IP address on the path to rank 0
   std::string master;           // what MASTER_ADDR means on its machine
   std::string gpu;              // the UUID of its GPU; empty: it trains on the CPU
-  std::vector<int> cores = {};  // numbers of those that it may use, ascending
+  std::vector<int> cores = {};  // numbers of the CPU cores that it may use, ascending
   Facts facts;
 };
 

@@ -76,9 +76,12 @@ void TokenFile::read(std::int64_t begin, std::int64_t count, std::int64_t* out) 
 
 TokenFile::Digests TokenFile::check_ids(std::int64_t vocabulary) const {
   Digest ids, file;
-  std::vector<char> header(static_cast<std::size_t>(layout_.offset));
-  bytes_.read(0, layout_.offset, header.data());
-  file.update(header.data(), header.size());
+  const bool has_header = layout_.offset > 0;
+  if (has_header) {
+    std::vector<char> header(static_cast<std::size_t>(layout_.offset));
+    bytes_.read(0, layout_.offset, header.data());
+    file.update(header.data(), header.size());
+  }
   with_type(layout_.type, [&](auto id) {
     using Id = decltype(id);
     constexpr auto kSize = static_cast<std::int64_t>(sizeof(Id));
@@ -92,8 +95,8 @@ TokenFile::Digests TokenFile::check_ids(std::int64_t vocabulary) const {
     for (std::int64_t begin = 0; begin < layout_.count; begin += kIds) {
       const auto some = std::min(kIds, layout_.count - begin);
       bytes_.read(layout_.offset + begin * kSize, some * kSize, block.data());
-      for (Digest* const each : {&ids, &file})
-        each->update(block.data(), static_cast<std::size_t>(some * kSize));
+      ids.update(block.data(), static_cast<std::size_t>(some * kSize));
+      if (has_header) file.update(block.data(), static_cast<std::size_t>(some * kSize));
       const auto end = block.begin() + some;
       bool any = false;
       for (auto at = block.begin(); at != end; ++at) any |= is_too_large(*at);
@@ -104,7 +107,7 @@ TokenFile::Digests TokenFile::check_ids(std::int64_t vocabulary) const {
                          remedy(layout_, bytes_.path(), std::cmp_less(*bad, 0))));
     }
   });
-  return {.ids = ids.hex(), .file = file.hex()};
+  return {.ids = ids.hex(), .file = has_header ? file.hex() : ids.hex()};
 }
 
 }  // namespace evenkeel::data

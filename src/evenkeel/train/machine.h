@@ -16,7 +16,7 @@ using plan::Machine;
 
 /// Resolves "auto" and sets the number of threads of this process. Precision "auto" is bfloat16 on
 /// processors with AMX and where CpuFeatures::fast_bf16_dot, else float32. Threads "auto" is one
-/// thread per core, divided by the ranks on this machine.
+/// thread per core, divided by the ranks that share it.
 /// \throws Error (busy, exit code 75) if so many threads cannot be created
 Machine configure_machine(const config::Train& train, std::int64_t ranks_on_cores = 1);
 

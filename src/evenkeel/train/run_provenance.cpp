@@ -55,6 +55,12 @@ std::string config_text_of(const store::VerifiedCheckpoint& checkpoint) {
                                         ": its manifest does not say what it was made with"));
 }
 
+RunProvenance::RunProvenance(const config::Config& config, const RunSetup& setup)
+    : config_(config),
+      setup_(setup),
+      training_text_(data::record_of_training_text(config.data, *setup.text.encoding,
+                                                   setup.plan.scheme.shape.vocabulary)) {}
+
 nlohmann::ordered_json RunProvenance::json() const {
   const auto& [config, machine, text, plan] = setup_;
   const auto& scheme = plan.scheme;
@@ -66,8 +72,7 @@ nlohmann::ordered_json RunProvenance::json() const {
                         {"train_digest", data::digest(text.train)},
                         {"validation", data::description(text.validation)},
                         {"validation_digest", data::digest(text.validation)}};
-  provenance["data"].update(
-      data::record_of_training_text(config_.data, *text.encoding, scheme.shape.vocabulary));
+  provenance["data"].update(training_text_);
   if (auto files = files_of(text.train); !files.empty()) provenance["data"][kFiles] = files;
   if (auto files = files_of(text.validation); !files.empty()) {
     provenance["data"][kValidationFiles] = files;

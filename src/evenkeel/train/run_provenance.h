@@ -22,8 +22,7 @@ std::string config_text_of(const store::VerifiedCheckpoint& checkpoint);
 class RunProvenance {
  public:
   /// \param config, setup  must outlive the RunProvenance
-  RunProvenance(const config::Config& config, const RunSetup& setup)
-      : config_(config), setup_(setup) {}
+  RunProvenance(const config::Config& config, const RunSetup& setup);
 
   /// The content of provenance.json.
   nlohmann::ordered_json json() const;
@@ -56,6 +55,7 @@ class RunProvenance {
 
   const config::Config& config_;
   const RunSetup& setup_;
+  nlohmann::ordered_json training_text_;  // computed once: no checkpoint reads its files
   nlohmann::ordered_json changes_ = nlohmann::ordered_json::array();
 };
 

@@ -10,16 +10,24 @@
 
 namespace evenkeel::ops {
 
+namespace {
+
+const auto& sum_of_squares_operator() {
+  static const auto op =
+      registered_operator<at::Tensor(const at::Tensor&)>("evenkeel::sum_of_squares");
+  return op;
+}
+
+}  // namespace
+
 double sum_of_squares(const at::Tensor& x) {
   return sums_of_squares({x}).front();
 }
 
 std::vector<double> sums_of_squares(const std::vector<at::Tensor>& all) {
-  static const auto op =
-      registered_operator<at::Tensor(const at::Tensor&)>("evenkeel::sum_of_squares");
   std::vector<at::Tensor> sums;
   sums.reserve(all.size());
-  for (const auto& x : all) sums.push_back(op.call(x));
+  for (const auto& x : all) sums.push_back(sum_of_squares_operator().call(x));
   if (sums.empty()) return {};
   const auto values = at::stack(sums).cpu();
   const auto* const begin = values.const_data_ptr<double>();
@@ -35,9 +43,7 @@ namespace {
 /// The result has no gradient: it is for monitoring.
 at::Tensor sum_of_squares_autograd(const at::Tensor& x) {
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
-  static const auto op =
-      registered_operator<at::Tensor(const at::Tensor&)>("evenkeel::sum_of_squares");
-  return op.call(x);
+  return sum_of_squares_operator().call(x);
 }
 
 }  // namespace
