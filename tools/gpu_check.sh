@@ -11,7 +11,8 @@
 #   EVENKEEL_TORCH      a folder of that LibTorch with CUDA; without it the wheel is fetched (530 MB)
 #   EVENKEEL_GOLDEN     a folder of golden files to carry along
 #   GPU_ARCHITECTURES   90a-real: the cards
-#   CUDNN_FRONTEND      EK_CUDNN_FRONTEND of cmake/Cuda.cmake: folders with semicolons between them
+#   CUDNN_FRONTEND      EK_CUDNN_FRONTEND of cmake/Cuda.cmake: folders of headers with semicolons between them, or
+#                       `none`: no gradients by cuDNN; without it the headers are fetched (400 MB)
 #
 # Exits with 75 where `run` finds no GPU.
 set -eu
@@ -33,11 +34,27 @@ fetch_torch() {
   echo "$PWD/$folder/torch"
 }
 
+# The headers of the versions that ./ek fetches, for deterministic gradients of attention by cuDNN.
+fetch_headers() {
+  folder=.deps/cudnn-headers
+  if [ ! -e "$folder/include/cudnn_frontend.h" ]; then
+    echo "gpu_check: fetching the headers of cuDNN (400 MB)"
+    rm -rf "$folder" && mkdir -p "$folder/wheel"
+    sed -e '/^#/d' -e ':join' -e '/\\$/ { N; s/ *\\\n */ /; b join' -e '}' tools/gpu_requirements.txt |
+      grep -E '^nvidia-(cudnn-cu13|cuda-nvrtc|cudnn-frontend)==' >"$folder/requirements"
+    python3 -m pip download -q --require-hashes --no-deps --only-binary=:all: -d "$folder/wheel" \
+      -r "$folder/requirements"
+    for wheel in "$folder"/wheel/*.whl; do python3 -m zipfile -e "$wheel" "$folder"; done
+    rm -r "$folder/wheel"
+  fi
+  echo "$PWD/$folder/include;$PWD/$folder/nvidia/cudnn/include;$PWD/$folder/nvidia/cu13/include"
+}
+
 case "${1:-}" in
 build)
   torch=${EVENKEEL_TORCH:-$(fetch_torch | tail -n 1)}
-  frontend=${CUDNN_FRONTEND:-}
-  [ -d "${frontend%%;*}" ] || frontend=
+  frontend=${CUDNN_FRONTEND:-$(fetch_headers | tail -n 1)}
+  [ "$frontend" != none ] || frontend=
   rm -f "$build/setting"  # of ./ek, which configures this folder for itself
   cmake --preset cuda -DEVENKEEL_TORCH="$torch" -DEK_TESTS=ON \
     -DEK_CUDNN_FRONTEND="$frontend" -DCMAKE_CUDA_ARCHITECTURES="${GPU_ARCHITECTURES:-90a-real}" >/dev/null
@@ -64,7 +81,7 @@ run)
   python3 "$scratch/carry/gpu_measure.py" "$scratch/carry" "$out" "$@"
   ;;
 *)
-  sed -n '3,16s/^# \{0,1\}//p' "$0" >&2
+  sed -n '3,17s/^# \{0,1\}//p' "$0" >&2
   exit 64
   ;;
 esac

@@ -82,6 +82,19 @@ TEST(Footprint, CountsWhatFormulasSave) {
   EXPECT_EQ(more, 4 * 4 * (2 * 2 * 12 + 2 * (32 + 24)));
 }
 
+// The logits of 4 tokens, their logarithmic softmax, and gradients of both: 64 bytes at least each.
+TEST(Footprint, CountsAllLogitsOfAFormula) {
+  const auto scheme = config::bind(config::find_scheme("pre_norm"), testing::countable_shape());
+  const auto temporary = [&](bool fused, std::int64_t tokens) {
+    auto longer = scheme;
+    longer.shape.context = tokens;
+    return nn::footprint(longer, 10, true, {.fused = fused}).temporary;
+  };
+  constexpr std::int64_t kTokens = 1 << 24;  // more than a chunk of the loss has
+  const auto vocabulary = static_cast<double>(scheme.shape.vocabulary);
+  EXPECT_GE(temporary(false, kTokens) - temporary(true, kTokens), 2.5 * 4 * vocabulary * kTokens);
+}
+
 // A norm over the batch updates a state, and in SiameseNorm a sublayer reads norm(x + norm(y)).
 TEST(Footprint, SavesWhatIsNotRecomputed) {
   EXPECT_EQ(dropped("batch_norm"), 0);

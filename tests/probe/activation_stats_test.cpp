@@ -91,5 +91,11 @@ TEST(EffectiveRank, OfOneDirectionIsOneAndOfNoneZero) {
   EXPECT_TRUE(std::isnan(point.value()));
 }
 
+TEST(EffectiveRank, OfEqualTokensIsZero) {
+  EffectiveRank equal;
+  equal.add((at::arange(16, at::kDouble).sin() * 100).expand({2, 50, 16}));
+  EXPECT_EQ(equal.value(), 0);
+}
+
 }  // namespace
 }  // namespace evenkeel::probe

@@ -187,5 +187,16 @@ TEST(ProfileHook, FillsSkipVectorsWithTheDeviationsSoFar) {
   EXPECT_GT(omega, 1);
 }
 
+TEST(ProfileHook, ReadsTheFirstTokensOfALargeBatchOnly) {
+  config::Config config;
+  config.train.batch = 64;
+  config.model.context = 256;
+  EXPECT_EQ(Hooks::profile_sequences(config), 16);
+  config.train.batch = 8;
+  EXPECT_EQ(Hooks::profile_sequences(config), 8);
+  config.model.context = 100'000;
+  EXPECT_EQ(Hooks::profile_sequences(config), 1);
+}
+
 }  // namespace
 }  // namespace evenkeel::train

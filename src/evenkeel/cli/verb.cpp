@@ -69,11 +69,21 @@ void add_quiet(const Command& command, CommonOptions& common) {
   command.add_flag("--quiet", common.quiet, "print only errors and the result");
 }
 
-void use_device(const CommonOptions& common) {
+void name_device(const CommonOptions& common) {
+  const bool is_auto = common.device == "auto";
   // Where nothing depends on it, other programs' LOCAL_RANK may have any text.
-  const bool counts = (common.device == "cuda" || common.device == "auto") && ops::gpu_count() > 0;
+  const bool counts = (common.device == "cuda" || is_auto) && ops::gpu_count() > 0;
   const int local_rank = counts ? comm::local_rank_of(comm::process_environment()) : 0;
-  ops::set_compute_device(ops::parse_device(common.device, local_rank));
+  ops::name_compute_device(ops::parse_device(common.device, local_rank));
+  if (is_auto && !ops::gpu_error().empty()) {
+    print_message(text("warning: no GPU can be used: ", ops::gpu_error(),
+                       "; the CPU computes. --device cpu hides this warning"));
+  }
+}
+
+void use_device(const CommonOptions& common) {
+  name_device(common);
+  ops::set_compute_device(ops::compute_device());
 }
 
 std::string terminal_safe(const std::string& text) {

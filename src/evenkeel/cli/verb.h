@@ -64,6 +64,8 @@ void add_quiet(const Command& command, CommonOptions& common);
 /// Makes --device the device of all models of this process (ops::parse_device()).
 /// \throws Error (usage) for an invalid device; (busy, exit code 75) if no GPU was found
 void use_device(const CommonOptions& common);
+/// Likewise for a process that computes nothing itself: it creates no CUDA context.
+void name_device(const CommonOptions& common);
 
 /// printable() of the text if standard output is a terminal; unchanged for files and pipes.
 std::string terminal_safe(const std::string& text);

@@ -60,9 +60,14 @@ constexpr int kMaxAutoTasks = 16;
 
 /// The cost of a run with this configuration.
 study::RunCost cost_of(const config::Config& config) {
-  const auto machine = train::configure_machine(config.train);
+  const auto machine = train::machine_of(config.train);
   const auto plan = plan::plan_of(config, machine, data::vocabulary_of(config));
   const auto precision = ops::dtype_name(nn::compute_dtype(machine.precision));
+  const auto provenance = train::provenance_of(machine);
+  auto arithmetic = text(precision, ' ', machine.isa);
+  for (const char* const key : {"libtorch", "libtorch_isa", "float32_products"}) {
+    arithmetic += text(' ', key, ' ', provenance.at(key).get<std::string>());
+  }
   return {.parameters = plan.counts.total,
           .norm_parameters = plan.counts.norms,
           .memory_bytes = plan.memory.total(),
@@ -73,8 +78,7 @@ study::RunCost cost_of(const config::Config& config) {
           .paper_norms_share = plan.paper_norms_share,
           .steps = plan.steps,
           .precision = precision,
-          .arithmetic = text(precision, ' ', machine.isa, " libtorch ",
-                             train::provenance_of(machine).at("libtorch"))};
+          .arithmetic = arithmetic};
 }
 
 /// Prints name, sizes and title of each built-in study.
@@ -242,7 +246,7 @@ void check_study_options(const StudyOptions& options) {
 
 /// Lists the studies, prints a dry run, or runs the study and prints its results.
 Exit run_study(const StudyOptions& options) {
-  use_device(options.common);
+  name_device(options.common);  // runs are processes of their own
   if (options.study.empty()) return list_studies(options);
   check_study_options(options);
   const auto request = request_of(options);

@@ -3,7 +3,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
+#include <map>
+#include <mutex>
 #include <string>
+#include <system_error>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/nearest.h"
@@ -113,8 +117,32 @@ void TextEncoding::check_holds_text(std::int64_t vocabulary) const {
   check_vocabulary(vocabulary, this->vocabulary());
 }
 
+namespace {
+
+/// The size of a vocabulary. The tokenizer of a path is loaded once: a study asks for each run.
+std::int64_t vocabulary_of_tokenizer(const config::Data& data) {
+  static std::mutex mutex;
+  static std::map<std::string, std::int64_t> known;
+  std::error_code none;
+  const auto written = std::filesystem::last_write_time(data.tokenizer, none);
+  const auto key = text(data.tokenizer, '\n', written.time_since_epoch().count());
+  const std::lock_guard lock(mutex);
+  const auto [entry, is_new] = known.try_emplace(key);
+  if (is_new) {
+    try {
+      entry->second = tokenizer_of(data).vocabulary();
+    } catch (...) {
+      known.erase(entry);
+      throw;
+    }
+  }
+  return entry->second;
+}
+
+}  // namespace
+
 std::int64_t vocabulary_of(const config::Config& config) {
-  if (config.data.tokenizer != "bytes") return tokenizer_of(config.data).vocabulary();
+  if (config.data.tokenizer != "bytes") return vocabulary_of_tokenizer(config.data);
   const auto vocabulary = config.model.vocabulary;
   if (vocabulary != 0 && has_text(config.data)) check_vocabulary(vocabulary, kByteVocabulary);
   return kByteVocabulary;

@@ -237,7 +237,10 @@ double temporary_bytes(const norm::Scheme& scheme, std::int64_t padded_vocabular
   const auto inner = static_cast<double>(shape.inner);
   const auto chunk = static_cast<double>(ops::loss_chunk_tokens(
       shape.vocabulary, options.compute_bytes, ops::compute_device().is_cuda()));
-  const double logits = allocated_bytes(std::min(tokens, chunk) * vocabulary * bytes);
+  // A formula has the logits of all tokens, their logarithmic softmax, and gradients of both.
+  const double logits = options.fused
+                            ? allocated_bytes(std::min(tokens, chunk) * vocabulary * bytes)
+                            : 3 * allocated_bytes(tokens * vocabulary * wide_bytes(options));
   // The first micro-batch writes the head's gradient into its ops::GradientBuffer, unless the
   // logits have a learned scale.
   const bool is_separate =

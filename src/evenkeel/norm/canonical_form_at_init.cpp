@@ -22,8 +22,9 @@ void freeze(Residual& add) {
 }
 
 void freeze(Norm& norm) {
-  // An expression of t or T is not folded.
+  // An expression of t or T is not folded, nor is a gain to which seed_norm adds an offset.
   if (!norm.out_scale.names().empty() || !norm.gain_init.names().empty()) return;
+  if (norm.kind == Kind::seed_norm && norm.beta_init.formula() != "0") return;
   const double gain = norm.affine == Affine::none ? 1 : norm.gain_init.value({});
   norm.out_scale = Expression(rounded(norm.out_scale.value({}) * gain));
   norm.gain_init = Expression(1);

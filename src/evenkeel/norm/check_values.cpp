@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
@@ -52,12 +55,14 @@ class Evaluator {
     if (result > 0) return result;
     refuse(place, formula.formula() == text(result)
                       ? text("must be > 0, found ", formula.formula())
-                      : text("must be > 0, but ", formula.formula(), " is ", result));
+                      : text("must be > 0, but ", formula.formula(), " is ", result,
+                             when_it_is(formula, result)));
   }
 
   void at_least(const std::string& place, const Expression& formula, double limit) const {
     const double result = value(place, formula);
-    if (result < limit) refuse(place, text("must be >= ", limit, ", but is ", result));
+    if (result >= limit) return;
+    refuse(place, text("must be >= ", limit, ", but is ", result, when_it_is(formula, result)));
   }
 
   void number(const std::string& place, const Number& number) const {
@@ -122,6 +127,15 @@ class Evaluator {
   }
 
  private:
+  /// The first step with this value: " at t = 2", or "" without t.
+  std::string when_it_is(const Expression& formula, double result) const {
+    std::optional<std::string> first;
+    at_each_step(formula, [&](double value, const std::string& when) {
+      if (value == result && !first) first = when;
+    });
+    return first.value_or("");
+  }
+
   double least(const Expression& formula) const {
     double least = std::numeric_limits<double>::infinity();
     at_each_step(formula,

@@ -7,7 +7,7 @@
 
 namespace evenkeel::norm {
 
-/// The relation between the functions of two schemes.
+/// The relation between the functions of two schemes, the closest one first.
 enum class SchemeRelation {
   same,                  // same function, same distribution of initial weights
   moved,                 // same function and initial weights after canonical() moves norms

@@ -10,9 +10,8 @@ namespace evenkeel::plan {
 DeviceMemory device_memory() {
   const auto device = ops::compute_device();
   if (device.is_cpu()) return {.free = available_bytes(), .whole = total_bytes()};
-  const auto gpu = ops::gpu_info(device.index());
-  return {.free = static_cast<double>(gpu.free_bytes),
-          .whole = static_cast<double>(gpu.total_bytes)};
+  return {.free = static_cast<double>(ops::free_gpu_bytes(device.index())),
+          .whole = static_cast<double>(ops::gpu_info(device.index()).total_bytes)};
 }
 
 }  // namespace evenkeel::plan

@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "evenkeel/ops/common/reference.h"
@@ -95,7 +96,12 @@ double EffectiveRank::value() const {
   const auto mean = sum_ / static_cast<double>(rows_);
   const auto centred = gram_ - at::outer(sum_, mean);
   if (!centred.isfinite().all().item<bool>()) return std::nan("");
-  const auto singular = at::linalg_eigvalsh(centred).clamp_min(0).sqrt();
+  // To subtract the mean leaves rounding errors of the size of the eigenvalues of the Gram matrix.
+  constexpr double kRounding = 16 * std::numeric_limits<double>::epsilon();
+  const double noise =
+      kRounding * static_cast<double>(gram_.size(0)) * gram_.trace().item<double>();
+  const auto eigenvalues = at::linalg_eigvalsh(centred);
+  const auto singular = at::where(eigenvalues > noise, eigenvalues, 0.0).sqrt();
   const double total = singular.sum().item<double>();
   if (total == 0) return 0;
   return std::exp(at::special_entr(singular / total).sum().item<double>());

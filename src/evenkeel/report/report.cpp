@@ -37,7 +37,9 @@ std::vector<std::string> write_index(const std::filesystem::path& folder,
     for (const auto& part : own) {
       address += (address.empty() ? "" : "/") + url_part(part.string());
     }
-    links[runs.back().name] = address;
+    auto& name = runs.back().name;  // of the folder; its path where another run has that name
+    if (links.contains(name)) name = summary.folder.lexically_relative(folder).string();
+    links[name] = address;
   }
   write_file(target, index_page("Runs in " + folder.string(), runs,
                                 [&](const Run& run) { return links[run.name]; }));

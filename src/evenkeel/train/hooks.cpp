@@ -59,6 +59,12 @@ Hooks::Hooks(const nn::Model& model, nn::Parameters& parameters)
   };
 }
 
+std::int64_t Hooks::profile_sequences(const config::Config& config) {
+  constexpr std::int64_t kTokens = 4096;
+  const auto most = std::max<std::int64_t>(1, kTokens / config.model.context);
+  return std::min(config.train.batch, most);
+}
+
 void Hooks::before_training(const at::Tensor& ids) {
   const at::NoGradGuard no_grad;
   for (const auto& hook : model_->scheme().hooks) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "evenkeel/comm/group.h"
+#include "evenkeel/config/config.h"
 #include "evenkeel/nn/model.h"
 #include "evenkeel/nn/observer.h"
 #include "evenkeel/nn/parameters.h"
@@ -38,6 +39,9 @@ class Hooks {
   /// Applies unit_norm and profile to initial weights.
   /// \param ids  [B, T], int64: the first sequences of the training text
   void before_training(const at::Tensor& ids);
+  /// The sequences that profile reads: the batch, or the first 4,096 tokens of it if they are
+  /// fewer. So a large batch needs no more memory than a micro-batch.
+  static std::int64_t profile_sequences(const config::Config& config);
 
   /// The observer for the forward passes of a step; it records attention scores for qk_clip.
   const nn::Observer& observer() const { return observer_; }

@@ -15,18 +15,18 @@
 #include "evenkeel/ops/common/compute_device.h"
 #include "evenkeel/ops/common/gpu.h"
 #include "evenkeel/ops/common/operands.h"
+#include "evenkeel/ops/linear/float_product.h"
 #include "evenkeel/ops/linear/widened_product.h"
 #include "evenkeel/plan/device_memory.h"
 
 namespace evenkeel::train {
 
-Machine configure_machine(const config::Train& train, std::int64_t ranks_on_cores) {
+Machine machine_of(const config::Train& train, std::int64_t ranks_on_cores) {
   const auto cpu = CpuFeatures::detect();
   Machine machine;
   machine.device = ops::compute_device();
   const bool is_gpu = machine.device.is_cuda();
   const auto gpu = is_gpu ? ops::gpu_info(machine.device.index()) : ops::GpuInfo();
-  if (is_gpu) ops::set_compute_device(machine.device, train.deterministic);
   const auto share =
       std::max<std::int64_t>(1, cpu.cores / std::max<std::int64_t>(1, ranks_on_cores));
   machine.threads = static_cast<int>(train.threads > 0 ? train.threads : share);
@@ -52,6 +52,13 @@ Machine configure_machine(const config::Train& train, std::int64_t ranks_on_core
   machine.description = text(is_gpu ? gpu.name : cpu.name, ", ", machine.isa, ", ", machine.threads,
                              machine.threads == 1 ? " thread, " : " threads, ", precision, why);
   machine.free_memory = plan::device_memory().free;
+  return machine;
+}
+
+Machine configure_machine(const config::Train& train, std::int64_t ranks_on_cores) {
+  const auto device = ops::compute_device();
+  if (device.is_cuda()) ops::set_compute_device(device, train.deterministic);
+  auto machine = machine_of(train, ranks_on_cores);
   check_threads(machine.threads);
   at::set_num_threads(machine.threads);
   return machine;
@@ -87,6 +94,7 @@ nlohmann::ordered_json provenance_of(const Machine& machine) {
           {"device", machine.device.str()},
           {"gpu", gpu_of(machine)},
           {"libtorch_isa", at::get_cpu_capability()},
+          {"float32_products", ops::has_float_product() ? "evenkeel" : "libtorch"},
           {"threads", machine.threads},
           {"precision", ops::dtype_name(nn::compute_dtype(machine.precision))}};
 }

@@ -14,9 +14,12 @@ namespace evenkeel::train {
 
 using plan::Machine;
 
-/// Resolves "auto" and sets the number of threads of this process. Precision "auto" is bfloat16 on
-/// processors with AMX and where CpuFeatures::fast_bf16_dot, else float32. Threads "auto" is one
-/// thread per core, divided by the ranks that share it.
+/// Resolves "auto". Precision "auto" is bfloat16 on GPUs, on processors with AMX and where
+/// CpuFeatures::fast_bf16_dot, else float32. Threads "auto" is one thread per core, divided by the
+/// ranks that share it.
+Machine machine_of(const config::Train& train, std::int64_t ranks_on_cores = 1);
+
+/// machine_of(), with its number of threads and its rules of rounding for this process.
 /// \throws Error (busy, exit code 75) if so many threads cannot be created
 Machine configure_machine(const config::Train& train, std::int64_t ranks_on_cores = 1);
 

@@ -156,6 +156,8 @@ void RunProvenance::compare_with(const store::VerifiedCheckpoint& checkpoint,
   for (const char* const key : {"isa", "libtorch", "libtorch_isa"}) {
     compare(key, before.at(key), now.at(key), "numerics");
   }
+  constexpr auto kProducts = "float32_products";  // an older checkpoint does not say
+  compare(kProducts, before.value(kProducts, now.at(kProducts)), now.at(kProducts), "numerics");
   compare("precision", before.at("precision"), now.at("precision"), "train.precision");
 }
 

@@ -39,7 +39,7 @@ Trainer::Trainer(const config::Config& config, const norm::Shape& shape, nn::Pre
       norm::Steps{.done = 0, .planned = plan::planned_steps(config)});
   learner_ = std::make_unique<Learner>(config.optimizer, *model_, parameters_, config.experts,
                                        parallel, config.train.cuda_graphs);
-  const auto first = windows_.batch(0, config.train.batch);
+  const auto first = windows_.batch(0, Hooks::profile_sequences(config));
   learner_->before_training(nn::batch_tensors(first.inputs, first.targets, first.rows).first);
   monitor_ = std::make_unique<HealthMonitor>(config.health, *model_, parameters_,
                                              plan::planned_steps(config), config.optimizer.clip);

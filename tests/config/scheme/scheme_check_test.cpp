@@ -111,6 +111,17 @@ TEST_F(SchemeCheck, NamesCatalogueSchemesOfTheSameFunction) {
   EXPECT_EQ(check("extends = 'pre_norm'\nattention.softcap = 7", known).same_as, Names());
 }
 
+TEST_F(SchemeCheck, NamesNoSchemeThatIsEqualInTheDefaultShapeOnly) {
+  const auto known = known_schemes(catalogue_in_default_shape());
+  const auto scaled = [&](const std::string& scale) {
+    return check("extends = 'pre_norm'\nattention.branch_scale = '" + scale + "'", known).same_as;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(scaled("N/N"), Names({"pre_norm"}));
+  EXPECT_EQ(scaled("12/N"), Names());
+  EXPECT_EQ(scaled("128/d"), Names());
+}
+
 TEST(CountFormula, GivesTheCountOfEveryCatalogueScheme) {
   for (const auto& name : catalogue()) {
     const auto source = find_scheme(name);

@@ -168,6 +168,12 @@ TEST(Relation, KnowsWhatIsOneFunctionUntilItIsTrained) {
   EXPECT_EQ(relation(parent + "norm = { kind = 'rms_norm', out_scale = 0.1, gain_init = 3 }",
                      parent + "norm = { kind = 'rms_norm', out_scale = 0.3 }"),
             SchemeRelation::same_before_training);
+  // seed_norm adds to its gain what beta makes of the row: a gain is not a factor there.
+  const std::string seed = parent + "norm = { kind = 'seed_norm', beta_init = ";
+  EXPECT_EQ(relation(seed + "0, gain_init = 3 }", seed + "0, out_scale = 3 }"),
+            SchemeRelation::same_before_training);
+  EXPECT_EQ(relation(seed + "0.1, gain_init = 3 }", seed + "0.1, out_scale = 3 }"),
+            SchemeRelation::different);
   EXPECT_EQ(relation(parent + "norm = { kind = 'rms_norm', gain_init = '1/T' }", parent),
             SchemeRelation::different);
   EXPECT_EQ(relation(parent + fixed, parent + gain + "base_init = 'normal(0.02)'"),

@@ -198,6 +198,9 @@ TEST(InvalidScheme, SaysWhatWasFoundInPlaceOfANumber) {
             "quotes, but found true");
   EXPECT_EQ(refusal("attention.softcap = '8 - 2*N'"),
             "scheme inline, block 1, attention.softcap: bad_value: must be > 0, but 8 - 2*N is 0");
+  EXPECT_EQ(refusal("attention.softcap = '3 - t'"),
+            "scheme inline, block 1, attention.softcap: bad_value: must be > 0, but 3 - t is -997 "
+            "at t = 1000");
 }
 
 TEST(InvalidScheme, SaysWhatWasFoundInPlaceOfATapAnUpdateAndAPlace) {

@@ -93,9 +93,9 @@ void* SharedVariable::here(std::size_t bytes, std::size_t alignment) {
                              " bytes of static shared memory; " + std::to_string(kStaticBytes) +
                              " at most");
   }
-  if (memory.static_bytes() + memory.dynamic_bytes() > kMostSharedBytes) {
+  if (memory.static_bytes() + memory.dynamic_bytes() > card().shared_bytes) {
     fail_in(declaration, "needs " + std::to_string(memory.static_bytes() + memory.dynamic_bytes()) +
-                             " bytes of shared memory; " + std::to_string(kMostSharedBytes) +
+                             " bytes of shared memory; " + std::to_string(card().shared_bytes) +
                              " at most");
   }
   block_ = memory.block();

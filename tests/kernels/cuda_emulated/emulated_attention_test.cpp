@@ -2,10 +2,13 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "evenkeel/ops/attention/causal_attention.h"
+#include "kernels/cuda_emulated/launch.h"
 #include "ops/attention/attention_shapes.h"
 #include "ops/gradients.h"
 
@@ -63,12 +66,9 @@ double relative_error(const at::Tensor& actual, const at::Tensor& exact) {
   return (actual.to(at::kDouble) - exact).norm().item<double>() / (size == 0 ? 1 : size);
 }
 
-class EmulatedAttention : public ::testing::TestWithParam<AttentionShape> {};
-
 // The bound in bfloat16: results and weights are rounded, each by 2^-9 at most; gradients are
 // products of such.
-TEST_P(EmulatedAttention, IsItsFormulaWithAndWithoutDocuments) {
-  const auto& shape = GetParam();
+void expect_formula(const AttentionShape& shape) {
   for (const auto dtype : {at::kFloat, at::kBFloat16}) {
     const auto in = attention_inputs(shape, dtype);
     const auto dy = at::randn(in[0].sizes(), at::kDouble).to(dtype);
@@ -93,9 +93,7 @@ TEST_P(EmulatedAttention, IsItsFormulaWithAndWithoutDocuments) {
   }
 }
 
-TEST_P(EmulatedAttention, HasTheLargestScoreOfEachHead) {
-  const auto& shape = GetParam();
-  if (shape.softcap) GTEST_SKIP() << "scores before the cap";
+void expect_largest_scores(const AttentionShape& shape) {
   for (const auto dtype : {at::kFloat, at::kBFloat16, at::kDouble}) {
     const auto in = attention_inputs(shape, dtype);
     for (const auto& starts : {document_starts(shape), at::zeros({2, shape.queries}, at::kInt)}) {
@@ -104,6 +102,28 @@ TEST_P(EmulatedAttention, HasTheLargestScoreOfEachHead) {
       EXPECT_TRUE(close(got, wanted, 1e-6, 1e-6)) << dtype;
     }
   }
+}
+
+class EmulatedAttention : public ::testing::TestWithParam<AttentionShape> {};
+
+TEST_P(EmulatedAttention, IsItsFormulaWithAndWithoutDocuments) {
+  expect_formula(GetParam());
+}
+
+TEST_P(EmulatedAttention, HasTheLargestScoreOfEachHead) {
+  if (GetParam().softcap) GTEST_SKIP() << "scores before the cap";
+  expect_largest_scores(GetParam());
+}
+
+// Cards of compute capability 8.6, 8.9 and 12.0: smaller tiles.
+TEST(EmulatedAttentionSizes, FitIntoASmallCard) {
+  const auto usual = std::exchange(emulated::card().shared_bytes, std::size_t{99} << 10);
+  for (const std::int64_t width : {40, 64, 128, 256}) {
+    const AttentionShape shape{40, 70, 2, 1, width, {}};
+    expect_formula(shape);
+    expect_largest_scores(shape);
+  }
+  emulated::card().shared_bytes = usual;
 }
 
 TEST(EmulatedAttentionInputs, TakeHeadsAtAnyAddress) {

@@ -47,6 +47,7 @@ constexpr int kThreadsOfMultiprocessor = 2048, kBlocksOfMultiprocessor = 32;
 struct Card {
   bool is_absent = false;  // launches are counted, and fail
   int multiprocessors = 3;
+  std::size_t shared_bytes = kMostSharedBytes;  // of a block, at most
   /// How blocks, and the threads of a block between two barriers, follow each other in the next
   /// launch: 1 first to last, 2 last to first, from 3 on shuffled by this number.
   int (*order)() = [] { return 1; };

@@ -74,7 +74,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
       *value = emulated::kSharedOfMultiprocessor;
       return cudaSuccess;
     case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-      *value = emulated::kMostSharedBytes;
+      *value = static_cast<int>(emulated::card().shared_bytes);
       return cudaSuccess;
   }
   return cudaErrorInvalidValue;
@@ -89,7 +89,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
                  .maxThreadsPerMultiProcessor = emulated::kThreadsOfMultiprocessor,
                  .warpSize = 32,
                  .sharedMemPerBlock = emulated::kStaticBytes,
-                 .sharedMemPerBlockOptin = emulated::kMostSharedBytes,
+                 .sharedMemPerBlockOptin = emulated::card().shared_bytes,
                  .sharedMemPerMultiprocessor = emulated::kSharedOfMultiprocessor};
   return cudaSuccess;
 }
@@ -107,7 +107,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
 
 cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
-  if (value < 0 || static_cast<std::size_t>(value) > emulated::kMostSharedBytes)
+  if (value < 0 || static_cast<std::size_t>(value) > emulated::card().shared_bytes)
     return cudaErrorInvalidValue;
   emulated::set_shared_limit(kernel, static_cast<std::size_t>(value));
   return cudaSuccess;

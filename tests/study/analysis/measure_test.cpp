@@ -97,6 +97,21 @@ TEST(MeasuredValue, OfACurveIsAtTheNearestEvaluation) {
   EXPECT_EQ(at(1), 2);
 }
 
+// A run that was stopped after 40 of 100 steps was evaluated there, too.
+TEST(MeasuredValue, OfACurveLeavesOutTheEvaluationOfAStop) {
+  auto run = run_with_a_curve();
+  run.validation_loss = {};
+  for (const double step : {0, 40, 50, 100})
+    run.validation_loss.add(step, step == 40 ? 2.9 : 4 - step / 50);
+  run.settings = {{"evaluate.every", "50"}};
+  Measure at{.kind = Kind::loss_at};
+  at.share = 0.4;
+  EXPECT_EQ(measured_value(run, at), 3);
+  Measure until{.kind = Kind::steps_to_loss};
+  until.target = 2.95;
+  EXPECT_NEAR(measured_value(run, until), 0.525, 1e-12);
+}
+
 TEST(MeasuredValue, OfATargetIsTheShareOfTheStepsUntilIt) {
   const auto run = run_with_a_curve();
   const auto until = [&](double target) {

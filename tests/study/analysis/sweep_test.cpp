@@ -139,8 +139,18 @@ TEST(SweptArms, OfLargestValuesAreTestedBySignFlips) {
   EXPECT_NEAR(results.verdicts.at(0).difference->mean, 4.0 / 3, 1e-12);
   EXPECT_DOUBLE_EQ(results.verdicts.at(0).p, 0.25);
   EXPECT_EQ(undecidable_claims(results.study).at(0),
-            "claim 1 cannot be decided with 3 seeds: a sign-flip test among 1 hypothesis needs 6 "
-            "that all agree");
+            "claim 1 cannot be decided with 3 seeds: a sign-flip test needs 6 that all agree");
+}
+
+TEST(SweptArms, OfAnotherCapAreAHypothesisOfTheirOwn) {
+  auto results = rates(Sweep::sensitivity);
+  results.study.claims.push_back(results.study.claims[0]);
+  results.study.claims[1].measure.cap = 2.2;  // so low that the failure counts little
+  analyze_claims(results);
+  ASSERT_EQ(results.verdicts.size(), 2U);
+  EXPECT_GT(results.verdicts[0].difference->p, 0);
+  EXPECT_NE(results.verdicts[0].difference->p, results.verdicts[1].difference->p);
+  EXPECT_NE(results.verdicts[0].p, results.verdicts[1].p);
 }
 
 TEST(SweptArms, HaveFurtherValuesForTheBestOnly) {

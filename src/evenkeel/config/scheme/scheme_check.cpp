@@ -85,14 +85,31 @@ std::vector<std::string> never_raised_warnings(const Findings& findings) {
   return unused;
 }
 
+/// The closest relation that holds in all checked shapes.
+/// \param at_default  the relation at default_shape(kDefaultDepth)
+norm::SchemeRelation relation_in_all_shapes(const SchemeSource& source, const SchemeSource& other,
+                                            norm::SchemeRelation at_default) {
+  auto relation = at_default;
+  for (const auto layers : kDepths) {
+    for (const auto& shape : {default_shape(layers), other_shape(layers)}) {
+      if (relation == norm::SchemeRelation::different) return relation;
+      relation = std::max(relation, norm::relation(bind(source, shape), bind(other, shape)));
+    }
+  }
+  return relation;
+}
+
 /// The names of known schemes with the same function.
-std::vector<std::string> same_function(const norm::Scheme& scheme,
+std::vector<std::string> same_function(const SchemeSource& source, const norm::Scheme& scheme,
                                        const std::vector<KnownScheme>& known) {
   std::vector<std::string> same;
   const auto print = norm::fingerprint(scheme);
   for (const auto& [name, other] : known) {
-    const auto relation = norm::relation(print, other);
-    if (name == scheme.info.name || relation == norm::SchemeRelation::different) continue;
+    if (name == scheme.info.name) continue;
+    auto relation = norm::relation(print, other);
+    if (relation == norm::SchemeRelation::different) continue;
+    relation = relation_in_all_shapes(source, find_scheme(name), relation);
+    if (relation == norm::SchemeRelation::different) continue;
     const char* words =
         relation == norm::SchemeRelation::other_start            ? " (with other initial weights)"
         : relation == norm::SchemeRelation::same_before_training ? " (before the first step only)"
@@ -171,7 +188,7 @@ Findings check_scheme(const SchemeSource& source, const std::vector<KnownScheme>
   findings.depths.assign(kDepths.begin(), kDepths.end());
   findings.never_raised = never_raised_warnings(findings);
   findings.notes = notes_of(source, findings.scheme);
-  findings.same_as = same_function(findings.scheme, known);
+  findings.same_as = same_function(source, findings.scheme, known);
   findings.count = norm::count_formula(schemes).value_or("");
   return findings;
 }

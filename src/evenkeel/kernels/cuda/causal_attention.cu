@@ -7,8 +7,26 @@ namespace evenkeel::kernels::cuda {
 
 namespace {
 
+/// The positions of a tile; small tiles fit into 99 KiB of shared memory.
+template <typename F>
+constexpr int kForwardTile = sizeof(F) == sizeof(double) ? 32 : 64;
 template <typename F, int kWidth>
-using ForwardShape = TileShape<F, kWidth, sizeof(F) == sizeof(double) ? 32 : 64>;
+constexpr int kSmallForwardTile = kWidth == 256 ? kForwardTile<F> / 2 : kForwardTile<F>;
+
+template <typename Shape, typename F>
+constexpr std::size_t kForwardBytes = sizeof(F) * (2 * Shape::kRowsSize + Shape::kScoresSize);
+
+/// Calls launch(TileShape()) with the largest tiles that fit into the memory of a block.
+template <typename T, typename Launch>
+cudaError_t with_forward_shape(std::int64_t width, const Launch& launch) {
+  using F = OpMathType<T>;
+  return with_width<T>(width, [&](auto least) {
+    constexpr int kWidth = decltype(least)::value;
+    using Large = TileShape<F, kWidth, kForwardTile<F>>;
+    using Small = TileShape<F, kWidth, kSmallForwardTile<F, kWidth>>;
+    return fits_in_block(kForwardBytes<Large, F>) ? launch(Large{}) : launch(Small{});
+  });
+}
 
 /// The running softmax of the rows of a thread.
 template <typename Shape, typename F>
@@ -65,11 +83,10 @@ struct RunningRows {
   }
 };
 
-template <typename T, int kWidth>
+template <typename T, typename Shape>
 __global__ void __launch_bounds__(kTileThreads)
     forward_kernel(AttentionForward<T> args, AttentionSizes sizes) {
   using F = OpMathType<T>;
-  using Shape = ForwardShape<F, kWidth>;
   extern __shared__ __align__(16) unsigned char forward_memory[];
   F* const queries = reinterpret_cast<F*>(forward_memory);
   F* const keys = queries + Shape::kRowsSize;  // then values
@@ -116,11 +133,10 @@ __device__ F block_maximum(F value) {
   return of_thread[0];
 }
 
-template <typename T, int kWidth>
+template <typename T, typename Shape>
 __global__ void __launch_bounds__(kTileThreads)
     largest_scores_kernel(AttentionForward<T> args, AttentionSizes sizes, OpMathType<T>* largest) {
   using F = OpMathType<T>;
-  using Shape = ForwardShape<F, kWidth>;
   extern __shared__ __align__(16) unsigned char score_memory[];
   F* const queries = reinterpret_cast<F*>(score_memory);
   F* const keys = queries + Shape::kRowsSize;
@@ -165,18 +181,24 @@ cudaError_t causal_attention(const AttentionForward<T>& args, const AttentionSiz
   if constexpr (std::is_same_v<T, __nv_bfloat16>) {
     if (sizes.width <= kMaxMmaWidth) return causal_attention_mma(args, sizes, stream);
   }
-  return with_width<T>(sizes.width, [&](auto width) {
-    using Shape = ForwardShape<OpMathType<T>, decltype(width)::value>;
-    constexpr auto kBytes = sizeof(OpMathType<T>) * (2 * Shape::kRowsSize + Shape::kScoresSize);
-    return launch_tiles(forward_kernel<T, decltype(width)::value>, query_tiles<Shape>(sizes),
-                        kTileThreads, kBytes, stream, args, sizes);
+  return with_forward_shape<T>(sizes.width, [&](auto shape) {
+    using Shape = decltype(shape);
+    return launch_tiles(forward_kernel<T, Shape>, query_tiles<Shape>(sizes), kTileThreads,
+                        kForwardBytes<Shape, OpMathType<T>>, stream, args, sizes);
   });
 }
 
 template <typename T>
-std::int64_t score_tiles(std::int64_t queries) {
-  constexpr std::int64_t kTile = ForwardShape<OpMathType<T>, 64>::kPositions;
-  return (queries + kTile - 1) / kTile;
+std::int64_t score_tiles(const AttentionSizes& sizes) {
+  std::int64_t size = kForwardTile<OpMathType<T>>;
+  if constexpr (std::is_same_v<T, __nv_bfloat16>) {
+    if (sizes.width <= kMaxMmaWidth) return (sizes.queries + kMmaTile - 1) / kMmaTile;
+  }
+  with_forward_shape<T>(sizes.width, [&](auto shape) {
+    size = decltype(shape)::kPositions;
+    return cudaSuccess;
+  });
+  return (sizes.queries + size - 1) / size;
 }
 
 template <typename T>
@@ -186,18 +208,18 @@ cudaError_t largest_scores(const AttentionForward<T>& args, const AttentionSizes
   if constexpr (std::is_same_v<T, __nv_bfloat16>) {
     if (sizes.width <= kMaxMmaWidth) return largest_scores_mma(args, sizes, largest, stream);
   }
-  return with_width<T>(sizes.width, [&](auto width) {
-    using Shape = ForwardShape<OpMathType<T>, decltype(width)::value>;
+  return with_forward_shape<T>(sizes.width, [&](auto shape) {
+    using Shape = decltype(shape);
     constexpr auto kBytes = sizeof(OpMathType<T>) * 2 * Shape::kRowsSize;
-    return launch_tiles(largest_scores_kernel<T, decltype(width)::value>, query_tiles<Shape>(sizes),
-                        kTileThreads, kBytes, stream, args, sizes, largest);
+    return launch_tiles(largest_scores_kernel<T, Shape>, query_tiles<Shape>(sizes), kTileThreads,
+                        kBytes, stream, args, sizes, largest);
   });
 }
 
 #define EK_INSTANTIATE(T)                                                                  \
   template cudaError_t causal_attention(const AttentionForward<T>&, const AttentionSizes&, \
                                         cudaStream_t);                                     \
-  template std::int64_t score_tiles<T>(std::int64_t);                                      \
+  template std::int64_t score_tiles<T>(const AttentionSizes&);                             \
   template cudaError_t largest_scores(const AttentionForward<T>&, const AttentionSizes&,   \
                                       OpMathType<T>*, cudaStream_t);
 EK_INSTANTIATE(double)

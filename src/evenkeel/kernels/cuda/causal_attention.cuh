@@ -51,10 +51,10 @@ cudaError_t causal_attention(const AttentionForward<T>& args, const AttentionSiz
 
 /// The number of tiles of largest_scores().
 template <typename T>
-std::int64_t score_tiles(std::int64_t queries);
+std::int64_t score_tiles(const AttentionSizes& sizes);
 
 /// The largest scale * q . k of each tile of queries over the keys that they see, without NaN.
-/// \param largest  [B, heads, score_tiles<T>(queries)], written
+/// \param largest  [B, heads, score_tiles<T>(sizes)], written
 template <typename T>
 cudaError_t largest_scores(const AttentionForward<T>& args, const AttentionSizes& sizes,
                            OpMathType<T>* largest, cudaStream_t stream);

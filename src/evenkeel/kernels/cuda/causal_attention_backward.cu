@@ -8,13 +8,14 @@ namespace evenkeel::kernels::cuda {
 
 namespace {
 
-/// Four tiles of rows and two of scores fit into 163 KiB of shared memory.
+/// The positions of a tile. Four tiles of rows and two of scores fit into 163 KiB of shared memory.
 template <typename F, int kWidth>
 constexpr int kBackwardTile =
     sizeof(F) == sizeof(double) ? (kWidth == 256 ? 16 : 32) : (kWidth == 64 ? 64 : 32);
-
+/// Likewise for 99 KiB; doubles of wide heads do not fit.
 template <typename F, int kWidth>
-using BackwardShape = TileShape<F, kWidth, kBackwardTile<F, kWidth>>;
+constexpr int kSmallBackwardTile =
+    sizeof(F) == sizeof(double) ? (kWidth == 64 ? 32 : 16) : (kWidth == 256 ? 16 : 32);
 
 constexpr int kWarp = 32, kDeltaWarps = 8;
 
@@ -104,11 +105,10 @@ __device__ void store_slopes(const BackwardTiles<Shape, F>& tiles,
 }
 
 /// dq of a tile of queries: sums over its keys.
-template <typename T, int kWidth>
+template <typename T, typename Shape>
 __global__ void __launch_bounds__(kTileThreads)
     query_gradient_kernel(AttentionBackward<T> args, AttentionSizes sizes) {
   using F = OpMathType<T>;
-  using Shape = BackwardShape<F, kWidth>;
   extern __shared__ __align__(16) unsigned char query_memory[];
   const BackwardTiles<Shape, F> tiles(reinterpret_cast<F*>(query_memory));
   const QueryTile tile(sizes, args.document_starts, Shape::kPositions);
@@ -169,11 +169,10 @@ __device__ void add_queries(const BackwardTiles<Shape, F>& tiles,
 }
 
 /// dk and dv of a tile of keys: sums over the queries of all its query heads.
-template <typename T, int kWidth>
+template <typename T, typename Shape>
 __global__ void __launch_bounds__(kTileThreads)
     key_gradient_kernel(AttentionBackward<T> args, AttentionSizes sizes) {
   using F = OpMathType<T>;
-  using Shape = BackwardShape<F, kWidth>;
   extern __shared__ __align__(16) unsigned char key_memory[];
   __shared__ QueryStatistics<F, Shape::kPositions> statistics;
   const BackwardTiles<Shape, F> tiles(reinterpret_cast<F*>(key_memory));
@@ -200,20 +199,18 @@ __global__ void __launch_bounds__(kTileThreads)
              sizes.width);
 }
 
-template <typename T, int kWidth>
+template <typename T, typename Shape>
 cudaError_t launch_backward(const AttentionBackward<T>& args, const AttentionSizes& sizes,
                             cudaStream_t stream) {
-  using F = OpMathType<T>;
-  using Shape = BackwardShape<F, kWidth>;
-  constexpr auto kBytes = BackwardTiles<Shape, F>::kBytes;
+  constexpr auto kBytes = BackwardTiles<Shape, OpMathType<T>>::kBytes;
   const auto tiles = [](std::int64_t positions) {
     return (positions + Shape::kPositions - 1) / Shape::kPositions;
   };
-  const auto error = launch_tiles(query_gradient_kernel<T, kWidth>,
+  const auto error = launch_tiles(query_gradient_kernel<T, Shape>,
                                   sizes.batch * sizes.heads * tiles(sizes.queries), kTileThreads,
                                   kBytes, stream, args, sizes);
   if (error != cudaSuccess) return error;
-  return launch_tiles(key_gradient_kernel<T, kWidth>,
+  return launch_tiles(key_gradient_kernel<T, Shape>,
                       sizes.batch * sizes.kv_heads * tiles(sizes.keys), kTileThreads, kBytes,
                       stream, args, sizes);
 }
@@ -230,10 +227,16 @@ cudaError_t causal_attention_backward(const AttentionBackward<T>& args, const At
                    /*bytes=*/0, stream, args, sizes);
   if (error != cudaSuccess) return error;
   if constexpr (std::is_same_v<T, __nv_bfloat16>) {
-    if (sizes.width <= kMaxMmaWidth) return causal_attention_backward_mma(args, sizes, stream);
+    if (takes_backward_mma(sizes.width)) return causal_attention_backward_mma(args, sizes, stream);
   }
-  return with_width<T>(sizes.width, [&](auto width) {
-    return launch_backward<T, decltype(width)::value>(args, sizes, stream);
+  return with_width<T>(sizes.width, [&](auto least) {
+    using F = OpMathType<T>;
+    constexpr int kWidth = decltype(least)::value;
+    using Large = TileShape<F, kWidth, kBackwardTile<F, kWidth>>;
+    using Small = TileShape<F, kWidth, kSmallBackwardTile<F, kWidth>>;
+    return fits_in_block(BackwardTiles<Large, F>::kBytes)
+               ? launch_backward<T, Large>(args, sizes, stream)
+               : launch_backward<T, Small>(args, sizes, stream);
   });
 }
 

@@ -65,6 +65,18 @@ struct QueryTile {
   }
 };
 
+/// Whether a block of the current device may have so much dynamic shared memory, next to small
+/// static arrays. A block has at most 163 KiB on compute capability 8.0, 227 KiB on 9.0 and 10.0,
+/// and 99 KiB on 8.6, 8.9 and 12.0.
+inline bool fits_in_block(std::size_t bytes) {
+  constexpr std::size_t kStaticBytes = 4096;
+  int device = 0, most = 0;
+  return cudaGetDevice(&device) == cudaSuccess &&
+         cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) ==
+             cudaSuccess &&
+         bytes + kStaticBytes <= static_cast<std::size_t>(most);
+}
+
 /// Launches blocks of threads with `bytes` of dynamic shared memory.
 template <typename... Parameters>
 cudaError_t launch_tiles(void (*kernel)(Parameters...), std::int64_t blocks, int threads,

@@ -270,6 +270,8 @@ cudaError_t causal_attention_mma(const AttentionForward<__nv_bfloat16>& args,
                                  const AttentionSizes& sizes, cudaStream_t stream);
 cudaError_t largest_scores_mma(const AttentionForward<__nv_bfloat16>& args,
                                const AttentionSizes& sizes, float* largest, cudaStream_t stream);
+/// Whether heads of this width fit into the shared memory of a block in the backward pass.
+bool takes_backward_mma(std::int64_t width);
 cudaError_t causal_attention_backward_mma(const AttentionBackward<__nv_bfloat16>& args,
                                           const AttentionSizes& sizes, cudaStream_t stream);
 

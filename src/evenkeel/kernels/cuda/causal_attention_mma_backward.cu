@@ -178,6 +178,14 @@ cudaError_t launch_backward(const AttentionBackward<Bf16>& args, const Attention
 
 }  // namespace
 
+bool takes_backward_mma(std::int64_t width) {
+  if (width > kMaxMmaWidth) return false;
+  return with_mma_width(width, [&](auto least) {
+           const bool fits = fits_in_block(kBackwardBytes<decltype(least)::value>);
+           return fits ? cudaSuccess : cudaErrorInvalidConfiguration;
+         }) == cudaSuccess;
+}
+
 cudaError_t causal_attention_backward_mma(const AttentionBackward<Bf16>& args,
                                           const AttentionSizes& sizes, cudaStream_t stream) {
   return with_mma_width(sizes.width, [&](auto width) {

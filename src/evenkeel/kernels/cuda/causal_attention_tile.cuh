@@ -277,13 +277,13 @@ __device__ F row_sum(F value) {
 }
 
 /// Calls launch(std::integral_constant<int, W>) for the least W of 64, 128 and 256 that holds
-/// width; of bfloat16 only wide heads come here.
+/// width; of bfloat16 no narrow heads come here.
 template <typename T, typename Launch>
 cudaError_t with_width(std::int64_t width, const Launch& launch) {
   if constexpr (!std::is_same_v<T, __nv_bfloat16>) {
     if (width <= 64) return launch(std::integral_constant<int, 64>{});
-    if (width <= 128) return launch(std::integral_constant<int, 128>{});
   }
+  if (width <= 128) return launch(std::integral_constant<int, 128>{});
   if (width <= kMaxHeadWidth) return launch(std::integral_constant<int, 256>{});
   return cudaErrorInvalidValue;
 }

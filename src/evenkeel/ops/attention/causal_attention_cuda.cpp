@@ -245,7 +245,7 @@ Tensor largest_scores_cuda(const Tensor& q_any, const Tensor& k_any, double scal
   Tensor largest;
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, q.scalar_type(), "largest_scores", [&] {
     using T = KernelType<scalar_t>;
-    largest = at::empty({sizes.batch, sizes.heads, kernels::cuda::score_tiles<T>(sizes.queries)},
+    largest = at::empty({sizes.batch, sizes.heads, kernels::cuda::score_tiles<T>(sizes)},
                         q.options().dtype(opmath_dtype(q.scalar_type())));
     cuda::check(kernels::cuda::largest_scores<T>(
         {.q = heads_in<scalar_t>(q),

@@ -37,6 +37,10 @@ at::Device compute_device() {
 
 void set_compute_device(at::Device device, bool is_deterministic) {
   if (device.is_cuda()) use_gpu(device.index(), is_deterministic);
+  name_compute_device(device);
+}
+
+void name_compute_device(at::Device device) {
   device_of_process() = device;
 }
 
@@ -52,6 +56,10 @@ at::Device parse_device(const std::string& name, int local_rank) {
     throw Error(Exit::usage, text("--device ", name,
                                   ": this program was built without CUDA; docs/gpu.md says how to "
                                   "build it with CUDA, or leave --device out"));
+  }
+  if (gpu_count() == 0 && !gpu_error().empty()) {
+    throw Error(Exit::busy, text("--device ", name, ": no GPU can be used: ", gpu_error(),
+                                 "; docs/gpu.md says which driver CUDA needs"));
   }
   if (gpu_count() == 0) {
     throw Error(Exit::busy, text("--device ", name,

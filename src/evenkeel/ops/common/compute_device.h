@@ -16,12 +16,15 @@ at::Device compute_device();
 ///                          price of slower attention gradients
 void set_compute_device(at::Device device, bool is_deterministic = true);
 
+/// Sets compute_device(), and does no more: for a process that does not compute on it.
+void name_compute_device(at::Device device);
+
 /// The device that a name of --device means.
 /// \param name  "cpu", "cuda:N", "cuda" (GPU local_rank modulo the number of GPUs) or "auto" (as
 ///              "cuda" if this build and machine have a GPU, else the CPU)
 /// \param local_rank  the number of this process on its machine, from 0
 /// \throws Error (usage, 64) for another name or a GPU number that the machine does not have;
-///         (usage) for "cuda" in a CPU build; (busy, 75) for "cuda" if no GPU was found
+///         (usage) for "cuda" in a CPU build; (busy, 75) for "cuda" if no GPU can be used
 at::Device parse_device(const std::string& name, int local_rank = 0);
 
 }  // namespace evenkeel::ops

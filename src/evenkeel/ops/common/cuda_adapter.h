@@ -31,6 +31,8 @@ KernelType<T>* mutable_data(const at::Tensor& tensor) {
 /// Checks the result of a kernel launch.
 /// \throws c10::Error if the launch failed
 inline void check(cudaError_t launched) {
+  // C10_CUDA_CHECK forgets the error of LibTorch's CUDA runtime, and this program has its own.
+  if (launched != cudaSuccess) cudaGetLastError();
   C10_CUDA_CHECK(launched);
 }
 

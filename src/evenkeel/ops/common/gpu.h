@@ -14,7 +14,6 @@ struct GpuInfo {
   std::string uuid;              // 32 hexadecimal digits: no other GPU or part of one has it
   std::string driver, runtime;   // versions of CUDA: "13.0"
   std::int64_t total_bytes = 0;  // memory
-  std::int64_t free_bytes = 0;   // memory that no process uses
   std::int64_t multiprocessors = 0;
 };
 
@@ -24,8 +23,17 @@ bool is_cuda_build();
 /// The number of GPUs that this process can use; 0 in a CPU build.
 int gpu_count();
 
+/// Why gpu_count() is 0 although the machine has a driver, such as "CUDA driver version is
+/// insufficient for CUDA runtime version"; else "".
+const std::string& gpu_error();
+
+/// Creates no CUDA context.
 /// \param index  0 to gpu_count() - 1
 GpuInfo gpu_info(int index);
+
+/// The memory of a GPU that no process uses, in bytes. A CUDA context that it needs is destroyed
+/// again.
+std::int64_t free_gpu_bytes(int index);
 
 /// Makes a GPU current, with products that do not round float32 to TF32 and do not add up in
 /// bfloat16.

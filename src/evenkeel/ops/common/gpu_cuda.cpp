@@ -5,6 +5,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdlib>
+#include <string>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/ops/common/gpu.h"
@@ -30,6 +31,27 @@ std::string hexadecimal(const cudaUUID_t& uuid) {
   return digits;
 }
 
+/// The GPUs that CUDA finds.
+struct FoundGpus {
+  int count = 0;
+  std::string error;
+};
+
+const FoundGpus& found_gpus() {
+  static const FoundGpus found = [] {
+    FoundGpus gpus;
+    const auto error = cudaGetDeviceCount(&gpus.count);
+    if (error == cudaSuccess) return gpus;
+    cudaGetLastError();  // forget it
+    gpus.count = 0;
+    int driver = 0;  // 0: no driver is installed
+    const bool has_driver = cudaDriverGetVersion(&driver) == cudaSuccess && driver > 0;
+    if (has_driver && error != cudaErrorNoDevice) gpus.error = cudaGetErrorString(error);
+    return gpus;
+  }();
+  return found;
+}
+
 }  // namespace
 
 bool is_cuda_build() {
@@ -37,15 +59,11 @@ bool is_cuda_build() {
 }
 
 int gpu_count() {
-  static const int count = [] {
-    int found = 0;
-    if (cudaGetDeviceCount(&found) != cudaSuccess) {
-      cudaGetLastError();  // forget it: no driver, or no GPU
-      return 0;
-    }
-    return found;
-  }();
-  return count;
+  return found_gpus().count;
+}
+
+const std::string& gpu_error() {
+  return found_gpus().error;
 }
 
 GpuInfo gpu_info(int index) {
@@ -61,12 +79,17 @@ GpuInfo gpu_info(int index) {
   info.driver = cuda_version(driver);
   info.runtime = cuda_version(runtime);
   info.multiprocessors = properties.multiProcessorCount;
+  info.total_bytes = static_cast<std::int64_t>(properties.totalGlobalMem);
+  return info;
+}
+
+std::int64_t free_gpu_bytes(int index) {
+  const bool has_context = c10::cuda::hasPrimaryContext(static_cast<c10::DeviceIndex>(index));
   std::size_t free = 0, total = 0;
   C10_CUDA_CHECK(cudaSetDevice(index));
   C10_CUDA_CHECK(cudaMemGetInfo(&free, &total));
-  info.free_bytes = static_cast<std::int64_t>(free);
-  info.total_bytes = static_cast<std::int64_t>(total);
-  return info;
+  if (!has_context) C10_CUDA_CHECK(cudaDeviceReset());
+  return static_cast<std::int64_t>(free);
 }
 
 void use_gpu(int index, bool is_deterministic) {

@@ -39,17 +39,20 @@ void attempt(const Step& step) noexcept {
   }
 }
 
-/// Ends a capture that failed. capture_end() of an invalid capture throws before it returns the
-/// pool, so that allocators would still believe in the capture: they would never release cached
-/// memory.
-void abandon(std::unique_ptr<CUDAGraph> graph, c10::DeviceIndex device, c10::MempoolId_t pool) {
+/// Ends a capture that failed. capture_end() of an invalid capture throws, in LibTorch up to 2.12
+/// before it ends allocations to the pool, so that allocators would still believe in the capture:
+/// they would never release cached memory.
+/// \param users  graphs that keep the pool
+void abandon(std::unique_ptr<CUDAGraph> graph, c10::DeviceIndex device, c10::MempoolId_t pool,
+             std::size_t users) {
   attempt([&] { graph->capture_end(); });
-  attempt([&] {
-    allocator::endAllocateToPool(device, pool);  // throws if capture_end() has done it
-    allocator::releasePool(device, pool);
-  });
+  attempt([&] { allocator::endAllocateToPool(device, pool); });  // throws if it is ended already
   attempt([&] { at::getHostAllocator(at::kCUDA)->end_allocate_to_pool(pool); });
-  attempt([&] { graph->reset(); });
+  attempt([&] { graph->reset(); });  // releases the pool after a capture that ended well only
+  attempt([&] {
+    while (allocator::getPoolUseCount(device, pool) > static_cast<int>(users))
+      allocator::releasePool(device, pool);
+  });
   // Never destroyed: an allocator may have a callback to it.
   static_cast<void>(graph.release());  // NOLINT
 }
@@ -108,7 +111,7 @@ std::size_t GpuGraphs::capture(const Work& work) {
     work();
     graph->capture_end();
   } catch (...) {
-    abandon(std::move(graph), state_->device, state_->pool);
+    abandon(std::move(graph), state_->device, state_->pool, state_->graphs.size());
     throw;
   }
   state_->graphs.push_back(std::move(graph));

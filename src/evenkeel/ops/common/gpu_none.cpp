@@ -12,9 +12,19 @@ int gpu_count() {
   return 0;
 }
 
+const std::string& gpu_error() {
+  static const std::string none;
+  return none;
+}
+
 GpuInfo gpu_info(int /*index*/) {
   EK_ASSERT(!"a CPU build has no GPUs");
   return {};
+}
+
+std::int64_t free_gpu_bytes(int /*index*/) {
+  EK_ASSERT(!"a CPU build has no GPUs");
+  return 0;
 }
 
 void use_gpu(int /*index*/, bool /*is_deterministic*/) {

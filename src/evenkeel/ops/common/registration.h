@@ -18,7 +18,7 @@
 ///                autograd::Function that calls evenkeel::X_forward and evenkeel::X_backward; Meta
 ///                kernels of both (shapes only); the C++ function ops::X()
 ///   X_cpu.cpp    CPU kernels of X_forward and X_backward, over raw pointers
-///   X_cuda.cpp   CUDA kernels of both; no build contains them yet (tools/check_cuda.sh compiles)
+///   X_cuda.cpp   CUDA kernels of both, in builds with CUDA
 namespace evenkeel::ops {
 
 /// Looks up an operator by name. Store the handle in a static variable.

@@ -5,9 +5,13 @@
 
 namespace evenkeel::ops {
 
-/// True if float_product_out() computes y (+)= x w: float32 matrices on a CPU of AMD with AVX2, y
-/// row-major, x and w row-major or column-major, no side of 1. The MKL inside LibTorch uses vectors
-/// of at most 256 bits there (docs/decisions/0032).
+/// True on a CPU of AMD with AVX2, whose products of float32 are those of this program; others are
+/// MKL's.
+bool has_float_product();
+
+/// True if float_product_out() computes y (+)= x w: has_float_product(), float32 matrices on the
+/// CPU, y row-major, x and w row-major or column-major, no side of 1. The MKL inside LibTorch uses
+/// vectors of at most 256 bits there (docs/decisions/0032).
 bool uses_float_product(const at::Tensor& y, const at::Tensor& x, const at::Tensor& w);
 
 /// y = x w or y += x w, by the tiles of kernels::cpu::FloatMatmul, in parallel; on the calling

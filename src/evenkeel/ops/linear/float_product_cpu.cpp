@@ -28,14 +28,6 @@ constexpr std::int64_t kRowsInPlace = 256;
 /// Products with fewer multiplications run on the calling thread.
 constexpr std::int64_t kSmall = 1 << 18;
 
-bool has_fast_tiles() {
-  static const bool has = [] {
-    const auto cpu = CpuFeatures::detect();
-    return cpu.amd && cpu.avx2;
-  }();
-  return has;
-}
-
 bool is_matrix_of_floats(const Tensor& x) {
   return x.dim() == 2 && x.is_cpu() && x.scalar_type() == at::kFloat && !x.is_neg() &&
          x.size(0) > 1 && x.size(1) > 1;
@@ -164,11 +156,19 @@ void multiply_rows_in_place(const FloatMatmul& in, bool is_added) {
 
 }  // namespace
 
+bool has_float_product() {
+  static const bool has = [] {
+    const auto cpu = CpuFeatures::detect();
+    return cpu.amd && cpu.avx2;
+  }();
+  return has;
+}
+
 bool uses_float_product(const Tensor& y, const Tensor& x, const Tensor& w) {
   const auto has_unit_stride = [](const Tensor& of) {
     return of.stride(0) == 1 || of.stride(1) == 1;
   };
-  return has_fast_tiles() && is_matrix_of_floats(y) && is_matrix_of_floats(x) &&
+  return has_float_product() && is_matrix_of_floats(y) && is_matrix_of_floats(x) &&
          is_matrix_of_floats(w) && y.stride(1) == 1 && has_unit_stride(x) && has_unit_stride(w);
 }
 

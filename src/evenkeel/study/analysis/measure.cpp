@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/nearest.h"
@@ -67,9 +68,23 @@ double probe_value(const report::Run& run, const Measure& measure) {
   return reduced(map->at(step), measure.reduction);
 }
 
+/// The validation losses after whole multiples of `evaluate.every` steps and after the last step. A
+/// run that was stopped and resumed has a further one, which an uninterrupted run has not.
+report::Series planned_evaluations(const report::Run& run) {
+  const double every =
+      std::strtod(report::value_of(run.settings, "evaluate.every").c_str(), nullptr);
+  report::Series planned;
+  for (std::size_t i = 0; i < run.validation_loss.size(); ++i) {
+    const double step = run.validation_loss.x[i];
+    if (every > 0 && std::fmod(step, every) != 0 && step != run.steps) continue;
+    planned.add(step, run.validation_loss.y[i]);
+  }
+  return planned;
+}
+
 /// The validation loss of the evaluation nearest to a share of the planned steps.
 double loss_at(const report::Run& run, double share) {
-  const auto& losses = run.validation_loss;
+  const auto losses = planned_evaluations(run);
   double nearest = std::nan(""), distance = 0;
   for (std::size_t i = 0; i < losses.size(); ++i) {
     const double away = std::abs(losses.x[i] - share * run.steps);
@@ -84,7 +99,7 @@ double loss_at(const report::Run& run, double share) {
 /// The share of the planned steps after which the validation loss is at most `target`, linear
 /// between evaluations; 1 if it never is.
 double steps_to_loss(const report::Run& run, double target) {
-  const auto& [steps, losses] = run.validation_loss;
+  const auto [steps, losses] = planned_evaluations(run);
   for (std::size_t i = 0; i < losses.size(); ++i) {
     if (!(losses[i] <= target)) continue;
     if (i == 0 || !std::isfinite(losses[i - 1])) return steps[i] / run.steps;

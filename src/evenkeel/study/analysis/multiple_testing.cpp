@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/number.h"
 #include "evenkeel/study/analysis/hypothesis_family.h"
 #include "evenkeel/study/analysis/measure.h"
 #include "evenkeel/study/definition/grid.h"
@@ -18,10 +19,13 @@ namespace {
 
 using Outcome = Verdict::Outcome;
 
-/// The name of a hypothesis; A against B and B against A have an equal name.
+/// The name of a hypothesis; A against B and B against A have an equal name. Sweeps with different
+/// caps are different measures of one name.
 std::string hypothesis_name(const Verdict& verdict, const Measure& measure) {
   const auto& [first, second] = std::minmax(verdict.arm, verdict.reference);
-  return text(measure.name(), '\n', first, '\n', second, '\n');
+  const bool is_sweep = measure.kind == Measure::Kind::sweep;
+  return text(measure.name(), '\n', is_sweep ? shortest(measure.cap) : "", '\n', first, '\n',
+              second, '\n');
 }
 
 /// True if the verdict has a p-value. Without a measurement or a test, p is 1.
@@ -106,15 +110,20 @@ std::vector<std::string> undecidable_claims(const Study& study) {
   const auto hypotheses = std::max<std::size_t>(1, hypothesis_count(study));
   const auto needed =
       sign_test_required_pairs(kSignificanceLevel / static_cast<double>(hypotheses));
+  const auto needed_alone = sign_test_required_pairs(kSignificanceLevel);
   for (std::size_t i = 0; i < study.claims.size(); ++i) {
     const auto cannot = text("claim ", i + 1, " cannot be decided with ", seeds,
                              seeds == 1 ? " seed: " : " seeds: ");
     const bool flips = uses_sign_flips(study.claims[i].measure);
+    const auto* const test = flips ? "a sign-flip test" : "a sign test";
     if (flips || uses_sign_test(study.claims[i])) {
-      if (seeds < needed) {
-        out.push_back(text(cannot, flips ? "a sign-flip test" : "a sign test", " among ",
-                           hypotheses, hypotheses == 1 ? " hypothesis" : " hypotheses", " needs ",
-                           needed, " that all agree"));
+      if (seeds < needed_alone) {
+        out.push_back(text(cannot, test, " needs ", needed_alone, " that all agree"));
+      } else if (seeds < needed) {
+        // Holm's factor falls by one for each smaller p-value.
+        out.push_back(text("claim ", i + 1, " may not be decided with ", seeds, " seeds: ", test,
+                           " among ", hypotheses, " hypotheses needs ", needed,
+                           " that all agree, fewer where other claims have smaller p-values"));
       }
     } else if (seeds < 2) {
       out.push_back(cannot + "a paired difference needs two");

@@ -15,8 +15,9 @@ bool uses_sign_test(const Claim& claim);
 /// The largest number of p-values of the claims of a study: the size of their Holm family.
 std::size_t hypothesis_count(const Study& study);
 
-/// The claims that cannot be significant with the seeds of the study, each with the reason: "claim
-/// 2 cannot be decided with 3 seeds: a sign test of 4 hypotheses needs 8 that all agree".
+/// The claims that cannot be significant with the seeds of the study, or only where other claims
+/// have smaller p-values, each with the reason: "claim 2 cannot be decided with 3 seeds: a sign
+/// test needs 6 that all agree".
 std::vector<std::string> undecidable_claims(const Study& study);
 
 /// Adjusts the p-values of all claims by Holm's method, and separately those of the comparisons

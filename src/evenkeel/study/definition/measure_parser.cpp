@@ -112,7 +112,8 @@ Measure measure_of(TableReader& table, const Study& study, const Measure& fallba
 std::string Measure::name() const {
   if (const auto* const row = measure_row(kind)) return row->name;
   if (kind == Kind::loss_at) {
-    return text("validation loss after ", percent(share), " of the steps");
+    constexpr double kHundred = 100;  // six digits: other shares, other names
+    return text("validation loss after ", kHundred * share, " % of the steps");
   }
   if (kind == Kind::steps_to_loss) {
     return text("share of the steps until the validation loss is ", shortest(target));

@@ -165,14 +165,24 @@ bool was_evaluated(const store::Directory& run, std::int64_t step) {
 std::string RunCacheKeys::key(const config::Config& config, const std::string& arithmetic,
                               const std::string& timing_context) {
   const bool is_timed = !timing_context.empty();
-  auto& text_digest = digests_[data_section(config)];
+  const auto& evaluate = config.evaluate;
+  auto texts = data_section(config);
+  for (const auto& [name, inputs] : evaluate.texts) {
+    texts += name + '\n';
+    for (const auto& input : inputs) texts += input + '\n';
+  }
+  auto& text_digest = digests_[texts];
   if (text_digest.empty()) {
     const auto corpora =
         data::load_corpora(config.data, config.model.context, config.model.vocabulary);
     text_digest = data::digest(corpora.train) + data::digest(corpora.validation);
     if (corpora.ood) text_digest += corpora.ood->digest;
+    if (!evaluate.texts.empty()) {
+      text_digest +=
+          data::digest(data::load_named_texts(evaluate.texts, config.data, corpora.encoding,
+                                              config.model.context, config.model.vocabulary));
+    }
   }
-  const auto& evaluate = config.evaluate;
   std::string tasks;
   for (const auto& label : evaluate.tasks) tasks += label + "\n";
   const auto [task_digest, is_new] = task_digests_.try_emplace(tasks + evaluate.task_folder);

@@ -12,7 +12,7 @@ namespace evenkeel::study {
 
 /// Version of the numerical results. It increases if and only if equal configurations give
 /// different numbers, which makes cached runs stale (CHANGELOG.md, "Changed numbers").
-inline constexpr int kNumericsVersion = 14;
+inline constexpr int kNumericsVersion = 15;
 
 /// Computes cache keys from the inputs that determine the numbers of a run: resolved configuration
 /// with scheme, digests of the data, arithmetic (precision, instruction set, LibTorch), and
@@ -27,7 +27,8 @@ class RunCacheKeys {
                   const std::string& timing_context = "");
 
  private:
-  // By [data]; by the labels and the folder of tasks. Each text and each task is read once.
+  // By [data] and evaluate.texts; by the labels and the folder of tasks. Each text and each task is
+  // read once.
   std::map<std::string, std::string> digests_, task_digests_;
 };
 

@@ -167,19 +167,26 @@ std::vector<SearchResult> HalvingSearch::results() {
 
 config::Config shortened(config::Config config, std::int64_t steps, double share) {
   using Unit = config::Length::Unit;
-  config.train.steps = std::max<std::int64_t>(1, std::llround(static_cast<double>(steps) * share));
+  const auto part = [&](std::int64_t whole) {
+    return std::max<std::int64_t>(1, std::llround(static_cast<double>(whole) * share));
+  };
+  const auto planned = config.schedule.steps > 0 ? config.schedule.steps : steps;
+  config.train.steps = part(steps);
   config.train.tokens = 0;
+  if (config.schedule.steps > 0) config.schedule.steps = part(planned);
   auto &warmup = config.schedule.warmup, &decay = config.schedule.decay;
   if (warmup.unit == Unit::tokens) {
     warmup.amount /= static_cast<double>(config.train.batch * config.model.context);
   } else if (warmup.unit == Unit::percent) {
     constexpr double kPercent = 0.01;
-    warmup.amount *= kPercent * static_cast<double>(steps);
+    warmup.amount *= kPercent * static_cast<double>(planned);
   }
   const double half = std::floor(static_cast<double>(config.train.steps) / 2);
   warmup = {std::min(std::round(warmup.amount), half), Unit::steps};
   if (decay.unit != Unit::percent) decay.amount = std::max(1.0, std::round(decay.amount * share));
   config.evaluate.every = 0;
+  config.evaluate.tasks.clear();
+  config.evaluate.texts.clear();
   config.probe.steps.clear();
   config.probe.every = 0;
   return config;
