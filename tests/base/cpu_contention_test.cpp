@@ -22,6 +22,23 @@ TEST(CpuTicks, AreNoneInAnotherText) {
   EXPECT_FALSE(parsed_cpu_ticks("cpu  1 2 3").has_value());
 }
 
+// Of 1000 ticks of 1/100 s, 400 are busy and 100 stolen. This process used 1.5 s, and its children
+// 0.5 s: others have 400 + 100 - 200 ticks.
+TEST(CpuContention, CountsStealTimeButNotItsOwnWorkNorThatOfItsChildren) {
+  const CpuTicks before{.busy = 5000, .idle = 7000, .stolen = 300};
+  const CpuTicks after{.busy = 5400, .idle = 7500, .stolen = 400};
+  constexpr double kTicks = 100;  // a second
+  const auto share = [&](const CpuSeconds& used) {
+    return contention_between(before, after, used, kTicks).value();
+  };
+  EXPECT_DOUBLE_EQ(share({.own = 0, .children = 0}), 0.5);
+  EXPECT_DOUBLE_EQ(share({.own = 1.5, .children = 0}), 0.35);
+  EXPECT_DOUBLE_EQ(share({.own = 0, .children = 0.5}), 0.45);
+  EXPECT_DOUBLE_EQ(share({.own = 1.5, .children = 0.5}), 0.3);
+  EXPECT_EQ(share({.own = 5.5, .children = 0}), 0);  // ticks are counted late
+  EXPECT_FALSE(contention_between(before, before, {}, kTicks).has_value());
+}
+
 // CPU time of this process is no contention.
 TEST(CpuContention, DoesNotCountItsOwnWork) {
   const CpuContention contention;

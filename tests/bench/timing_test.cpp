@@ -92,6 +92,13 @@ TEST(RatioOfTimings, IsThatOfTheRounds) {
 }
 
 // P(Binomial(9, 1/2) <= 1) = 10 / 512 = 0.0195, with <= 2 it is 0.09: one may go on each side.
+TEST(RatioOfTimings, KnowsTheConfidenceOfARange) {
+  EXPECT_EQ(range_confidence(3), 0.75);
+  EXPECT_EQ(range_confidence(5), 0.9375);
+  EXPECT_GE(range_confidence(kRoundsOfInterval), 0.95);
+  EXPECT_LT(range_confidence(kRoundsOfInterval - 1), 0.95);
+}
+
 TEST(RatioOfTimings, HasAnIntervalOfRanks) {
   const Timing one{"", {9, 1, 8, 2, 7, 3, 6, 4, 5}};
   const Timing other{"", std::vector<double>(9, 1)};

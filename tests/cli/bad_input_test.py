@@ -42,7 +42,7 @@ class CommandLine(program.Case):
     def test_a_folder_that_is_no_run(self):
         self.refuse(77, "none: not a run folder (no run.toml); `evenkeel runs` lists them",
                     "eval", "--run", "none")
-        self.refuse(65, "none: not a run folder (no run.toml, no metrics.jsonl); name a folder under "
+        self.refuse(77, "none: not a run folder (no run.toml, no metrics.jsonl); name a folder under "
                     "runs/", "report", "none")
 
     def test_report_wants_runs(self):
@@ -89,7 +89,7 @@ class CommandLine(program.Case):
                           for verb in ("train", "generate", "eval", "plan", "config")])
 
     def test_a_run_whose_configuration_is_wanted(self):
-        self.refuse_each([(64, "--run none: not a run folder (no run.toml); `evenkeel runs` lists them",
+        self.refuse_each([(77, "none: not a run folder (no run.toml); `evenkeel runs` lists them",
                            verb, "--run", "none") for verb in ("plan", "config")])
 
     def test_an_override_of_no_key(self):

@@ -106,6 +106,23 @@ class Bench(program.Case):
                                   "other", "between"}, set(row["parts"]))
             self.assertIn("evenkeel::adamw_", row["operators"])
 
+    def test_steps_beyond_the_end_of_the_run(self):
+        self.write("ending.toml", "extends = 'pre_norm'\nattention.branch_scale = 'sqrt(1 - t / T)'\n")
+        code, rows = self.bench("step", *program.small(train_steps=2), "--schemes", "ending.toml", "--rounds", 3)
+        self.assertEqual([row["scheme"] for row in rows], ["ending.toml"])
+
+    def test_a_model_to_start_from(self):
+        for bench in (["step"], ["decode"], ["peers"], ["ranks", "--ranks", "2"]):
+            self.refuse(64, "train.from has no effect on a benchmark, whose models have initial weights; leave out "
+                            "train.from = runs/old", "bench", *bench,
+                        *program.small(train_from="runs/old"))
+
+    def test_few_rounds_have_no_interval_of_95_per_cent(self):
+        command = ["bench", "step", *program.small(), "--schemes", "pre_norm", "--rounds"]
+        note = b"the range of 3 rounds, which covers the median with 75 %"
+        self.assertIn(note, self.evenkeel(*command, 3).stdout)
+        self.assertNotIn(b"the range of", self.evenkeel(*command, 6).stdout)
+
     def test_decoding(self):
         code, rows = self.bench("decode", *program.small(), "--prompt", 9, "--batches", 1, 3, "--rounds", 3)
         self.assertEqual([(row["case"], row["batch"], row["weights"]) for row in rows],
@@ -128,8 +145,9 @@ class Bench(program.Case):
                         "the prompt", "bench", "decode", *program.small(), "--prompt", 60)
         done = self.evenkeel("bench", "decode", "--preset", "7b", "--set", "model.layers=1000")
         self.assertEqual(done.returncode, 75)
-        self.assertRegex(done.stderr.decode(), r"^evenkeel: bench decode: the models take about .* TiB of memory, but the "
-                                               r"machine has .*; name fewer --weights, or take a smaller model\n$")
+        self.assertRegex(done.stderr.decode(), r"^evenkeel: bench decode: models and caches take about .* TiB of memory, "
+                                               r"but the machine has .*; name fewer --weights or smaller --batches, or "
+                                               r"take a smaller model\n$")
         self.refuse(64, "--batches must be at least 1, but is 0", "bench", "decode", *program.small(), "--batches", 0)
         self.refuse(64, "--prompt must be at least 1, but is 0", "bench", "decode", *program.small(), "--prompt", 0)
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starting a run, going on with a finished one, making it longer, starting from another's weights."""
 import json
+import shutil
 
 import program
 from program import folder_of, metrics, saved_steps, settings, small, state_at
@@ -81,6 +82,13 @@ class Start(program.Case):
         self.assertEqual(state_at(self.folder / "again", 5), state_at(run, 5))
         self.assertEqual(metrics(self.folder / "again"), metrics(run))
 
+    def test_a_warmup_in_tokens_counts_all_tokens_of_a_step(self):
+        """2 sequences of 32 tokens are 64 tokens a step: 256 tokens are 4 steps."""
+        run = self.train("run", train_steps=6, log_every=1, schedule_kind="constant", schedule_peak=1 / 256,
+                         schedule_start=0, schedule_warmup='"256t"')
+        rates = [line["lr"] * 256 for line in metrics(run) if "lr" in line]
+        self.assertEqual(rates, [0.25, 0.5, 0.75, 1, 1, 1])
+
     def test_from_takes_over_the_weights_of_another_run(self):
         run = self.train("run", train_steps=5)
         new = self.train("new", train_steps=5, train_from="run", seed=7)
@@ -156,8 +164,24 @@ class Extend(program.Case):
         self.assertIn('\nsteps = "auto"\n', (self.run_folder / "run.toml").read_text())
         self.assertGreater(self.rates()[31], 1.2 * PEAK * FLOOR)
 
+    def test_the_preset_of_the_run_changes_nothing(self):
+        self.succeed("train", "--quiet", "--preset", "nano", "--run", "nano",
+                     *small(train_steps=2, checkpoint_every=1, checkpoint_keep=9, log_every=1))
+        before = (self.folder / "nano/run.toml").read_text()
+        error = self.succeed("train", "--preset", "nano", "--run", "nano")[1]
+        self.assertIn("\nfinished already at step 2; ", error)
+        self.assertEqual((self.folder / "nano/run.toml").read_text(), before)
+        self.assertEqual(saved_steps(self.folder / "nano"), [0, 1, 2])
+        self.succeed("train", "--quiet", "--preset", "nano", "--run", "nano", "--set", "train.steps=4")
+        self.assertEqual(saved_steps(self.folder / "nano"), [0, 1, 2, 3, 4])
+
+    def test_another_preset_is_refused(self):
+        message = ("--preset nano: run was started with the preset tiny; leave --preset out, or start another run")
+        self.refuse(64, message, "train", "--run", "run", "--preset", "nano")
+        self.assertEqual(saved_steps(self.run_folder), [0, 20])
+
     def test_a_preset_leaves_what_the_run_has_chosen(self):
-        """With a preset run.toml is not read; the kept schedule stays, and the command can be repeated."""
+        """The kept schedule stays, and the command can be repeated."""
         values = settings(program.SMALL | {"train.steps": 2})
         longer = settings(program.SMALL | {"train.steps": 4})
         self.succeed("train", "--quiet", "--preset", "tiny", "--run", "preset", *values)
@@ -173,6 +197,35 @@ class Extend(program.Case):
         self.refuse(78, "run: the run was started with train.steps = 20, not 10; leave "
                     "it out, start another run, or allow it with --override train.steps",
                     "train", "--run", "run", "--set", "train.steps=10")
+
+    def test_a_run_that_was_made_shorter_can_be_extended(self):
+        """The shortening saves no checkpoint: the length in the manifest stays that of the longer run."""
+        self.succeed("train", "--quiet", "--run", "run", "--set", "train.steps=100", "--set", "checkpoint.every=30")
+        shutil.rmtree(folder_of(self.run_folder, 100))  # as if it had been stopped at step 90
+        error = self.succeed("train", "--run", "run", "--set", "train.steps=90", "--override", "train.steps")[1]
+        self.assertIn("\nfinished already at step 90; extend it with --set train.steps=180\n", error)
+        self.refuse(78, "run: the run was started with train.steps = 100, not 80; leave it out, start another run, or "
+                    "allow it with --override train.steps", "train", "--run", "run", "--set", "train.steps=80")
+        self.succeed("train", "--quiet", "--run", "run", "--set", "train.steps=95")
+        self.assertEqual(max(saved_steps(self.run_folder)), 95)
+
+    def test_an_edited_run_toml_makes_no_shorter_run(self):
+        file = self.run_folder / "run.toml"
+        file.write_text(file.read_text().replace("\nsteps = 20\n", "\nsteps = 5\n", 1))
+        self.refuse(78, "run: the run was started with train.steps = 20, not 5; leave it out, start another run, or "
+                    "allow it with --override train.steps", "train", "--run", "run")
+
+    def test_a_length_in_tokens_is_named(self):
+        self.train("tokens", train_tokens=640)
+        self.refuse(78, "tokens: the run was started with train.tokens = 640, not train.steps = 4; leave it out, start "
+                    "another run, or allow it with --override train.tokens",
+                    "train", "--run", "tokens", "--set", "train.steps=4")
+        self.succeed("train", "--quiet", "--run", "tokens", "--set", "train.steps=4", "--override", "train.tokens")
+
+    def test_an_override_on_a_new_run_is_noted(self):
+        error = self.succeed("train", "--run", "new", "--override", "numerics", *small(train_steps=1))[1]
+        self.assertIn("note: --override numerics has no effect on a new run; it permits changes on resume\n", error)
+        self.assertNotIn("note: --override", self.succeed("train", "--run", "new", "--override", "numerics")[1])
 
 
 if __name__ == "__main__":

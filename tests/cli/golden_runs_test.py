@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs of 6 steps have the bits that they had when tests/golden/runs.json was written.
 
-The file has digests by processor and LibTorch; on any other machine the test is skipped.
+The file has digests by processor and LibTorch; on any other machine the test is skipped (exit code 77).
 `golden_runs_test.py PATH_OF_EVENKEEL --write` adds those of this machine.
 """
 import hashlib

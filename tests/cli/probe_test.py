@@ -18,7 +18,9 @@ class Probe(program.Case):
         rows = [line.split() for line in out.splitlines()]
         head = next(i for i, row in enumerate(rows) if row[:3] == ["layer", "grad", "norm"])
         self.assertEqual([row[0] for row in rows[head + 1:head + 4]], ["embed", "1", "2"])
-        self.assertIn("skip loss", self.succeed("probe", *small(), "--what", "skip_loss")[0])
+        for measure, heading in (("skip_loss", "skip loss"), ("weight_norm", "weight: q"),
+                                 ("stream_jacobian", "jacobian")):
+            self.assertIn(heading, self.succeed("probe", *small(), "--what", measure)[0])
 
     def test_measures_what_the_configuration_names(self):
         result = json.loads(self.succeed("probe", *small(), "--set", 'probe.what=["kurtosis"]', "--json")[0])
@@ -52,6 +54,11 @@ class Probe(program.Case):
         for name in ("update_ratio", "stream_shift"):
             self.refuse(64, f"--what {name}: is measured inside a run: evenkeel train --set probe.steps=[100] --set "
                         f'probe.what=["{name}"]', "probe", "--what", name)
+        for name, why in (("update_ratio", 'is measured inside a run: evenkeel train --set probe.steps=[100] --set '
+                           'probe.what=["update_ratio"]'),
+                          ("dead_experts", "is measured in a mixture of experts, but model.experts.count is 0")):
+            self.refuse(64, f"probe.what: {name} {why}; --what chooses other measures",
+                        "probe", *small(), "--set", f'probe.what=["{name}"]')
         self.refuse(64, "--set probe.steps=[0]: probe.steps[0] must be an integer >= 1, but is 0",
                     "config", "--set", "probe.steps=[0]")
         self.refuse(64, "--set probe.steps=5: probe.steps must be a list of integers, but is 5",

@@ -21,6 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import fork_server
 
+SKIPPED = 77  # for ctest: all tests skipped themselves
 LIMIT = 300  # seconds; only a program that hangs takes so long
 NIGHTLY = os.environ.get("EVENKEEL_NIGHTLY") == "1"
 STATE_FILES = ["model.safetensors", "optimizer.safetensors", "state.json"]
@@ -280,4 +281,7 @@ def main():
     library = os.environ.get("EVENKEEL_FORK_SERVER")  # set by ctest
     if library and not NIGHTLY:
         SERVER = fork_server.ForkServer(PROGRAM, library, ENVIRONMENT)
-    unittest.main(module="__main__")
+    tests = unittest.main(module="__main__", exit=False).result
+    if tests.testsRun and tests.testsRun == len(tests.skipped):
+        sys.exit(SKIPPED)
+    sys.exit(not tests.wasSuccessful())

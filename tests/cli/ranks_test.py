@@ -153,6 +153,19 @@ class Behaviour(Ranks):
         whole = self.train_on(2, "whole", values | {"train.steps": 4, "schedule.steps": 2})
         self.assertEqual(files_at(self.folder / "run", 4), files_at(whole, 4))
 
+    def test_the_shards_of_a_run_change_with_an_override(self):
+        self.train_on(1, "run", DENSE | {"train.steps": 1, "train.gradient_shards": 1})
+        more = ["train", "--ranks", 2, "--run", "run", *settings({"train.steps": 2})]
+        self.refuse(64, "train.gradient_shards = 1 cannot be shared by 2 ranks: gradient_shards / ranks must be a "
+                    "power of two (1 rank); or choose train.gradient_shards = 2 with --override "
+                    "train.gradient_shards", *more)
+        self.succeed(*more, *settings({"train.gradient_shards": 2}), "--override", "train.gradient_shards")
+
+    def test_another_preset_is_refused_once(self):
+        self.train_on(2, "run", DENSE | {"train.steps": 1, "train.gradient_shards": "auto"})
+        self.refuse(64, "--preset nano: run was started with the preset tiny; leave --preset out, or start another run",
+                    "train", "--ranks", 2, "--run", "run", "--preset", "nano")
+
     def test_a_moved_run_saves_on_all_ranks(self):
         values = DENSE | {"train.steps": 10**6, "checkpoint.every": 0, "checkpoint.seconds": 0}
         process = self.start("train", "--ranks", 2, "--run", "run", *settings(program.SMALL | values))

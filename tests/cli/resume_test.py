@@ -5,10 +5,11 @@
 Weights, moments, counters and logged losses are compared. Every day from a few steps; with
 EVENKEEL_NIGHTLY=1 from every step, in both precisions, with one and with two threads.
 """
+import json
 import shutil
 
 import program
-from program import NIGHTLY, folder_of, metrics, saved_steps, small, state_at
+from program import NIGHTLY, folder_of, lines_of, metrics, saved_steps, small, state_at
 
 STEPS = 40
 EVERY = range(STEPS)  # from the initial weights, too
@@ -83,6 +84,33 @@ class Resume(program.Case):
         whole = self.whole_run()
         self.check_equal(self.train("rare", train_steps=STEPS, checkpoint_every=0, log_every=1),
                          whole)
+
+
+class SkippedSteps(program.Case):
+    """A skipped step counts as a step and not as an update of AdamW, before and after a stop."""
+    forks = False
+
+    def test_are_counted_across_a_stop(self):
+        easy = "ab" * 4000
+        self.write("book.txt", easy + "\n" + "zQ7#xW!" * 12 + "\n" + easy)  # spikes at steps 93 and 102
+        whole = self.train("whole", train_steps=130, checkpoint_every=100, checkpoint_keep=100, log_every=1,
+                           schedule_peak="1e-2", health_on_spike="skip")
+        events = lines_of(whole / "health.jsonl")
+        self.assertEqual({event["event"] for event in events}, {"spike"}, events)
+        for step in (100, 130):
+            state = json.loads(state_at(whole, step)["state.json"])
+            self.assertEqual(state["skipped"], sum(event["step"] <= step for event in events))
+            self.assertGreater(state["skipped"], 0)
+            self.assertEqual(state["updates"], step - state["skipped"])
+        run = self.folder / "stopped"
+        shutil.copytree(whole, run, ignore=shutil.ignore_patterns("step-00000130"))
+        error = self.succeed("train", "--run", run)[1]
+        self.assertIn("\nresumes from step 100 of 130 (step-00000100)\n", error)
+        ours, theirs = state_at(run, 130), state_at(whole, 130)
+        self.assertEqual([name for name in theirs if ours[name] != theirs[name]], [])  # their diff takes minutes
+        for line, wanted in zip(metrics(run), metrics(whole), strict=True):
+            self.assertEqual(line, wanted)
+        self.assertEqual(lines_of(run / "health.jsonl"), events)
 
 
 class Difference(program.Case):

@@ -75,6 +75,16 @@ class TwoWriters(program.Case):
             self.refuse(64, "data: must be a run folder, or empty, but has other files; name another folder", "train",
                         "--run", "data", *program.small())
         self.assertEqual((self.folder / "data/notes.txt").read_text(), "mine")
+        for name in ("config.json", "model.safetensors"):
+            self.write(f"data/{name}", "{}")
+        hint = "; it is a model of Hugging Face: `evenkeel import data --output RUN` makes a run of it"
+        self.refuse(64, f"data: must be a run folder, or empty, but has other files; name another folder{hint}", "train",
+                    "--run", "data")
+        for verb in ("eval", "plan", "export --output out"):
+            self.refuse(77, f"data: not a run folder (no run.toml); `evenkeel runs` lists them{hint}", *verb.split(),
+                        "--run", "data")
+        self.refuse(77, f"train.from: data has no usable checkpoint to start from{hint}", "train", "--quiet", "--run",
+                    "x", *program.small(train_from="data"))
         (self.folder / "empty").mkdir()
         self.train("empty", train_steps=1)
         (self.folder / "early").mkdir()

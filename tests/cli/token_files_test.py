@@ -55,6 +55,9 @@ class TokenFiles(program.Case):
                     *small(data_token_type="uint16"))
         self.refuse(64, "data.text_key has no effect without files of JSON or parquet; leave it out", "train",
                     *small(data_text_key="body"))
+        builtin = small(data_train="builtin:addition", data_format="text", model_context=64, train_steps=1)
+        self.refuse(64, "data.format has no effect on built-in texts; leave it out", "train", *builtin)
+        self.succeed("train", "--quiet", "--run", "texts", *builtin, "--set", 'evaluate.texts={ book = "book.txt" }')
         self.train("run", data_train="a.bin", data_token_type="uint16", train_steps=1, model_vocabulary=257)
 
     def test_uint32_ids_without_a_header_are_not_read_as_uint16(self):

@@ -119,6 +119,18 @@ TEST_F(LoadCorpora, RefusesATextShorterThanOneWindow) {
   EXPECT_EQ(refusal([&] { load_corpora({.train = {a}, .validation = {a}}, 4); }), "no refusal");
 }
 
+TEST_F(LoadCorpora, RefusesAFractionWhereNothingIsSplitOff) {
+  const auto a = file("a.txt", "a text"), b = file("b.txt", "a text");
+  EXPECT_EQ(
+      refusal(
+          [&] { load_corpora({.train = {a}, .validation = {b}, .validation_fraction = 0.5}, 4); }),
+      "exit code 64: data.validation_fraction has no effect where data.validation names a text; "
+      "leave it out");
+  EXPECT_EQ(refusal([] { load_corpora({.validation_fraction = 0.5}, 4); }),
+            "exit code 64: data.validation_fraction has no effect on a built-in text, which has "
+            "validation documents of its own; leave it out");
+}
+
 TEST_F(LoadCorpora, RefusesASplitThatLeavesNothingToValidate) {
   const auto a = file("a.jsonl", "{\"text\": \"a text\"}");
   EXPECT_EQ(refusal([&] { load_corpora({.train = {a}, .validation_fraction = 0}, 4); }),

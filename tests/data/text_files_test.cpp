@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/data/text_files.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 
 #include "data/gzipped.h"
@@ -34,6 +36,19 @@ class TextFilesTest : public TemporaryFolder {
     return refusal([&] { find_text_files({input}, data); });
   }
 };
+
+TEST_F(TextFilesTest, NameTheFolderThatCannotBeRead) {
+  file("top/a.txt", "a");
+  file("top/b/closed/c.txt", "c");
+  fs::permissions(path("top/b/closed"), fs::perms::none);
+  constexpr uid_t kNobody = 65534;  // root may read every folder
+  const bool is_root = ::geteuid() == 0;
+  ASSERT_EQ(::seteuid(is_root ? kNobody : ::geteuid()), 0);
+  const auto message = refused(path("top"));
+  ASSERT_EQ(::seteuid(is_root ? 0 : ::geteuid()), 0);
+  fs::permissions(path("top/b/closed"), fs::perms::owner_all);
+  EXPECT_EQ(message, path("top/b/closed") + ": cannot read: Permission denied");
+}
 
 TEST_F(TextFilesTest, AreThoseOfAFolderAndItsFoldersInTheOrderOfTheirPaths) {
   fs::create_directories(path("b/inner"));

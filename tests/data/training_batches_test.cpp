@@ -80,6 +80,20 @@ TEST(TrainingBatches, OfAMixtureReadEachSourceInItsOwnOrder) {
   EXPECT_EQ(next[1], 1000 + 6 * kContext);
 }
 
+// Two sources of equal length: with one stream, both would be read in one order.
+TEST(TrainingBatches, OfAMixtureReadEachSourceWithItsOwnRandomNumbers) {
+  const auto sources = mixture({0.5, 0.5});
+  const auto batch = TrainingBatches(sources, kContext, 7, "shuffled").batch(0, 40);
+  std::vector<std::int64_t> starts[2];
+  for (std::size_t row = 0; row < 40; ++row) {
+    const auto first = batch.inputs[row * kContext];
+    starts[first >= 1000 ? 1 : 0].push_back(first % 1000);
+  }
+  ASSERT_EQ(starts[0].size(), 20u);
+  ASSERT_EQ(starts[1].size(), 20u);
+  EXPECT_NE(starts[0], starts[1]);
+}
+
 TEST(TrainingBatches, DoNotDependOnHowManyAreReadAtOnce) {
   const auto sources = mixture({0.2, 0.5, 0.3});
   const TrainingBatches batches(sources, kContext, 7, "shuffled");

@@ -180,5 +180,37 @@ TEST(ValidationWindows, ScoreEveryDocumentOfTheSentences) {
               nats / static_cast<double>(corpus.tokens.size() - 1), 1e-12);
 }
 
+// Whole documents of 10 tokens would leave 5 of 16 positions to filler.
+TEST(EvenlySpacedText, HasNoFiller) {
+  const auto corpus = exact(std::vector<std::int64_t>(40, 10));
+  const auto whole = ValidationWindows(corpus, kWindow, 4).batch(0, 4);
+  const auto filler = [](const Batch& batch) {
+    return std::count(batch.targets.begin(), batch.targets.end(), kIgnoreIndex);
+  };
+  EXPECT_EQ(filler(whole), 4 * 5);
+  const auto batch = evenly_spaced_text(corpus, kWindow, 4);
+  EXPECT_EQ(batch.rows, 4);
+  EXPECT_EQ(batch.scored, 4 * kWindow);
+  EXPECT_EQ(filler(batch), 0);
+}
+
+TEST(EvenlySpacedText, CoversTheCorpus) {
+  const auto batch = evenly_spaced_text(counted(100), kWindow, 3);  // 6 windows
+  ASSERT_EQ(batch.rows, 3);
+  for (std::size_t row = 0; row < 3; ++row) {
+    EXPECT_EQ(batch.inputs[row * kWindow], static_cast<std::int64_t>(2 * row) * kWindow);
+    EXPECT_EQ(batch.targets[row * kWindow], batch.inputs[row * kWindow] + 1);
+  }
+  EXPECT_EQ(evenly_spaced_text(counted(100), kWindow, 50).rows, 6);
+  EXPECT_EQ(evenly_spaced_text(counted(17), kWindow, 50).scored, kWindow);
+}
+
+TEST(EvenlySpacedText, OfLessThanAWindowEndsWithFiller) {
+  const auto batch = evenly_spaced_text(counted(10), kWindow, 4);
+  EXPECT_EQ(batch.rows, 1);
+  EXPECT_EQ(batch.scored, 9);
+  EXPECT_EQ(batch.inputs.size(), std::size_t{kWindow});
+}
+
 }  // namespace
 }  // namespace evenkeel::data

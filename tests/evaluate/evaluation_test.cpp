@@ -72,6 +72,18 @@ TEST(Evaluate, MeasuresFromTheEntropyOfTheTextIfItIsKnown) {
   EXPECT_NEAR(*result.gap, result.nats_per_token - 78.0 / 96, 1e-12);
 }
 
+TEST(WeightedMean, WeighsEachFieldByTheShares) {
+  const evaluate::Evaluation easy{.nats_per_token = 1, .bits_per_byte = 2, .tokens = 10};
+  const evaluate::Evaluation hard{.nats_per_token = 3, .bits_per_byte = 6, .tokens = 30};
+  const auto mean = evaluate::weighted_mean({easy, hard}, {0.75, 0.25});
+  EXPECT_DOUBLE_EQ(mean.nats_per_token, 1.5);
+  EXPECT_DOUBLE_EQ(mean.perplexity, std::exp(1.5));
+  EXPECT_DOUBLE_EQ(mean.bits_per_byte.value(), 3);
+  EXPECT_EQ(mean.tokens, 40);
+  const evaluate::Evaluation unknown{.nats_per_token = 3, .tokens = 30};
+  EXPECT_FALSE(evaluate::weighted_mean({easy, unknown}, {0.75, 0.25}).bits_per_byte.has_value());
+}
+
 TEST(Evaluate, RecordsTheKnownFields) {
   EXPECT_EQ(evaluate::record({.nats_per_token = 2, .bits_per_byte = 3}, "val").dump(),
             R"({"val_loss":2.0,"val_bits_per_byte":3.0})");

@@ -62,6 +62,26 @@ TEST(Initialize, ScalesTheTwoOutputMatricesByDepth) {
               kCutAtThree, kTolerance);
 }
 
+/// Standard deviation of an untied head times sqrt(d).
+double head_deviation(const norm::Experts& experts, const std::string& init) {
+  auto shape = kShape;
+  shape.experts = experts;
+  const auto scheme = config::bind(config::find_scheme("pre_norm"), shape);
+  nn::Parameters parameters(nn::parameter_specs(scheme, 320, /*tied=*/false),
+                            nn::Precision::float32);
+  nn::initialize(parameters, scheme, init, 1, kSteps);
+  return parameters.at("head.weight").master.std().item<double>() * std::sqrt(128.0);
+}
+
+// A mixture of experts has the deviation 1/sqrt(d) in its head, unless model.init says otherwise.
+TEST(Initialize, DrawsTheHeadOfAMixtureWider) {
+  const norm::Experts mixture = {.count = 4, .active = 2};
+  const double dense = kCutAtThree / std::sqrt(2.5);
+  EXPECT_NEAR(head_deviation(mixture, "scheme"), kCutAtThree, kTolerance);
+  EXPECT_NEAR(head_deviation(mixture, "normal"), dense, kTolerance);
+  EXPECT_NEAR(head_deviation({}, "scheme"), dense, kTolerance);
+}
+
 // arXiv:2203.00555: beta = (8 N)^(-1/4) on v, output and feed-forward, 1 on q and k, Xavier.
 TEST(Initialize, ScalesSomeRowsOfAStoredMatrixOnly) {
   const double beta = std::pow(32.0, -0.25);

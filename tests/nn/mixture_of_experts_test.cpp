@@ -257,6 +257,23 @@ TEST(MixtureOfExperts, DecodesWithACacheWhatTheFullForwardGives) {
   EXPECT_TRUE(close(at::cat(steps, 1), tiny.model->hidden(ids), 1e-12, 1e-12));
 }
 
+// Two of the three blocks have a router.
+TEST(MixtureOfExperts, AveragesTheAuxiliaryLossesOverItsRouters) {
+  const auto tiny =
+      mixture("hybrid_norm", mixture_shape({.count = 4, .active = 2, .dense_layers = 1}));
+  std::vector<nn::RouterLosses> each;
+  nn::Observer observer;
+  observer.routing = [&](std::int64_t, const nn::Routing& routing) {
+    each.push_back(nn::router_losses(routing));
+  };
+  nn::RouterLosses mean;
+  tiny.model->hidden(fixed_token_ids(2, 8),
+                     {.mode = Mode::training, .observer = &observer, .router = &mean});
+  ASSERT_EQ(each.size(), 2u);
+  EXPECT_TRUE(close(mean.balance, (each[0].balance + each[1].balance) / 2, 1e-12, 0));
+  EXPECT_TRUE(close(mean.z, (each[0].z + each[1].z) / 2, 1e-12, 0));
+}
+
 void expect_same_bits(const Step& ours, const Step& theirs, const std::string& what) {
   EXPECT_TRUE(ours.loss.equal(theirs.loss) && ours.balance.equal(theirs.balance) &&
               ours.z.equal(theirs.z))

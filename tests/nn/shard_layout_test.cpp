@@ -33,9 +33,10 @@ TEST(ShardLayout, GivesEachRankNeighbouringPieces) {
   }
 }
 
-std::string refusal(std::int64_t shards, std::int64_t ranks, std::int64_t batch) {
+std::string refusal(std::int64_t shards, std::int64_t ranks, std::int64_t batch,
+                    std::string_view permission = "") {
   try {
-    check_shards(shards, ranks, batch);
+    check_shards(shards, ranks, batch, permission);
   } catch (const Error& error) {
     EXPECT_EQ(error.exit(), Exit::usage);
     return error.what();
@@ -59,6 +60,14 @@ TEST(CheckShards, NamesTheNumbersThatFit) {
       refusal(1, 2, 3),
       "train.gradient_shards = 1 cannot be shared by 2 ranks: gradient_shards / ranks must be "
       "a power of two (1 rank)");
+}
+
+TEST(CheckShards, SayWhatAnotherNumberNeeds) {
+  EXPECT_EQ(
+      refusal(1, 2, 8, " with --override train.gradient_shards"),
+      "train.gradient_shards = 1 cannot be shared by 2 ranks: gradient_shards / ranks must be "
+      "a power of two (1 rank); or choose train.gradient_shards = 2 with --override "
+      "train.gradient_shards");
 }
 
 }  // namespace

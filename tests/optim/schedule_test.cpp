@@ -66,6 +66,22 @@ TEST(Schedule, ConvertsTokensAndPercentToSteps) {
   EXPECT_DOUBLE_EQ(Schedule(by_share, 100, 1024).rate(1), 0.2);
 }
 
+// 18 % of 110 steps are 19.8, and 19,600 tokens are 19.6 steps: 20 steps.
+TEST(Schedule, RoundsLengthsToTheNearestStep) {
+  for (const Length& length :
+       {Length{18, Length::Unit::percent}, Length{19600, Length::Unit::tokens}}) {
+    auto falling = settings("wsd");
+    falling.decay = length;
+    const Schedule wsd(falling, 110, 1000);
+    EXPECT_DOUBLE_EQ(wsd.rate(90), 1);
+    EXPECT_DOUBLE_EQ(wsd.rate(100), 0.55);
+    EXPECT_DOUBLE_EQ(wsd.rate(110), 0.1);
+    auto rising = settings("constant");
+    rising.warmup = length;
+    EXPECT_DOUBLE_EQ(Schedule(rising, 110, 1000).rate(5), 0.25);
+  }
+}
+
 TEST(Schedule, ReachesItsPeakAtTheEndOfAWarmupAsLongAsItself) {
   for (const auto* const kind : {"cosine", "linear", "wsd"}) {
     for (const std::int64_t steps : {10, 5}) {

@@ -13,7 +13,8 @@ struct MemoryRow {
   std::int64_t ranks;
   int none, optimizer, gradients;
   double activations, activations_block;  // of it, and with model.recompute = "block"
-  std::int64_t fit_h200, fit_h100;        // sequences at once, shard = "optimizer"
+  // Sequences at once, shard = "optimizer", if temporary memory did not grow with them.
+  std::int64_t fit_h200, fit_h100;
 };
 
 inline const std::vector<MemoryRow> kMemoryRows = {

@@ -48,14 +48,53 @@ TEST(RankPlan, HasTheMemoryOfTheModel) {
     EXPECT_EQ(rounded(bytes(Shard::gradients) + buffers, kGigabyte), row.gradients) << where;
     const auto& used = plan.at(Shard::optimizer);
     EXPECT_NEAR(used.memory.activations / kGigabyte, row.activations, 0.05) << where;
-    EXPECT_EQ(used.max_micro_batch, row.fit_h200) << where;
+    EXPECT_LE(used.max_micro_batch, row.fit_h200) << where;
     const auto h100 = plan_on(config, plan::built_in_hardware("h100"), row.ranks);
-    EXPECT_EQ(h100.at(Shard::optimizer).max_micro_batch, row.fit_h100) << where;
+    EXPECT_LE(h100.at(Shard::optimizer).max_micro_batch, row.fit_h100) << where;
     const auto block = config_of(row.preset, {"train.micro_batch=1", "model.recompute=block"});
     const auto blocks = plan_on(block, h200(), row.ranks);
     EXPECT_NEAR(blocks.at(Shard::none).memory.activations / kGigabyte, row.activations_block, 0.05)
         << where;
   }
+}
+
+TEST(RankPlan, NamesTheLargestMicroBatchThatFits) {
+  for (const std::string recompute : {"none", "block"}) {
+    const auto plan_of = [&](std::int64_t sequences, std::int64_t micro_batches) {
+      const auto config =
+          config_of("moe_1b_7b", {text("train.micro_batch=", sequences),
+                                  text("train.batch=", 8 * sequences * micro_batches),
+                                  "model.recompute=" + recompute});
+      return plan_on(config, h200(), 8).at(Shard::optimizer);
+    };
+    const auto most = plan_of(1, 500).max_micro_batch;
+    EXPECT_GT(most, 1) << recompute;
+    EXPECT_TRUE(plan_of(most, 2).fits) << recompute;
+    EXPECT_FALSE(plan_of(most + 1, 2).fits) << recompute;
+    EXPECT_EQ(plan_of(2, 500).max_micro_batch, most) << recompute;
+  }
+  // No more than a gradient shard has.
+  const auto few = config_of("151m", {"train.micro_batch=1", "train.batch=16"});
+  EXPECT_EQ(plan_on(few, h200(), 8).at(Shard::none).max_micro_batch, 2);
+}
+
+TEST(RankPlan, CountsTheTimeOfRecomputation) {
+  const auto plan_of = [](const std::string& recompute) {
+    return plan_on(config_of("550m", {"train.micro_batch=4", "model.recompute=" + recompute}),
+                   h200(), 1);
+  };
+  const auto none = plan_of("none"), block = plan_of("block");
+  const auto& slow = block.at(Shard::none);
+  EXPECT_NEAR(slow.step.compute / none.at(Shard::none).step.compute, 4.0 / 3, 1e-12);
+  EXPECT_NEAR(block.mfu(slow), block.mfu_alone * slow.step.efficiency() * 3 / 4, 1e-12);
+}
+
+TEST(RankPlan, HasTheMicroBatchOfAGpu) {
+  const auto config = config_of("151m");
+  auto machine = h200();
+  EXPECT_EQ(plan_on(config, machine, 8).plan.micro_batch_size, 65536 / 4096);
+  machine.is_gpu = false;
+  EXPECT_EQ(plan_on(config, machine, 8).plan.micro_batch_size, 1);
 }
 
 void expect_steps(const plan::Hardware& hardware, const std::vector<StepRow>& rows) {

@@ -26,6 +26,14 @@ TEST(ActivationStats, PropagatesNaN) {
   EXPECT_TRUE(std::isnan(max_or_nan(1, nan)));
   EXPECT_TRUE(std::isnan(max_or_nan(nan, 1)));
   EXPECT_EQ(max_or_nan(1, 2), 2);
+  for (const double bad : {nan, std::numeric_limits<double>::infinity()}) {
+    const auto x = sequence({1, bad, 1, -1}, 2);  // the second token is finite
+    for (const auto& stat : {kurtosis, token_mean, outlier_share, token_cosine, mean_square}) {
+      EXPECT_FALSE(std::isfinite(stat(x)));
+    }
+    EXPECT_TRUE(std::isnan(kurtosis(x)) && std::isnan(token_mean(x)));
+    EXPECT_TRUE(std::isnan(outlier_share(x)));
+  }
   EXPECT_TRUE(std::isnan(max_abs(sequence({1, nan}, 2))));
 }
 

@@ -5,6 +5,8 @@
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "evenkeel/config/measures.h"
 #include "evenkeel/probe/gradients.h"
 #include "evenkeel/probe/stream_jacobian.h"
@@ -72,6 +74,28 @@ TEST(Probe, RestoresTheModel) {
   }
 }
 
+// With activation checkpointing, which only stream_jacobian goes without.
+TEST(Probe, HasTheSameProfilesWithCheckpointing) {
+  const auto measures = measures_named({"all", "skip_loss", "sparse_attention", "stream_jacobian"});
+  auto shape = testing::tiny_shape(3);
+  shape.experts = {.count = 4, .active = 2};
+  TinyModel plain("hybrid_norm_star", nn::Precision::float32, {}, shape);
+  TinyModel tiny("hybrid_norm_star", nn::Precision::float32, {.recompute = nn::Recompute::block},
+                 shape);
+  const auto wanted = probe_model(plain, measures), result = probe_model(tiny, measures);
+  EXPECT_EQ(result.loss, wanted.loss);
+  ASSERT_EQ(result.profiles.size(), wanted.profiles.size());
+  for (std::size_t i = 0; i < wanted.profiles.size(); ++i) {
+    const auto& profile = wanted.profiles[i];
+    ASSERT_EQ(result.profiles[i].values.size(), profile.values.size());
+    for (std::size_t l = 0; l < profile.values.size(); ++l) {
+      const double ours = result.profiles[i].values[l], other = profile.values[l];
+      EXPECT_TRUE(ours == other || (std::isnan(ours) && std::isnan(other)))
+          << profile.measure << " " << profile.part << " " << ours << " " << other;
+    }
+  }
+}
+
 // The square of the model's gradient is the sum over its parameters; a block's that over its own.
 TEST(GradientNorms, AddUp) {
   TinyModel tiny("hybrid_norm_star");
@@ -103,25 +127,47 @@ TEST(GradientNorms, HaveNoValueWhereABlockHasNoSuchPart) {
   EXPECT_TRUE(std::isnan(values[1]));
 }
 
-// gemma3 stores the gain less 1; hybrid_norm_7b starts its output gains at 1/sqrt(2 N).
+// Blocks 1 and 3 have no norm.
+TEST(GradientNorms, HaveNoGainsWhereABlockHasNoNorm) {
+  const auto source = config::inline_scheme(
+      "final = 'norm'\n[[layers]]\nwhere = [2]\nattention = { input = 'norm' }", ".");
+  TinyModel tiny(source, nn::Precision::float64, {}, testing::tiny_shape(3));
+  const auto result = probe_model(tiny, {"grad_norm"});
+  const auto& gains = result.find("grad_norm", "gains")->values;
+  EXPECT_TRUE(std::isnan(gains[0]));
+  EXPECT_GT(gains[1], 0);
+  EXPECT_TRUE(std::isnan(gains[2]));
+}
+
+// gemma3 stores the gain less 1; hybrid_norm_7b starts its output gains at 1/sqrt(2 N), and
+// layer_norm_scaling_learned at 1/sqrt(l), which float32 rounds.
 TEST(GainDrifts, AreThoseOfTheEffectiveGain) {
-  for (const std::string name : {"gemma3", "hybrid_norm_7b", "pre_norm"}) {
-    const auto scheme = config::bind(config::find_scheme(name), testing::tiny_shape(3));
-    nn::Parameters parameters(nn::parameter_specs(scheme, 32, true), nn::Precision::float64);
-    nn::initialize(parameters, scheme, "scheme", 1, TinyModel::kPlannedSteps);
-    for (const auto& profile : gain_drifts(parameters, scheme, TinyModel::kPlannedSteps)) {
-      for (const auto value : profile.values) {
-        EXPECT_TRUE(value == 0 || std::isnan(value)) << name << " " << profile.part;
+  for (const std::string name :
+       {"gemma3", "hybrid_norm_7b", "layer_norm_scaling_learned", "pre_norm"}) {
+    for (const auto precision : {nn::Precision::float64, nn::Precision::float32}) {
+      const auto scheme = config::bind(config::find_scheme(name), testing::tiny_shape(3));
+      nn::Parameters parameters(nn::parameter_specs(scheme, 32, true), precision);
+      nn::initialize(parameters, scheme, "scheme", 1, TinyModel::kPlannedSteps);
+      for (const auto& profile : gain_drifts(parameters, scheme, TinyModel::kPlannedSteps)) {
+        for (const auto value : profile.values) {
+          EXPECT_TRUE(value == 0 || std::isnan(value)) << name << " " << profile.part;
+        }
       }
-    }
-    auto gain = parameters.at("blocks.1.feed_forward.input_norm.gain").master;
-    const at::NoGradGuard no_grad;
-    gain[3] += 0.5;
-    for (const auto& profile : gain_drifts(parameters, scheme, TinyModel::kPlannedSteps)) {
-      const bool most = profile.part == "feed_forward.input_norm max";
-      const bool mean = profile.part == "feed_forward.input_norm mean";
-      if (profile.values.size() < 2 || std::isnan(profile.values[1])) continue;
-      EXPECT_EQ(profile.values[1], most ? 0.5 : mean ? 0.5 / 16 : 0) << name << profile.part;
+      auto gain = parameters.at("blocks.1.feed_forward.input_norm.gain").master;
+      const at::NoGradGuard no_grad;
+      gain[3] += 0.5;
+      constexpr double kRounding = 1e-7;  // of a sum below 2 in float32
+      for (const auto& profile : gain_drifts(parameters, scheme, TinyModel::kPlannedSteps)) {
+        const bool most = profile.part == "feed_forward.input_norm max";
+        const bool mean = profile.part == "feed_forward.input_norm mean";
+        if (profile.values.size() < 2 || std::isnan(profile.values[1])) continue;
+        EXPECT_NEAR(profile.values[1],
+                    most   ? 0.5
+                    : mean ? 0.5 / 16
+                           : 0,
+                    precision == nn::Precision::float64 ? 1e-12 : kRounding)
+            << name << profile.part;
+      }
     }
   }
 }
@@ -134,6 +180,25 @@ TEST(UpdateRatios, AreOfTheStepOverTheWeight) {
   for (const auto& profile : before.update_ratios(*tiny.parameters, tiny.model->scheme())) {
     const bool moved = profile.part == "feed_forward.down.weight";
     EXPECT_NEAR(profile.values.back(), moved ? 0.25 : 0, 1e-12) << profile.part;
+  }
+}
+
+// The first block lacks the second norm: its drift is NaN.
+TEST(ProbeTable, ShowsADriftOfANormThatBlock1Lacks) {
+  const double nan = std::nan("");
+  const ProbeResult result = {
+      .loss = 1,
+      .profiles = {{"gain_drift", "a max", 1, {0, 0}}, {"gain_drift", "b max", 1, {nan, 0.5}}}};
+  const auto table = probe_table(result);
+  EXPECT_EQ(table.find("a max"), std::string::npos) << table;
+  EXPECT_TRUE(table.ends_with(" - 0.5\n")) << table;
+}
+
+TEST(ProbeTable, ShowsMeasuresThatAreOnlyMeasuredByName) {
+  TinyModel tiny("pre_norm");
+  const auto table = probe_table(probe_model(tiny, {"weight_norm", "stream_jacobian"}));
+  for (const auto* const heading : {"weight norm", "jacobian", "weight: q", "gains"}) {
+    EXPECT_NE(table.find(heading), std::string::npos) << heading << "\n" << table;
   }
 }
 

@@ -243,7 +243,7 @@ TEST_F(Report, RefusesAFolderThatIsNotARuns) {
     write_report({at}, at / "report.html");
     FAIL() << "a report of nothing";
   } catch (const Error& error) {
-    EXPECT_EQ(error.exit(), Exit::data);
+    EXPECT_EQ(error.exit(), Exit::no_checkpoint);
     EXPECT_EQ(std::string(error.what()),
               at.string() +
                   ": not a run folder (no run.toml, no metrics.jsonl); name a folder under runs/");

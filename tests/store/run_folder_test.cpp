@@ -166,6 +166,16 @@ TEST(ListRuns, FollowsNoLinkInsideARun) {
   EXPECT_EQ(list_runs(runs).at(0).scheme, "");
 }
 
+TEST(ImportHint, NamesTheVerbForAModelOfHuggingFace) {
+  const auto folder = fresh_folder();
+  EXPECT_EQ(import_hint(folder / "none"), "");
+  put(folder / "config.json", "{}");
+  EXPECT_EQ(import_hint(folder), "");
+  put(folder / "model.safetensors", "");
+  EXPECT_EQ(import_hint(folder), "; it is a model of Hugging Face: `evenkeel import " +
+                                     folder.string() + " --output RUN` makes a run of it");
+}
+
 TEST(DeadTemporaries, AreRemoved) {
   const auto run = fresh_folder();
   const auto child = ::fork();

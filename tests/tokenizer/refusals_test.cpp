@@ -39,9 +39,17 @@ class TokenizerRefusals : public data::TemporaryFolder {
 };
 
 TEST_F(TokenizerRefusals, NameOtherKindsOfModels) {
-  EXPECT_EQ(with("/model/type", "WordPiece"),
-            "t.json: model.type: must be BPE, but is \"WordPiece\"");
-  EXPECT_EQ(with("/model/type", "Unigram"), "t.json: model.type: must be BPE, but is \"Unigram\"");
+  const auto refusal_of = [](const std::string& type) {
+    return "t.json: model.type: must be BPE, byte-level or with byte fallback, but is \"" + type +
+           "\", which is not supported; docs/tokenizers.md lists what is";
+  };
+  EXPECT_EQ(with("/model/type", "WordPiece"), refusal_of("WordPiece"));
+  EXPECT_EQ(with("/model/type", "Unigram"), refusal_of("Unigram"));
+  const json bert = {{"truncation", 5},
+                     {"normalizer", {{"type", "BertNormalizer"}}},
+                     {"pre_tokenizer", {{"type", "BertPreTokenizer"}}},
+                     {"model", {{"type", "WordPiece"}, {"vocab", {{"a", 0}}}}}};
+  EXPECT_EQ(refused_text(bert.dump()), refusal_of("WordPiece"));
   EXPECT_EQ(with("/model", nullptr), "t.json: model: must be an object, but is null");
 }
 

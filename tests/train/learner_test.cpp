@@ -7,9 +7,14 @@
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
+#include <utility>
 
 #include "evenkeel/nn/batch_tensors.h"
+#include "evenkeel/nn/mixture_of_experts.h"
+#include "evenkeel/nn/observer.h"
 #include "support/close.h"
 #include "support/tiny_model.h"
 
@@ -157,6 +162,62 @@ TEST(Learner, WeighsTheAuxiliaryLosses) {
   EXPECT_GT(z.abs().max().item<double>(), 1e-6);
   const auto both = router_after({.count = 5, .balance = 1, .router_z = 0.25}) - none;
   EXPECT_TRUE(close(both, 2 * balance + 0.5 * z, 1e-9, 1e-12));
+}
+
+/// One step of a mixture without an update: its record, and the gradient of a router.
+struct RouterStep {
+  train::StepResult result;
+  at::Tensor gradient;
+};
+
+RouterStep router_step(const config::Experts& experts, std::int64_t micro_batch_size) {
+  const TinyModel tiny("hybrid_norm", Precision::float64, {}, mixture_shape());
+  train::Learner learner({.beta1 = 0, .clip = 0}, *tiny.model, *tiny.parameters, experts);
+  auto result = learner.train_step(uneven_batch(), micro_batch_size, /*rate=*/0);
+  const auto& router = tiny.parameters->at("blocks.1.feed_forward.router.weight");
+  return {std::move(result),
+          router.slice_of(learner.optimizer().first_moments()[router.group]).clone()};
+}
+
+/// The mean over all routers and micro-batches, each micro-batch with the share of its rows.
+struct MeanLosses {
+  double balance = 0, z = 0;
+};
+
+MeanLosses mean_losses(std::int64_t micro_batch_size) {
+  const TinyModel tiny("hybrid_norm", Precision::float64, {}, mixture_shape());
+  const at::NoGradGuard no_grad;
+  const auto ids = fixed_token_ids(6, 16);
+  MeanLosses mean;
+  for (std::int64_t first = 0; first < 6; first += micro_batch_size) {
+    const auto rows = std::min<std::int64_t>(micro_batch_size, 6 - first);
+    nn::Observer observer;
+    observer.routing = [&](std::int64_t, const nn::Routing& routing) {
+      const auto losses = nn::router_losses(routing);
+      const double share = static_cast<double>(rows) / 6 / 3;  // of 6 rows and 3 routers
+      mean.balance += share * losses.balance.item<double>();
+      mean.z += share * losses.z.item<double>();
+    };
+    tiny.model->hidden(ids.narrow(0, first, rows),
+                       {.mode = nn::Mode::training, .observer = &observer});
+  }
+  return mean;
+}
+
+// The router z-loss is a mean over tokens: it does not depend on the micro-batches. The balance
+// loss does: it is that of each micro-batch.
+TEST(Learner, WeighsTheAuxiliaryLossesOfAMicroBatchByItsRows) {
+  const config::Experts experts = {.count = 5, .balance = 0, .router_z = 0.5};
+  const auto whole = router_step(experts, 6);
+  for (const std::int64_t rows : {6, 4, 3, 1}) {
+    const auto split = router_step(experts, rows);
+    const auto expected = mean_losses(rows);
+    EXPECT_TRUE(close(split.gradient, whole.gradient, 1e-9, 1e-11)) << rows;
+    EXPECT_NEAR(split.result.router_z_loss, whole.result.router_z_loss, 1e-12) << rows;
+    EXPECT_NEAR(split.result.router_z_loss, expected.z, 1e-12) << rows;
+    EXPECT_NEAR(split.result.balance_loss, expected.balance, 1e-12) << rows;
+  }
+  EXPECT_GT(std::abs(whole.result.router_z_loss - whole.result.balance_loss), 0.01);
 }
 
 // An expert without tokens has a gradient of zeros: its weights decay, its moments stay.

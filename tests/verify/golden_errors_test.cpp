@@ -155,6 +155,42 @@ TEST_F(GoldenErrors, LogitsMustFitTheTokens) {
   expect(Exit::data, "x.safetensors: logits must be [2, 9, 31], but is [2, 9, 30]");
 }
 
+TEST_F(GoldenErrors, LogitsInEvaluationMustFitTheTokens) {
+  write("schemes/batch_renorm",
+        [](Content& content) { content.tensors["logits_eval"] = at::zeros({1, 2, 9, 31}); });
+  expect(Exit::data, "x.safetensors: logits_eval must be [2, 9, 31], but is [1, 2, 9, 31]");
+  write("schemes/batch_renorm", [](Content& content) { content.tensors.erase("logits_eval"); });
+  expect(Exit::data, "x.safetensors: must hold tensor \"logits_eval\", but does not");
+}
+
+TEST_F(GoldenErrors, TheJsonNamesEveryParameter) {
+  const std::string one = R"("final_norm.gain": {)";
+  write(kAuthors, [&](Content& content) { replace(content.json, one, R"("final_norm.gian": {)"); });
+  expect(Exit::data,
+         "x.json: wants \"parameters.final_norm.gain\", a parameter of the model, but has none");
+  write(kAuthors, [&](Content& content) {
+    replace(content.json, one, R"("other.gain": {"grad_l2_norm": 1}, )" + one);
+  });
+  expect(Exit::data,
+         "x.json: \"parameters.other.gain\" must name a parameter of the model, but does not");
+}
+
+TEST_F(GoldenErrors, EveryWeightDecayIsThatOfTheOptimizer) {
+  const std::string name = R"("blocks.1.attention.qkv.weight": )";
+  write("authors/trajectory_pre_norm",
+        [&](Content& content) { replace(content.json, name + "0.1", name + "0.2"); });
+  expect(
+      Exit::data,
+      "x.json: \"optimizer.weight_decay_by_parameter.blocks.1.attention.qkv.weight\" must be 0.1, "
+      "the decay of this kind of parameter, but is 0.2");
+  write("authors/trajectory_pre_norm", [&](Content& content) {
+    replace(content.json, name + "0.1", R"("blocks.9.attention.qkv.weight": 0.1)");
+  });
+  expect(Exit::data,
+         "x.json: wants \"optimizer.weight_decay_by_parameter.blocks.1.attention.qkv.weight\", a "
+         "parameter of the model, but has none");
+}
+
 TEST_F(GoldenErrors, MissingLogitsAreNamed) {
   write(kSchemes, [](Content& content) { content.tensors.erase("logits"); });
   expect(Exit::data, "x.safetensors: must hold tensor \"logits\", but does not");

@@ -25,9 +25,8 @@ double seconds_of(decltype(RUSAGE_SELF) who) {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-/// CPU seconds of this process and its ended children.
-double own_seconds() {
-  return seconds_of(RUSAGE_SELF) + seconds_of(RUSAGE_CHILDREN);
+CpuSeconds seconds_now() {
+  return {.own = seconds_of(RUSAGE_SELF), .children = seconds_of(RUSAGE_CHILDREN)};
 }
 
 std::optional<CpuTicks> ticks_now() {
@@ -49,18 +48,26 @@ std::optional<CpuTicks> parsed_cpu_ticks(const char* text) {
   return CpuTicks{user + nice + system + hard + soft, idle + waiting, stolen};
 }
 
-CpuContention::CpuContention() : start_(ticks_now()), own_seconds_(own_seconds()) {}
+std::optional<double> contention_between(const CpuTicks& before, const CpuTicks& after,
+                                         const CpuSeconds& used, double ticks_per_second) {
+  const auto ticks = [](std::int64_t count) { return static_cast<double>(count); };
+  const double busy = ticks(after.busy - before.busy);
+  const double stolen = ticks(after.stolen - before.stolen);
+  const double all = busy + stolen + ticks(after.idle - before.idle);
+  if (all <= 0) return std::nullopt;
+  const double own = (used.own + used.children) * ticks_per_second;
+  return std::clamp((busy + stolen - own) / all, 0.0, 1.0);
+}
+
+CpuContention::CpuContention() : start_(ticks_now()), used_(seconds_now()) {}
 
 std::optional<double> CpuContention::share() const {
-  const auto now = ticks_now();
-  if (!start_ || !now) return std::nullopt;
-  const auto ticks = [](std::int64_t count) { return static_cast<double>(count); };
-  const double busy = ticks(now->busy - start_->busy);
-  const double stolen = ticks(now->stolen - start_->stolen);
-  const double all = busy + stolen + ticks(now->idle - start_->idle);
-  if (all <= 0) return std::nullopt;
-  const double own = (own_seconds() - own_seconds_) * static_cast<double>(sysconf(_SC_CLK_TCK));
-  return std::clamp((busy + stolen - own) / all, 0.0, 1.0);
+  const auto ticks = ticks_now();
+  const auto now = seconds_now();
+  if (!start_ || !ticks) return std::nullopt;
+  return contention_between(*start_, *ticks,
+                            {.own = now.own - used_.own, .children = now.children - used_.children},
+                            static_cast<double>(sysconf(_SC_CLK_TCK)));
 }
 
 std::optional<double> cpu_contention_over(double seconds) {

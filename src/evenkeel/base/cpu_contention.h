@@ -16,6 +16,23 @@ struct CpuTicks {
 /// Parses the first line of /proc/stat; nullopt if it has another form.
 std::optional<CpuTicks> parsed_cpu_ticks(const char* text);
 
+/// The CPU time that a process used, in seconds.
+struct CpuSeconds {
+  double own = 0;       // of the process
+  double children = 0;  // of its ended child processes
+};
+
+/// The share of CPU time that other processes used between two readings, 0 to 1, over all cores.
+/// Steal time counts as other; ended child processes count as this process. nullopt if no tick
+/// passed.
+///
+///   share = (busy + stolen - ticks_per_second * (own + children)) / (busy + stolen + idle)
+///
+/// \param used              CPU time of this process between the readings
+/// \param ticks_per_second  sysconf(_SC_CLK_TCK)
+std::optional<double> contention_between(const CpuTicks& before, const CpuTicks& after,
+                                         const CpuSeconds& used, double ticks_per_second);
+
 /// Measures the CPU time that other processes use during a measurement.
 class CpuContention {
  public:
@@ -25,14 +42,12 @@ class CpuContention {
   /// Starts the measurement.
   CpuContention();
 
-  /// The share of CPU time that other processes used since the construction, 0 to 1, over all
-  /// cores. Steal time counts as other; ended child processes count as this process. nullopt if
-  /// /proc/stat is not readable.
+  /// contention_between() since the construction. nullopt if /proc/stat is not readable.
   std::optional<double> share() const;
 
  private:
   std::optional<CpuTicks> start_;
-  double own_seconds_ = 0;  // CPU time of this process at the construction, seconds
+  CpuSeconds used_;  // at the construction
 };
 
 /// Sleeps for `seconds` and returns the share of CPU time that other processes used.

@@ -130,11 +130,20 @@ void check_decode_memory(const config::Config& config, const norm::Shape& shape,
     needed += values * (kMasterBytes + (weights == "float32" ? 0 : kCopyBytes) +
                         (weights == kInt8 ? kInt8Bytes : 0));
   }
+  double positions = 0;  // of all caches
+  for (const auto batch : request.batches) {
+    positions += static_cast<double>(batch * (request.prompt + kSteps));
+  }
+  const auto cached = static_cast<double>(2 * shape.layers * shape.kv_heads * shape.head_width());
+  for (const auto& weights : request.weights) {
+    needed += positions * cached * (weights == "float32" ? kMasterBytes : kCopyBytes);
+  }
   const double installed = plan::device_memory().whole;
   if (installed <= 0 || needed <= installed) return;
-  throw Error(Exit::busy, text("bench decode: the models take about ", bytes_text(needed),
+  throw Error(Exit::busy, text("bench decode: models and caches take about ", bytes_text(needed),
                                " of memory, but the machine has ", bytes_text(installed),
-                               "; name fewer --weights, or take a smaller model"));
+                               "; name fewer --weights or smaller --batches, or take a smaller "
+                               "model"));
 }
 
 /// All arms of a request: decoding by batch and weights, prompts by weights, and the copy.

@@ -219,7 +219,8 @@ PeersResult compare_with_pytorch(const config::Sources& sources, const PeersOpti
   result.peers = first_steps(contenders);
   compare_losses(result);
 
-  const auto gemms = gemm_arms(shape, result.tokens, nn::compute_dtype(result.machine.precision));
+  const auto gemms = gemm_arms(shape, plan.micro_batch_size * config.model.context,
+                               nn::compute_dtype(result.machine.precision));
   result.gemm_rate = best_gemm_rate(gemms);
   peers_time_steps(contenders, options.rounds, result.peers);
   result.gemm_rate = std::max(result.gemm_rate, best_gemm_rate(gemms));

@@ -126,7 +126,7 @@ std::vector<ExchangeTimes> time_exchanges(comm::Group& group,
 RankSteps time_rank_steps(comm::Group& group, const config::Sources& sources, int rounds) {
   auto config = config_of_ranks(group, sources);
   RankSteps result;
-  const int local_ranks = group.placement().local_ranks;
+  const auto on_cores = static_cast<int>(group.placement().ranks_on_cores);
   result.machine = train::configure_machine(config.train, group.placement().ranks_on_cores);
   const auto corpora =
       data::load_corpora(config.data, config.model.context, config.model.vocabulary);
@@ -153,7 +153,7 @@ RankSteps time_rank_steps(comm::Group& group, const config::Sources& sources, in
   result.memory_rate = copy_rate(group);
   const auto step_alone = [&] {
     if (!alone) return;
-    at::set_num_threads(result.machine.threads * local_ranks);
+    at::set_num_threads(result.machine.threads * on_cores);
     alone->step();
     at::set_num_threads(result.machine.threads);
   };
@@ -172,13 +172,13 @@ std::string machine_file(const ExchangeTimes& exchange, const RankSteps& steps,
       (exchange.rate(exchange.reduce_scatter, ranks) + exchange.rate(exchange.all_gather, ranks)) /
       2;
   // What a rank computes without the exchange: its share of the step that one process makes with
-  // the cores of all ranks of the machine, or with one GPU.
-  const int shares = ops::compute_device().is_cpu() ? local_ranks : 1;
+  // the cores of all ranks that share them.
+  const auto shares = static_cast<double>(group.placement().ranks_on_cores);
   const double per_rank = steps.flops / steps.alone.median() / shares;
   const auto precision =
       config::in_quotes(ops::dtype_name(nn::compute_dtype(steps.machine.precision)));
   return text("# Written by `evenkeel bench ranks`: ", ranks, " ranks, ", group.placement().network,
-              ". For `evenkeel plan --machine`.\n",  //
+              ". For `evenkeel plan --ranks N --machine`.\n",  //
               "title = ", config::in_quotes(steps.machine.description), "\n",
               "precision = ", precision, "\n", "ranks_per_host = ", local_ranks, "\n",
               "peak_flops = ", shortest(steps.gemm_rate), "\n",

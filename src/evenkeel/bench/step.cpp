@@ -13,6 +13,8 @@
 #include "evenkeel/ops/common/short_waits.h"
 #include "evenkeel/plan/memory.h"
 #include "evenkeel/plan/plan.h"
+#include "evenkeel/plan/run_length.h"
+#include "evenkeel/train/run_checks.h"
 #include "evenkeel/train/trainer.h"
 
 namespace evenkeel::bench {
@@ -26,17 +28,41 @@ struct ActiveRun {
   std::unique_ptr<train::Trainer> trainer;
 };
 
-ActiveRun step_start(config::Sources sources, const std::string& scheme,
-                     const data::Corpora& corpora, const train::Machine& machine) {
+/// A run of at least `steps` steps: the schedule, and expressions of the step, do not end before.
+config::Config with_steps(config::Config config, std::int64_t steps) {
+  if (plan::steps_of(config) >= steps) return config;
+  config.train.steps = steps;
+  config.train.tokens = 0;
+  config.schedule.steps = 0;
+  return config;
+}
+
+/// \param steps  that will be timed, at most
+ActiveRun planned_run(config::Sources sources, const std::string& scheme, std::int64_t steps,
+                      const data::Corpora& corpora, const train::Machine& machine) {
   sources.scheme = scheme;
   ActiveRun running;
-  running.config = config::resolve(sources);
+  running.config = with_steps(config::resolve(sources), steps);
   running.plan = plan::plan_of(running.config, machine, corpora.encoding->vocabulary());
   running.config = plan::with_recompute(running.config, running.plan);
   running.shape = running.plan.scheme.shape;
-  running.trainer =
-      std::make_unique<train::Trainer>(running.config, running.shape, machine.precision, corpora);
   return running;
+}
+
+/// Creates the models.
+/// \throws Error (busy) if all together need more than the installed memory
+void create_models(std::vector<ActiveRun>& running, const data::Corpora& corpora,
+                   const train::Machine& machine) {
+  double needed = 0;
+  for (const auto& each : running) {
+    const auto& memory = each.plan.memory;
+    needed += needed == 0 ? memory.total() : memory.total() - memory.program;
+  }
+  train::check_installed_memory(needed);
+  for (auto& each : running) {
+    each.trainer =
+        std::make_unique<train::Trainer>(each.config, each.shape, machine.precision, corpora);
+  }
 }
 
 /// The rate of the model's fastest GEMM, and the share of CPU time that other processes took.
@@ -91,14 +117,20 @@ StepResult time_steps(const config::Sources& sources, const std::vector<std::str
       data::load_corpora(config.data, config.model.context, config.model.vocabulary);
   result.tokens = config.train.batch * config.model.context;
 
+  constexpr std::int64_t kWarmupsAndProfiles = 8;
+  const auto steps = 2 * std::int64_t{rounds} + kWarmupsAndProfiles;  // each round may be repeated
   std::vector<ActiveRun> running;
-  std::vector<Arm> arms;
   for (const auto& scheme : schemes) {
-    running.push_back(step_start(sources, scheme, corpora, result.machine));
-    arms.push_back({scheme, [trainer = running.back().trainer.get()] { trainer->step(); }});
+    running.push_back(planned_run(sources, scheme, steps, corpora, result.machine));
   }
+  create_models(running, corpora, result.machine);
+  std::vector<Arm> arms;
+  for (std::size_t i = 0; i < schemes.size(); ++i) {
+    arms.push_back({schemes[i], [trainer = running[i].trainer.get()] { trainer->step(); }});
+  }
+  const auto rows = running.front().plan.micro_batch_size * config.model.context;
   const auto gemms =
-      gemm_arms(running.front().shape, result.tokens, nn::compute_dtype(result.machine.precision));
+      gemm_arms(running.front().shape, rows, nn::compute_dtype(result.machine.precision));
   const auto gemms_before = gemm_measurement(gemms);
   const auto timed = repeated_timings(arms, rounds);
   const auto& timings = timed.timings;

@@ -151,6 +151,10 @@ Rounds repeated_timings(const std::vector<Arm>& arms, int rounds, const ShareDur
   return result;
 }
 
+double range_confidence(int rounds) {
+  return 1 - std::pow(0.5, rounds - 1);  // less the chance that all are on one side
+}
+
 Ratio ratio(const Timing& one, const Timing& other) {
   EK_ASSERT(one.seconds.size() == other.seconds.size());
   std::vector<double> ratios;

@@ -28,7 +28,8 @@ struct Timing {
 /// The ratio of the times of two arms.
 struct Ratio {
   double median = 0;         // median of the ratios per round
-  double low = 0, high = 0;  // distribution-free confidence interval of the median, at least 95 %
+  double low = 0, high = 0;  // distribution-free confidence interval of the median: at least 95 %,
+                             // of fewer than six rounds range_confidence()
   double least = 0;          // ratio of the minima
 };
 
@@ -59,6 +60,11 @@ std::optional<double> contention_during(const std::function<void()>& function);
 /// CpuContention::kMaxShare is repeated, and at most `rounds` rounds are.
 Rounds repeated_timings(const std::vector<Arm>& arms, int rounds,
                         const ShareDuring& share_during = contention_during);
+
+/// The least rounds whose ratios have an interval of 95 %.
+inline constexpr int kRoundsOfInterval = 6;
+/// The confidence with which the range of `rounds` values covers their median: 0.75 for 3.
+double range_confidence(int rounds);
 
 /// The ratio of one / other, round by round. Both need the same number of rounds.
 Ratio ratio(const Timing& one, const Timing& other);

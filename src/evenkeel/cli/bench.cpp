@@ -50,6 +50,15 @@ void add_bench_options(const Command& command, BenchOptions& options) {
       .not_empty();
 }
 
+void check_no_start(const CommonOptions& common) {
+  const auto from = config::resolve(common.sources()).train.from;
+  if (from.empty()) return;
+  throw Error(Exit::usage,
+              text("train.from has no effect on a benchmark, whose models have initial "
+                   "weights; leave out train.from = ",
+                   from));
+}
+
 void check_out(const BenchOptions& options) {
   if (options.out) check_writable("--out", *options.out);
 }
@@ -74,6 +83,14 @@ std::string ContentionMonitor::verdict(std::optional<double> counted) const {
 
 std::string interval_of(const bench::Ratio& ratio) {
   return text("[", with_digits(ratio.low, 4), ", ", with_digits(ratio.high, 4), "]");
+}
+
+void print_interval_note(int rounds) {
+  if (rounds >= bench::kRoundsOfInterval) return;
+  print(
+      "\ninterval: the range of %d rounds, which covers the median with %s; --rounds %d gives 95 "
+      "%%\n",
+      rounds, percent(bench::range_confidence(rounds)).c_str(), bench::kRoundsOfInterval);
 }
 
 Exit exit_of_verdict(const std::string& verdict) {

@@ -29,6 +29,10 @@ bool is_bench_small();
 /// --rounds, --json, --out
 void add_bench_options(const Command& command, BenchOptions& options);
 
+/// Refuses `train.from`, which has no effect on models that are timed with initial weights.
+/// \throws Error (usage)
+void check_no_start(const CommonOptions& common);
+
 /// Checks, before the benchmark runs, that --out can be written.
 /// \throws Error (io) if the file cannot be opened for appending
 void check_out(const BenchOptions& options);
@@ -54,8 +58,12 @@ class ContentionMonitor {
   CpuContention contention_;
 };
 
-/// The 95 % interval of a ratio: "[0.971, 1.031]"
+/// The interval of a ratio: "[0.971, 1.031]"
 std::string interval_of(const bench::Ratio& ratio);
+
+/// Prints a line on the intervals of fewer than kRoundsOfInterval rounds: their confidence is less
+/// than 95 %.
+void print_interval_note(int rounds);
 
 /// Prints the verdict of ContentionMonitor on standard error, if there is one.
 /// \return Exit::success for "", else Exit::busy

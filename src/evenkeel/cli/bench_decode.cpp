@@ -104,6 +104,7 @@ nlohmann::ordered_json bench_decode_as_json(const bench::DecodeResult& result,
 /// \throws Error (usage) for an invalid configuration; (io) if --out cannot be written
 Exit run_bench_decode(const BenchDecodeOptions& options) {
   use_device(options.common);
+  check_no_start(options.common);
   check_out(options.bench);
   for (const auto batch : options.request.batches) {
     if (batch < 1) throw Error(Exit::usage, text("--batches must be at least 1, but is ", batch));
@@ -116,7 +117,10 @@ Exit run_bench_decode(const BenchDecodeOptions& options) {
   const ContentionMonitor monitor;
   const auto result = bench::time_decoding(options.common.sources(), request);
   const auto verdict = monitor.verdict(result.contention);
-  if (!options.bench.json) bench_decode_print(result);
+  if (!options.bench.json) {
+    bench_decode_print(result);
+    print_interval_note(options.bench.rounds);
+  }
   write_records(options.bench, bench_decode_as_json(result, verdict));
   return exit_of_verdict(verdict);
 }

@@ -88,11 +88,15 @@ Exit run_bench_peers(const BenchPeersOptions& options) {
   auto peers = options.peers;
   peers.rounds = options.bench.rounds;
   use_device(options.common);
+  check_no_start(options.common);
   check_out(options.bench);
   const ContentionMonitor monitor;
   const auto result = bench::compare_with_pytorch(options.common.sources(), peers);
   const auto verdict = monitor.verdict();
-  if (!options.bench.json) bench_peers_print(result);
+  if (!options.bench.json) {
+    bench_peers_print(result);
+    print_interval_note(options.bench.rounds);
+  }
   write_records(options.bench, bench_peers_as_json(result, verdict));
   return exit_of_verdict(verdict);
 }

@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* kBenchRanksExamples = R"(Examples:
   evenkeel bench ranks --ranks 2
-  evenkeel bench ranks --ranks 2 --machine here.toml       then: evenkeel plan --machine here.toml
+  evenkeel bench ranks --ranks 2 --machine here.toml       then: plan --ranks 8 --machine here.toml
   torchrun --no-python --nproc-per-node 4 evenkeel bench ranks
 "exact" is reduce_scatter and all_gather, whose bits do not depend on the number of ranks; the ratio
 compares it to all_reduce of the engine, which sends as many bytes. A step of all ranks is compared
@@ -72,9 +72,9 @@ void bench_ranks_print(const std::vector<bench::ExchangeTimes>& exchanges,
           each.exact_over_engine.median, interval_of(each.exact_over_engine).c_str());
   }
   print("\nstep   one rank of %d threads %.4f s, %d ranks of %d %.4f s: ratio %.3f %s\n",
-        steps.machine.threads * group.placement().local_ranks, steps.alone.median(), ranks,
-        steps.machine.threads, steps.together.median(), steps.together_over_alone.median,
-        interval_of(steps.together_over_alone).c_str());
+        steps.machine.threads * static_cast<int>(group.placement().ranks_on_cores),
+        steps.alone.median(), ranks, steps.machine.threads, steps.together.median(),
+        steps.together_over_alone.median, interval_of(steps.together_over_alone).c_str());
 }
 
 nlohmann::ordered_json bench_ranks_as_json(const std::vector<bench::ExchangeTimes>& exchanges,
@@ -127,7 +127,10 @@ Exit bench_rank(const BenchRanksOptions& options, comm::Group& group) {
   const auto exchanges = bench::time_exchanges(group, exchange_sizes(), options.bench.rounds);
   const auto steps = bench::time_rank_steps(group, options.common.sources(), options.bench.rounds);
   if (!group.is_first()) return Exit::success;
-  if (!options.bench.json) bench_ranks_print(exchanges, steps, group);
+  if (!options.bench.json) {
+    bench_ranks_print(exchanges, steps, group);
+    print_interval_note(options.bench.rounds);
+  }
   write_records(options.bench, bench_ranks_as_json(exchanges, steps, group));
   if (options.machine)
     write_file(*options.machine, bench::machine_file(main_exchange(exchanges), steps, group));
@@ -135,6 +138,7 @@ Exit bench_rank(const BenchRanksOptions& options, comm::Group& group) {
 }
 
 Exit run_bench_ranks(const BenchRanksOptions& options) {
+  check_no_start(options.common);
   if (const auto exit = launch_ranks(options.common, options.ranks)) return *exit;
   auto group = join_ranks(options.common);
   return run_rank(group, [&] { return bench_rank(options, group); });
@@ -151,7 +155,7 @@ Verb add_bench_ranks(const Command& bench) {
       bench.add_subcommand("ranks", "exchange and steps of several processes, in turn");
   add_config_options(command, options->common);
   add_ranks(command, options->ranks);
-  command.add_option("--machine", options->machine, "file to write for `plan --machine`")
+  command.add_option("--machine", options->machine, "file to write for `plan --ranks N --machine`")
       .type_name("FILE.toml")
       .not_empty();
   add_bench_options(command, options->bench);

@@ -162,12 +162,16 @@ nlohmann::ordered_json bench_step_as_json(const bench::StepResult& result,
 /// \throws Error (usage) for an invalid configuration; (io) if --out cannot be written
 Exit run_bench_step(const BenchStepOptions& options) {
   use_device(options.common);
+  check_no_start(options.common);
   check_out(options.bench);
   const ContentionMonitor monitor;
   const auto result =
       bench::time_steps(options.common.sources(), options.schemes, options.bench.rounds);
   const auto verdict = monitor.verdict(result.contention);
-  if (!options.bench.json) bench_step_print(result);
+  if (!options.bench.json) {
+    bench_step_print(result);
+    print_interval_note(options.bench.rounds);
+  }
   write_records(options.bench, bench_step_as_json(result, verdict));
   return exit_of_verdict(verdict);
 }

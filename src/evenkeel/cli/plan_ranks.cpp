@@ -108,9 +108,7 @@ void print_step(const RankReport& report) {
   print_shard_row(report, "  step", [](const auto& each) { return time_text(each.step.total()); });
   print_shard_row(report, "  efficiency",
                   [](const auto& each) { return percent(each.step.efficiency()); });
-  print_shard_row(report, "  MFU", [&](const auto& each) {
-    return percent(plan.mfu_alone * each.step.efficiency());
-  });
+  print_shard_row(report, "  MFU", [&](const auto& each) { return percent(plan.mfu(each)); });
   print_shard_row(report, "  tokens per second", [&](const auto& each) {
     return with_unit(plan.step_tokens / each.step.total());
   });
@@ -186,7 +184,7 @@ nlohmann::ordered_json shard_json(const RankReport& report, const plan::ShardPla
             {"update", step.update},
             {"total", step.total()}}},
           {"efficiency", step.efficiency()},
-          {"mfu", report.plan.mfu_alone * step.efficiency()},
+          {"mfu", report.plan.mfu(each)},
           {"tokens_per_second", report.plan.step_tokens / step.total()},
           {"run_s", static_cast<double>(report.plan.plan.steps) * step.total()},
           {"ranks_at_90_percent", max_ranks}};

@@ -46,9 +46,25 @@ struct ProbeOutput {
   probe::ProbeResult result;
 };
 
+/// Why `probe` cannot measure `name` in this model; "" if it can.
+std::string obstacle(const std::string& name, const config::Config& config) {
+  if (name == "all") return "";
+  const auto* const measure = config::measure_named(name);
+  if (measure->of_update) {
+    return text(
+        "is measured inside a run: evenkeel train --set probe.steps=[100] --set "
+        "probe.what=[\"",
+        name, "\"]");
+  }
+  if (measure->of_experts && config.experts.count == 0) {
+    return "is measured in a mixture of experts, but model.experts.count is 0";
+  }
+  return "";
+}
+
 /// The measures of --what, or of probe.what if the command line has no --what.
-/// \throws Error (usage) for an unknown measure, for one of an optimizer step, and for one of
-///         experts in a dense model
+/// \throws Error (usage) for an unknown measure, for one of --what with an obstacle, and if all of
+///         probe.what have one
 std::set<std::string> selected_measures(const ProbeOptions& options, const config::Config& config) {
   const auto known = config::measure_names();
   for (const auto& word : options.what) {
@@ -56,21 +72,20 @@ std::set<std::string> selected_measures(const ProbeOptions& options, const confi
       throw Error(Exit::usage,
                   text("--what ", word, ": no measure has this name", did_you_mean(word, known)));
     }
-    if (word != "all" && config::measure_named(word)->of_update) {
-      throw Error(Exit::usage, text("--what ", word,
-                                    ": is measured inside a run: evenkeel train --set "
-                                    "probe.steps=[100] --set probe.what=[\"",
-                                    word, "\"]"));
-    }
-    if (word != "all" && config::measure_named(word)->of_experts && config.experts.count == 0) {
-      throw Error(Exit::usage,
-                  text("--what ", word,
-                       ": is measured in a mixture of experts, but model.experts.count "
-                       "is 0"));
+    if (const auto why = obstacle(word, config); !why.empty()) {
+      throw Error(Exit::usage, text("--what ", word, ": ", why));
     }
   }
-  return probe::without_updates(
-      probe::measures_named(options.what.empty() ? config.probe.what : options.what));
+  const auto& names = options.what.empty() ? config.probe.what : options.what;
+  const bool measures_none = std::all_of(names.begin(), names.end(), [&](const auto& name) {
+    return !obstacle(name, config).empty();
+  });
+  if (measures_none) {
+    throw Error(Exit::usage,
+                text("probe.what: ", names.front(), " ", obstacle(names.front(), config),
+                     "; --what chooses other measures"));
+  }
+  return probe::without_updates(probe::measures_named(names));
 }
 
 /// Measures a model with initial weights on one batch of training text.
@@ -103,9 +118,8 @@ ProbeOutput probe_run(const ProbeOptions& options) {
   const auto what = selected_measures(options, config);
   const auto corpora = data::load_evaluation_corpora(config.data, loaded.encoding,
                                                      config.model.context, config.model.vocabulary);
-  const data::ValidationWindows windows(corpora.validation.front().corpus, config.model.context,
-                                        config.train.batch);
-  const auto batch = windows.batch(0, windows.count());
+  const auto batch = data::evenly_spaced_text(corpora.validation.front().corpus,
+                                              config.model.context, config.train.batch);
   const auto micro_batch_size = plan::micro_batch_size(config, loaded.shape.vocabulary);
   ProbeOutput output{config.scheme.name, "validation", loaded.step,
                      probe::run_probe(*loaded.model, *loaded.parameters, batch, what,

@@ -41,7 +41,9 @@ bool names_gpu(const CommonOptions& common) {
 /// The keys of the command line; those of a run that is resumed are read by rank 0.
 config::Distributed distributed_keys(const CommonOptions& common) {
   const bool resumes = common.run && std::filesystem::exists(*common.run / "run.toml");
-  return config::resolve(resumes ? common.sources_with_run() : common.sources()).distributed;
+  auto sources = resumes ? common.sources_with_run() : common.sources();
+  if (resumes) sources.preset.reset();  // open_run() compares it with that of run.toml
+  return config::resolve(sources).distributed;
 }
 
 /// What this rank trains on: use_device() chose it.

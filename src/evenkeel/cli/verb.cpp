@@ -10,6 +10,7 @@
 #include "evenkeel/comm/place.h"
 #include "evenkeel/ops/common/compute_device.h"
 #include "evenkeel/ops/common/gpu.h"
+#include "evenkeel/store/run_folder.h"
 
 namespace evenkeel::cli {
 
@@ -18,8 +19,9 @@ config::Sources CommonOptions::sources_with_run() const {
   if (!run) return all;
   const auto file = *run / "run.toml";
   if (!std::filesystem::exists(file)) {
-    throw Error(Exit::usage, text("--run ", run->string(),
-                                  ": not a run folder (no run.toml); `evenkeel runs` lists them"));
+    throw Error(Exit::no_checkpoint,
+                text(run->string(), ": not a run folder (no run.toml); `evenkeel runs` lists them",
+                     store::import_hint(*run)));
   }
   all.files.insert(all.files.begin(), file);
   return all;

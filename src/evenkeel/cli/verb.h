@@ -31,7 +31,7 @@ struct CommonOptions {
   /// The sources of the configuration, without the run's own.
   config::Sources sources() const { return {preset, files, scheme, sets}; }
   /// sources(), with run.toml of --run as the first file, which later sources override.
-  /// \throws Error (usage) if --run names no run folder
+  /// \throws Error (no_checkpoint) if --run names no run folder
   config::Sources sources_with_run() const;
 };
 

@@ -164,7 +164,6 @@ nlohmann::ordered_json plan_as_json(const PlanReport& report) {
 /// Prints the plan as text or as JSON.
 /// \return Exit::success, also for a run that does not fit
 Exit run_plan(const PlanOptions& options) {
-  use_device(options.common);
   const auto speed = options.tokens_per_second;
   if (speed && !(*speed > 0 && std::isfinite(*speed))) {
     throw Error(Exit::usage, text("--tokens-per-second must be a number > 0, but is ", *speed));
@@ -180,6 +179,7 @@ Exit run_plan(const PlanOptions& options) {
     throw Error(Exit::usage,
                 "--hosts and --machine need --ranks, whose machines they describe; add --ranks");
   }
+  use_device(options.common);
   const auto report = plan_report(options);
   if (options.common.json) {
     print_json(plan_as_json(report));

@@ -11,6 +11,7 @@
 #include "evenkeel/data/token_corpus.h"
 #include "evenkeel/store/checkpoint_pieces.h"
 #include "evenkeel/store/json_lines.h"
+#include "evenkeel/store/run_folder.h"
 
 namespace evenkeel::convert {
 
@@ -184,7 +185,8 @@ RunSource open_run_source(const std::filesystem::path& run,
   if (!folder || !folder->has("run.toml")) {
     throw Error(Exit::no_checkpoint, text(run.string(),
                                           ": not a run folder (no run.toml); "
-                                          "`evenkeel runs` lists them"));
+                                          "`evenkeel runs` lists them",
+                                          store::import_hint(run)));
   }
   const auto steps = store::checkpoint_steps(run);
   source.checkpoints = {last_checkpoint(source, steps, checkpoint)};

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "evenkeel/base/error.h"
@@ -47,6 +48,27 @@ InputKinds kinds_of(const config::Data& data) {
   return kinds;
 }
 
+/// Whether the inputs have a file.
+bool has_files(const std::vector<std::string>& inputs, const std::string& key) {
+  return builtin_of(inputs, key) == nullptr;
+}
+
+/// Why data.validation_fraction has no effect; nullptr if it has one.
+const char* why_fraction_is_unused(const config::Data& data) {
+  if (data.validation != std::vector<std::string>{"auto"}) {
+    return "where data.validation names a text";
+  }
+  const auto all = inputs_of(data);
+  const bool splits_files = std::any_of(all.begin(), all.end(), [](const NamedInputs& each) {
+    return std::string_view(each.key) == "data.train" && has_files(each.inputs, each.key);
+  });
+  return splits_files ? nullptr : "on a built-in text, which has validation documents of its own";
+}
+
+[[noreturn]] void refuse_unused(const char* key, const char* where) {
+  throw Error(Exit::usage, text("data.", key, " has no effect ", where, "; leave it out"));
+}
+
 /// True if an input has files whose texts are in a field.
 bool inputs_have_fields(const config::Data& data) {
   const auto all = inputs_of(data);
@@ -77,18 +99,31 @@ bool has_text(const config::Data& data) {
 void check_unused_keys(const config::Data& data) {
   const auto kinds = kinds_of(data);
   const config::Data usual;
-  const auto refuse = [](const char* key, const char* where) {
-    throw Error(Exit::usage, text("data.", key, " has no effect ", where, "; leave it out"));
-  };
   if (data.text_key != usual.text_key && !inputs_have_fields(data)) {
-    refuse("text_key", "without files of JSON or parquet");
+    refuse_unused("text_key", "without files of JSON or parquet");
   }
   if (data.token_type != usual.token_type && !has_ids_of_unknown_type(data)) {
-    refuse("token_type", "without token files that have no header");
+    refuse_unused("token_type", "without token files that have no header");
   }
   const bool has_text = kinds.text_files || kinds.builtins || data.tokenizer != usual.tokenizer;
   if (data.begin.has_value() && !has_text) {
-    refuse("begin", "for token files without data.tokenizer");
+    refuse_unused("begin", "for token files without data.tokenizer");
+  }
+  const auto* const why = why_fraction_is_unused(data);
+  if (data.validation_fraction != usual.validation_fraction && why != nullptr) {
+    refuse_unused("validation_fraction", why);
+  }
+}
+
+void check_unused_format(const config::Config& config) {
+  const auto& texts = config.evaluate.texts;
+  const auto kinds = kinds_of(config.data);
+  const bool is_used = kinds.text_files || kinds.token_files ||
+                       std::any_of(texts.begin(), texts.end(), [](const config::NamedText& each) {
+                         return has_files(each.inputs, "evaluate.texts." + each.name);
+                       });
+  if (config.data.format != config::Data().format && !is_used) {
+    refuse_unused("format", "on built-in texts");
   }
 }
 

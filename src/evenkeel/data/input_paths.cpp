@@ -19,22 +19,32 @@ bool is_hidden(const fs::path& path) {
   return path.filename().string().starts_with('.');
 }
 
-/// Appends the files of a folder and of its folders, without hidden ones and run folders.
-void add_folder(const fs::path& folder, std::vector<fs::path>& files) {
-  std::error_code error;
-  auto at = fs::recursive_directory_iterator(folder, error);
-  for (; !error && at != end(at); at.increment(error)) {
-    std::error_code ignored;  // a link to nothing is refused when it is opened
-    const bool is_folder = at->is_directory(ignored);
-    const bool is_run = is_folder && fs::exists(at->path() / "run.toml", ignored);
-    if (is_run || is_hidden(at->path())) {
-      if (is_folder) at.disable_recursion_pending();
-      continue;
-    }
-    if (!is_folder) files.push_back(at->path());
+/// Appends the entry to the files, or to the folders that are to be searched. Hidden entries, run
+/// folders and links to folders are neither.
+void sort_entry(const fs::directory_entry& entry, std::vector<fs::path>& folders,
+                std::vector<fs::path>& files) {
+  std::error_code ignored;  // a link to nothing is refused when it is opened
+  const auto& path = entry.path();
+  if (is_hidden(path)) return;
+  if (!entry.is_directory(ignored)) {
+    files.push_back(path);
+  } else if (!entry.is_symlink(ignored) && !fs::exists(path / "run.toml", ignored)) {
+    folders.push_back(path);
   }
-  if (error) {
-    throw Error(Exit::data, text(folder.string(), ": cannot read: ", error.message()));
+}
+
+/// Appends the files of a folder and of its folders, without hidden ones and run folders.
+void add_folder(const fs::path& top, std::vector<fs::path>& files) {
+  std::vector<fs::path> folders = {top};
+  while (!folders.empty()) {
+    const auto folder = folders.back();
+    folders.pop_back();
+    std::error_code error;
+    auto at = fs::directory_iterator(folder, error);
+    for (; !error && at != end(at); at.increment(error)) sort_entry(*at, folders, files);
+    if (error) {
+      throw Error(Exit::data, text(folder.string(), ": cannot read: ", error.message()));
+    }
   }
 }
 

@@ -94,6 +94,12 @@ TextSize text_size_of(const std::vector<std::string>& inputs, const config::Data
   one.train = inputs;
   one.weights.clear();
   one.ood.clear();
+  if (is_builtin) {  // keys of the other sources of a mixture
+    const config::Data usual;
+    one.text_key = usual.text_key;
+    one.token_type = usual.token_type;
+    one.validation_fraction = usual.validation_fraction;
+  }
   return text_size_of(load_corpora(one, /*context=*/1, vocabulary).train.front().corpus);
 }
 

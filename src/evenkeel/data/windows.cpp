@@ -157,6 +157,15 @@ Batch TrainingWindows::batch(std::int64_t first, std::int64_t rows) const {
   return batch;
 }
 
+Batch evenly_spaced_text(const Corpus& corpus, std::int64_t context, std::int64_t rows) {
+  if (corpus.tokens.size() <= context) return ValidationWindows(corpus, context, 1).batch(0, 1);
+  const TrainingWindows windows(corpus, context, /*seed=*/0, WindowOrder::file);
+  const auto count = std::min(rows, windows.epoch_size());
+  Batch batch;
+  for (std::int64_t i = 0; i < count; ++i) windows.add(batch, i * windows.epoch_size() / count);
+  return batch;
+}
+
 ValidationWindows::ValidationWindows(const Corpus& corpus, std::int64_t context,
                                      std::int64_t sequences)
     : corpus_(&corpus), context_(context) {

@@ -71,6 +71,11 @@ class TrainingWindows {
   mutable std::int64_t chunk_epoch_ = -1;
 };
 
+/// Up to `rows` windows of consecutive text, evenly spaced in the corpus: WindowOrder::file. All
+/// positions are text and all targets are scored. Only a corpus of at most `context` tokens has no
+/// such window: its one validation window ends with filler.
+Batch evenly_spaced_text(const Corpus& corpus, std::int64_t context, std::int64_t rows);
+
 /// Validation windows, the same in every run.
 ///
 ///   | corpus                                               | windows                           |

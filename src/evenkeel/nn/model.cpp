@@ -86,11 +86,8 @@ BlockState Model::embedded(const at::Tensor& ids, Mode mode) const {
 
 /// Whether the backward pass runs the blocks again.
 bool Model::is_checkpointed(const Pass& pass) const {
-  // An observer may want gradients of streams, which a checkpointed block does not have.
-  const bool is_observed =
-      pass.observer != nullptr && (pass.observer->stream || pass.observer->branch);
-  return options_.recompute == Recompute::block && pass.mode == Mode::training && !is_observed &&
-         at::GradMode::is_enabled();
+  return options_.recompute == Recompute::block && pass.mode == Mode::training &&
+         !pass.keeps_graph && at::GradMode::is_enabled();
 }
 
 /// The output of the last block as the input of the head: final_norm(x), or in a scheme with two

@@ -16,7 +16,8 @@ enum class Sublayer { attention, feed_forward };
 
 /// Callbacks of a forward pass, like PyTorch's forward hooks. A callback gets the tensors of the
 /// pass, in the compute dtype, and must not modify them. Empty functions are skipped. Blocks are
-/// numbered from 1.
+/// numbered from 1. Each callback is called once a pass, also with activation checkpointing: the
+/// tensors of `branch`, `attention` and `routing` then have no graph.
 struct Observer {
   /// The residual stream after block `l`; l = 0: the input of the first block. [B, T, D]
   std::function<void(std::int64_t l, const at::Tensor& stream)> stream;

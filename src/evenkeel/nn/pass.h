@@ -25,6 +25,9 @@ struct Pass {
   RouterLosses* router = nullptr;
   std::int64_t skipped_block =
       0;  // index, from 1, of a block that is replaced by the identity; 0: none
+  /// No activation checkpointing, whatever Recompute says: for gradients of residual streams, which
+  /// must not run the backward pass of a whole block.
+  bool keeps_graph = false;
 };
 
 }  // namespace evenkeel::nn

@@ -89,14 +89,15 @@ bool can_share(std::int64_t shards, std::int64_t ranks) {
   return shards % ranks == 0 && std::has_single_bit(static_cast<std::uint64_t>(shards / ranks));
 }
 
-void check_shards(std::int64_t shards, std::int64_t ranks, std::int64_t batch) {
+void check_shards(std::int64_t shards, std::int64_t ranks, std::int64_t batch,
+                  std::string_view permission) {
   if (can_share(shards, ranks)) return;
   const auto known = ranks_that_share(shards);
   auto message = text("train.gradient_shards = ", shards, " cannot be shared by ", ranks,
                       " ranks: gradient_shards / ranks must be a power of two (", list_of(known),
                       known.size() == 1 ? " rank)" : " ranks)");
   if (const auto other = closest_shards(shards, ranks, batch); other > 0) {
-    message += text("; or choose train.gradient_shards = ", other);
+    message += text("; or choose train.gradient_shards = ", other, permission);
   }
   throw Error(Exit::usage, message);
 }

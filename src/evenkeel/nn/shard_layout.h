@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "evenkeel/nn/parameters.h"
@@ -54,8 +55,10 @@ bool can_share(std::int64_t shards, std::int64_t ranks);
 
 /// Checks that ranks can share the gradient shards: there is one rank, or shards / ranks is a power
 /// of two.
+/// \param permission  what another number of shards needs, for the message: " with --override ..."
 /// \throws Error (usage, exit code 64), with the numbers of ranks and shards that fit
-void check_shards(std::int64_t shards, std::int64_t ranks, std::int64_t batch);
+void check_shards(std::int64_t shards, std::int64_t ranks, std::int64_t batch,
+                  std::string_view permission = "");
 
 /// The number of gradient shards of a batch: `configured`, or one per rank if it is 0.
 /// \param batch  sequences of a step

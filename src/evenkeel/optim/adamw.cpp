@@ -14,6 +14,14 @@
 
 namespace evenkeel::optim {
 
+double weight_decay_of(const config::Optimizer& options, nn::ParameterRole role) {
+  const bool decays = role == nn::ParameterRole::matrix || role == nn::ParameterRole::router ||
+                      ((role == nn::ParameterRole::gain || role == nn::ParameterRole::scale) &&
+                       options.decay_gains) ||
+                      (role == nn::ParameterRole::embedding && options.decay_embedding);
+  return decays ? options.weight_decay : 0;
+}
+
 AdamW::AdamW(const config::Optimizer& options, nn::Parameters& parameters,
              std::vector<nn::FlatRange> owned)
     : options_(options), parameters_(&parameters), owned_(std::move(owned)) {
@@ -48,18 +56,10 @@ void AdamW::update(const std::vector<at::Tensor>& gradients, double scale, doubl
                  .beta1 = options_.beta1,
                  .beta2 = options_.beta2,
                  .epsilon = options_.epsilon,
-                 .weight_decay = decay_of(group.role),
+                 .weight_decay = weight_decay_of(options_, group.role),
                  .gradient_scale = scale,
                  .step = step});
   }
-}
-
-double AdamW::decay_of(nn::ParameterRole role) const {
-  const bool decays = role == nn::ParameterRole::matrix || role == nn::ParameterRole::router ||
-                      ((role == nn::ParameterRole::gain || role == nn::ParameterRole::scale) &&
-                       options_.decay_gains) ||
-                      (role == nn::ParameterRole::embedding && options_.decay_embedding);
-  return decays ? options_.weight_decay : 0;
 }
 
 double gradient_norm(const std::vector<at::Tensor>& gradients) {

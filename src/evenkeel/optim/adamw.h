@@ -12,15 +12,18 @@
 
 namespace evenkeel::optim {
 
+/// The weight decay of parameters of a role: optimizer.weight_decay for matrices and routers;
+/// optimizer.decay_gains and optimizer.decay_embedding add the other roles.
+double weight_decay_of(const config::Optimizer& options, nn::ParameterRole role);
+
 /// AdamW over the flat parameter groups of a model. For each value w with the gradient g:
 ///
 ///   g = scale * g
 ///   m = beta1 m + (1 - beta1) g;   v = beta2 v + (1 - beta2) g^2
 ///   w = w - rate * (m / (1 - beta1^step) / (sqrt(v / (1 - beta2^step)) + epsilon) + decay * w)
 ///
-/// `decay` is optimizer.weight_decay for matrices and routers; optimizer.decay_gains and
-/// optimizer.decay_embedding add the other roles. The bfloat16 copy of a weight is rounded in the
-/// same pass (ops::adamw_()).
+/// with the decay of weight_decay_of(). The bfloat16 copy of a weight is rounded in the same pass
+/// (ops::adamw_()).
 /// \source Loshchilov and Hutter 2019, arXiv:1711.05101, algorithm 2
 class AdamW {
  public:
@@ -49,8 +52,6 @@ class AdamW {
   const std::vector<at::Tensor>& second_moments() const { return second_moments_; }
 
  private:
-  double decay_of(nn::ParameterRole role) const;
-
   config::Optimizer options_;
   nn::Parameters* parameters_;
   std::vector<nn::FlatRange> owned_;

@@ -12,29 +12,12 @@ namespace evenkeel::plan {
 
 namespace {
 
-/// On a GPU: halved until the step fits.
-std::int64_t gpu_micro_batch_size(const config::Config& config, std::int64_t vocabulary) {
-  constexpr std::int64_t kTokens = 65536;
-  constexpr double kShare = 0.75;  // of the memory; the rest is for what is not predicted
-  const auto scheme = config::bind(config.scheme, config::shape_of(config, vocabulary));
-  const auto rows = padded_vocabulary_size(config.model, vocabulary);
-  const auto& named = config.train.precision;
-  const auto precision = named == "float32"   ? nn::Precision::float32
-                         : named == "float64" ? nn::Precision::float64
-                                              : nn::Precision::bfloat16;
-  const auto gpu = ops::gpu_info(ops::compute_device().index());
-  auto candidate = config;
-  auto& sequences = candidate.train.micro_batch;
-  sequences = std::clamp<std::int64_t>(kTokens / config.model.context, 1, shard_size(config));
-  while (sequences > 1 && footprint_of(candidate, scheme, rows, precision).total() >
-                              kShare * static_cast<double>(gpu.total_bytes)) {
-    sequences /= 2;
-  }
-  return sequences;
-}
-
 std::int64_t auto_micro_batch_size(const config::Config& config, std::int64_t vocabulary) {
-  if (ops::compute_device().is_cuda()) return gpu_micro_batch_size(config, vocabulary);
+  const auto device = ops::compute_device();
+  if (device.is_cuda()) {
+    const auto memory = static_cast<double>(ops::gpu_info(device.index()).total_bytes);
+    return gpu_micro_batch_size(config, vocabulary, memory);
+  }
   constexpr std::int64_t kTokens = 8192;
   constexpr std::int64_t kLogits = (std::int64_t{1} << 30) / 4;  // float32 values in 1 GiB
   const auto context = config.model.context;
@@ -52,6 +35,26 @@ std::int64_t micro_batch_size(const config::Config& config, std::int64_t vocabul
   const auto configured = config.train.micro_batch;
   return configured > 0 ? std::min(configured, shard_size(config))
                         : auto_micro_batch_size(config, vocabulary);
+}
+
+std::int64_t gpu_micro_batch_size(const config::Config& config, std::int64_t vocabulary,
+                                  double memory) {
+  constexpr std::int64_t kTokens = 65536;
+  constexpr double kShare = 0.75;  // of the memory; the rest is for what is not predicted
+  const auto scheme = config::bind(config.scheme, config::shape_of(config, vocabulary));
+  const auto rows = padded_vocabulary_size(config.model, vocabulary);
+  const auto& named = config.train.precision;
+  const auto precision = named == "float32"   ? nn::Precision::float32
+                         : named == "float64" ? nn::Precision::float64
+                                              : nn::Precision::bfloat16;
+  auto candidate = config;
+  auto& sequences = candidate.train.micro_batch;
+  sequences = std::clamp<std::int64_t>(kTokens / config.model.context, 1, shard_size(config));
+  while (sequences > 1 &&
+         footprint_of(candidate, scheme, rows, precision).total() > kShare * memory) {
+    sequences /= 2;
+  }
+  return sequences;
 }
 
 std::int64_t evaluation_batch_size(const config::Config& config, std::int64_t vocabulary) {

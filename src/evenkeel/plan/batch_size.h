@@ -16,6 +16,11 @@ std::int64_t shard_size(const config::Config& config);
 /// \param vocabulary  tokens with a logit
 std::int64_t micro_batch_size(const config::Config& config, std::int64_t vocabulary);
 
+/// micro_batch_size() of "auto" on a GPU.
+/// \param memory  of the GPU, bytes
+std::int64_t gpu_micro_batch_size(const config::Config& config, std::int64_t vocabulary,
+                                  double memory);
+
 /// Sequences per forward pass of an evaluation: micro_batch_size(), but at most that of "auto".
 std::int64_t evaluation_batch_size(const config::Config& config, std::int64_t vocabulary);
 

@@ -49,6 +49,7 @@ Hardware parse_hardware(std::string_view toml, const std::string& source) {
   };
   out.title = reader.string("title", "");
   out.precision = reader.word("precision", out.precision, {"float32", "bfloat16", "float64"});
+  out.is_gpu = reader.flag("gpu", out.is_gpu);
   out.ranks_per_host = reader.integer("ranks_per_host", 1, {.least = 1});
   out.peak_flops = positive("peak_flops", 0);
   out.mfu = reader.number("mfu", 0, kShare);

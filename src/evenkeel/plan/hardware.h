@@ -15,6 +15,7 @@ struct Hardware {
   std::string name;                    // "h200", or the path of the file
   std::string title;                   // "NVIDIA H200 SXM"
   std::string precision = "bfloat16";  // of the model where train.precision is "auto"
+  bool is_gpu = false;                 // `gpu`: a rank has a GPU
   std::int64_t ranks_per_host = 1;
   double peak_flops = 0;                        // FLOP/s of a rank
   double mfu = 0;                               // model FLOPs utilization of one rank alone, 0 to 1

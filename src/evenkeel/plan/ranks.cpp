@@ -10,12 +10,16 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/nn/parameters.h"
 #include "evenkeel/nn/shard_layout.h"
+#include "evenkeel/plan/batch_size.h"
+#include "evenkeel/plan/memory.h"
+#include "evenkeel/plan/model_parameters.h"
 
 namespace evenkeel::plan {
 
 namespace {
 
 constexpr double kForwardShare = 1.0 / 3;  // of the time of a micro-batch
+constexpr double kRecomputed = 4.0 / 3;    // time with model.recompute = "block", over that without
 constexpr double kUpdateBytes = 30;        // AdamW reads and writes, per parameter
 constexpr double kSumBytes = 4;            // the sum over ranks reads, per parameter
 constexpr std::int64_t kMaxHops = 16;      // messages between hosts of one bucket
@@ -77,6 +81,10 @@ ValueBytes value_bytes(nn::Precision precision) {
           .wide = static_cast<double>(c10::elementSize(nn::master_dtype(precision)))};
 }
 
+double recompute_factor(const Plan& plan) {
+  return plan.recompute == "block" ? kRecomputed : 1;
+}
+
 RankMemory memory_of(const RankPlan& all, const Hardware& hardware, const ValueBytes& bytes,
                      Shard shard) {
   const auto parameters = static_cast<double>(all.plan.counts.total);
@@ -94,6 +102,28 @@ RankMemory memory_of(const RankPlan& all, const Hardware& hardware, const ValueB
                  .temporary = all.plan.memory.temporary,
                  .program = hardware.program_bytes};
   return out;
+}
+
+/// The largest micro-batch that fits, from 0 to the sequences of a gradient shard.
+std::int64_t max_micro_batch(const RankPlan& all, const config::Config& config,
+                             const Hardware& hardware, Shard shard) {
+  const auto precision = precision_of(config, hardware);
+  const auto rows = padded_vocabulary_size(config.model, all.plan.scheme.shape.vocabulary);
+  const double available = hardware.memory_share * hardware.memory_bytes;
+  auto tried = config;
+  tried.model.recompute = all.plan.recompute;
+  const auto fits = [&](std::int64_t sequences) {
+    tried.train.micro_batch = sequences;
+    auto other = all;
+    other.plan.memory = footprint_of(tried, all.plan.scheme, rows, precision);
+    return memory_of(other, hardware, value_bytes(precision), shard).total() <= available;
+  };
+  std::int64_t fitting = 0, beyond = shard_size(config) + 1;
+  while (beyond - fitting > 1) {
+    const auto middle = fitting + (beyond - fitting) / 2;
+    (fits(middle) ? fitting : beyond) = middle;
+  }
+  return fitting;
 }
 
 /// Sets bytes and seconds of both exchanges, and what computation does not hide.
@@ -114,13 +144,14 @@ void set_exchange(ShardPlan& out, const RankPlan& all, const Hardware& hardware,
   const double micro_batches =
       static_cast<double>(all.sequences) / static_cast<double>(all.plan.micro_batch_size);
   const double hiding = hardware.overlap * step.compute / micro_batches;
-  const double hidden_backward = hiding * (1 - kForwardShare);
+  const double forward_share = kForwardShare / recompute_factor(all.plan);
+  const double hidden_backward = hiding * (1 - forward_share);
   if (shard == Shard::none) {  // the update needs the sums of all gradients
     step.exposed = std::max(0.0, round + step.all_gather - hidden_backward);
     return;
   }
   step.exposed = rounds * std::max(0.0, round - hidden_backward) +
-                 std::max(0.0, step.all_gather - hiding * kForwardShare);
+                 std::max(0.0, step.all_gather - hiding * forward_share);
 }
 
 ShardPlan shard_plan(const RankPlan& all, const config::Config& config, const Hardware& hardware,
@@ -131,13 +162,11 @@ ShardPlan shard_plan(const RankPlan& all, const config::Config& config, const Ha
   out.memory = memory_of(all, hardware, bytes, shard);
   const double available = hardware.memory_share * hardware.memory_bytes;
   out.fits = out.memory.total() <= available;
-  const double per_sequence =
-      out.memory.activations / static_cast<double>(all.plan.micro_batch_size);
-  const double left = available - (out.memory.total() - out.memory.activations);
-  out.max_micro_batch = std::max<std::int64_t>(0, std::llround(std::floor(left / per_sequence)));
+  out.max_micro_batch = max_micro_batch(all, config, hardware, shard);
 
   const double flops = all.step_tokens * all.plan.flops_per_token;
-  out.step.compute = flops / static_cast<double>(all.ranks) / (hardware.peak_flops * all.mfu_alone);
+  out.step.compute = recompute_factor(all.plan) * flops / static_cast<double>(all.ranks) /
+                     (hardware.peak_flops * all.mfu_alone);
   const double updated =
       shard == Shard::none ? parameters : parameters / static_cast<double>(all.ranks);
   out.step.update = (kUpdateBytes + kSumBytes) * updated / hardware.memory_bandwidth;
@@ -146,6 +175,10 @@ ShardPlan shard_plan(const RankPlan& all, const config::Config& config, const Ha
 }
 
 }  // namespace
+
+double RankPlan::mfu(const ShardPlan& shard) const {
+  return mfu_alone * shard.step.efficiency() / recompute_factor(plan);
+}
 
 RankPlan rank_plan(const config::Config& config, const Hardware& hardware, std::int64_t vocabulary,
                    std::int64_t ranks, std::int64_t hosts) {
@@ -158,11 +191,14 @@ RankPlan rank_plan(const config::Config& config, const Hardware& hardware, std::
                .mfu_alone = hardware.mfu_alone(config.preset)};
   auto sharded = config;
   sharded.train.gradient_shards = out.gradient_shards;
+  if (hardware.is_gpu && config.train.micro_batch == 0) {
+    sharded.train.micro_batch = gpu_micro_batch_size(sharded, vocabulary, hardware.memory_bytes);
+  }
   out.plan = plan_of(sharded, {.precision = precision_of(config, hardware)}, vocabulary);
   out.step_tokens = static_cast<double>(config.train.batch * config.model.context);
   for (const auto shard : kShards) {
     out.by_shard.at(static_cast<std::size_t>(shard)) =
-        shard_plan(out, config, hardware, grid, shard);
+        shard_plan(out, sharded, hardware, grid, shard);
   }
   return out;
 }

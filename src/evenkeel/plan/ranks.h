@@ -35,7 +35,7 @@ struct RankMemory {
 
 /// Seconds of one optimizer step.
 struct RankStep {
-  double compute = 0;         // forward and backward passes
+  double compute = 0;         // forward and backward passes, and what is recomputed
   double reduce_scatter = 0;  // of gradients, in all rounds
   double all_gather = 0;      // of updated weights; shard = none: of summed gradients
   double exposed = 0;         // of both exchanges, not hidden by computation
@@ -63,10 +63,13 @@ struct RankPlan {
   double step_tokens = 0;             // of all ranks
   std::array<ShardPlan, 3> by_shard;  // in the order of kShards
 
+  /// Model FLOPs utilization: without those of recomputation.
+  double mfu(const ShardPlan& shard) const;
   const ShardPlan& at(Shard shard) const { return by_shard.at(static_cast<std::size_t>(shard)); }
 };
 
-/// The plan of R ranks on H hosts. A pure function.
+/// The plan of R ranks on H hosts. A pure function, except that the chunks of the loss are those of
+/// ops::compute_device().
 ///
 ///   exchange(n) = max(a, b) + min(a, b) / buckets       seconds of a reduce-scatter or all-gather
 ///     a = n (L - 1) / L / within_host + latency         within hosts of L = R / H ranks

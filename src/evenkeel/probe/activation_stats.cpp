@@ -50,14 +50,14 @@ double kurtosis(const at::Tensor& x) {
   const auto squares = (rows - rows.mean(-1, /*keepdim=*/true)).square();
   const auto second = squares.mean(-1).square();
   const auto fourth = squares.square().mean(-1);
-  const auto ratio = at::where(second > 0, fourth / second, 0.0);
+  const auto ratio = at::where(second == 0, 0.0, fourth / second);
   return ratio.sum().item<double>() / static_cast<double>(ratio.numel());
 }
 
 double token_mean(const at::Tensor& x) {
   const auto rows = as_float64(x);
   const auto rms = rows.square().mean(-1).sqrt();
-  const auto ratio = at::where(rms > 0, rows.mean(-1).abs() / rms, 0.0);
+  const auto ratio = at::where(rms == 0, 0.0, rows.mean(-1).abs() / rms);
   return ratio.sum().item<double>() / static_cast<double>(ratio.numel());
 }
 
@@ -65,6 +65,7 @@ double outlier_share(const at::Tensor& x) {
   constexpr double kFar = 6;
   const auto rows = as_float64(x);
   const auto rms = rows.square().mean(-1, /*keepdim=*/true).sqrt();
+  if (!rms.isfinite().all().item<bool>()) return std::nan("");
   const auto count = (rows.abs() > rms * kFar).sum().item<std::int64_t>();
   return static_cast<double>(count) / static_cast<double>(x.numel());
 }

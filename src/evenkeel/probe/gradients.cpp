@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/norm/kind.h"
@@ -25,7 +26,8 @@ std::string last_word(const std::string& name) {
 /// Sums of squares of gradients or weights.
 struct SumsOfSquares {
   double model = 0;
-  std::vector<double> blocks, gains;  // one per block; gains: all norms of the block
+  std::vector<double> blocks;                // one per block
+  std::vector<std::optional<double>> gains;  // of all norms of a block; nullopt: it has none
   std::map<std::string, double> by_parameter;
 };
 
@@ -43,7 +45,7 @@ SumsOfSquares sums_of_squares(const nn::Parameters& parameters,
     const auto i = static_cast<std::size_t>(location.layer - 1);
     squares.blocks[i] += own;
     if (parameters.groups()[parameter.group].role == nn::ParameterRole::gain) {
-      squares.gains[i] += own;
+      squares.gains[i] = squares.gains[i].value_or(0) + own;
     }
   }
   return squares;
@@ -81,7 +83,7 @@ std::vector<LayerProfile> norms_by_part(const std::string& measure,
       const auto router = text("blocks.", i, ".feed_forward.router.weight");
       out.add({l, "router"}, std::sqrt(squares.by_parameter.at(router)));
     }
-    out.add({l, "gains"}, std::sqrt(squares.gains[i]));
+    if (squares.gains[i]) out.add({l, "gains"}, std::sqrt(*squares.gains[i]));
   }
   for (const auto& parameter : parameters.all()) {
     out.add(location_of(parameter.name, layers),
@@ -114,8 +116,10 @@ std::vector<LayerProfile> gain_drifts(const nn::Parameters& parameters, const no
     if (!parameters.find(slot.name + ".gain").defined()) continue;
     const auto variables =
         norm::variables_of(slot, scheme.shape, norm::Steps{.done = 0, .planned = planned});
-    const double start = norm::stored_initial(*slot.norm, "gain", variables);
-    const auto moved = parameters.at(slot.name + ".gain").master.to(at::kDouble) - start;
+    const auto& master = parameters.at(slot.name + ".gain").master;
+    const auto start =  // rounded to the dtype of the master
+        at::full({}, norm::stored_initial(*slot.norm, "gain", variables), master.options());
+    const auto moved = master.to(at::kDouble) - start.to(at::kDouble);
     const double factor = norm::gain_factor(*slot.norm, variables);
     const auto size = (moved * factor).abs();
     const auto [layer, part] = location_of(slot.name, scheme.shape.layers);

@@ -47,7 +47,7 @@ nlohmann::ordered_json record(std::int64_t step, const std::string& on,
                               const LayerProfile& profile);
 
 /// The result as text: a table of the main measures with one column per measure and one row per
-/// layer, a table of gradient norms by part of a block, and the gain drifts.
+/// layer, tables of gradient and weight norms by part of a block, and the gain drifts.
 std::string probe_table(const ProbeResult& result);
 
 }  // namespace evenkeel::probe

@@ -35,6 +35,8 @@ constexpr std::array kOverview = {
     Column{"cosine", "token_cosine", ""},
     Column{"eff. rank", "effective_rank", ""},
     Column{"angle/pi", "block_angle", ""},
+    Column{"weight norm", "weight_norm", "block"},
+    Column{"jacobian", "stream_jacobian", ""},
     Column{"sparse", "sparse_attention", ""},
     Column{"collapse .1", "circuit_collapse", "noise 0.1"},
     Column{"skip loss", "skip_loss", ""},
@@ -44,14 +46,21 @@ constexpr std::array kOverview = {
     Column{"dead", "dead_experts", ""},
 };
 
-/// The columns of the second table: gradient norms by part of a block.
-constexpr std::array kGradients = {
-    Column{"grad: q", "grad_norm", "q"},   Column{"k", "grad_norm", "k"},
-    Column{"v", "grad_norm", "v"},         Column{"output", "grad_norm", "output"},
-    Column{"up", "grad_norm", "up"},       Column{"gate", "grad_norm", "gate"},
-    Column{"down", "grad_norm", "down"},   Column{"router", "grad_norm", "router"},
-    Column{"gains", "grad_norm", "gains"},
-};
+/// The columns of a table of norms by part of a block. \param first  the first heading
+constexpr std::array<Column, 9> columns_by_part(const char* measure, const char* first) {
+  return {{{first, measure, "q"},
+           {"k", measure, "k"},
+           {"v", measure, "v"},
+           {"output", measure, "output"},
+           {"up", measure, "up"},
+           {"gate", measure, "gate"},
+           {"down", measure, "down"},
+           {"router", measure, "router"},
+           {"gains", measure, "gains"}}};
+}
+
+constexpr auto kGradients = columns_by_part("grad_norm", "grad: q");
+constexpr auto kWeights = columns_by_part("weight_norm", "weight: q");
 
 /// The value of a profile at a layer; "-" if it is missing.
 std::string cell(const LayerProfile* profile, std::int64_t layer) {
@@ -96,8 +105,9 @@ std::string gain_drift_lines(const ProbeResult& result) {
   std::string out;
   for (const auto& profile : result.profiles) {
     if (profile.measure != "gain_drift" || !profile.part.ends_with(" max")) continue;
-    const auto most = *std::max_element(profile.values.begin(), profile.values.end());
-    if (!(most > kMoved)) continue;
+    const bool moved = std::any_of(profile.values.begin(), profile.values.end(),
+                                   [](double drift) { return drift > kMoved; });
+    if (!moved) continue;
     constexpr std::size_t kName = 40;
     auto line = profile.part;
     if (line.size() < kName) line.append(kName - line.size(), ' ');
@@ -113,8 +123,8 @@ std::string gain_drift_lines(const ProbeResult& result) {
 
 std::string probe_table(const ProbeResult& result) {
   std::string out;
-  for (const auto& part :
-       {table_of(result, kOverview), table_of(result, kGradients), gain_drift_lines(result)}) {
+  for (const auto& part : {table_of(result, kOverview), table_of(result, kGradients),
+                           table_of(result, kWeights), gain_drift_lines(result)}) {
     if (!part.empty()) out += (out.empty() ? "" : "\n") + part;
   }
   return out;

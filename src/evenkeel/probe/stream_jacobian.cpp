@@ -46,7 +46,7 @@ LayerProfile stream_jacobian(const nn::Model& model, const data::Batch& batch,
       streams.at(static_cast<std::size_t>(l)) = stream;
     };
     const auto [ids, targets] = nn::batch_tensors(part.inputs, part.targets, part.rows);
-    model.hidden(ids, {.mode = nn::Mode::training, .observer = &observer});
+    model.hidden(ids, {.mode = nn::Mode::training, .observer = &observer, .keeps_graph = true});
     const auto& last = streams.back();
     const auto u = direction(first, last.sizes()).to(last.options());
     const auto gradients = torch::autograd::grad({last}, streams, {u});

@@ -217,9 +217,10 @@ void read_status(Run& run, const std::string& content, bool locked) {
 }
 
 [[noreturn]] void throw_no_run(const fs::path& folder) {
-  throw Error(Exit::data, text(folder.string(),
-                               ": not a run folder (no run.toml, no metrics.jsonl); name a "
-                               "folder under runs/"));
+  throw Error(Exit::no_checkpoint,
+              text(folder.string(),
+                   ": not a run folder (no run.toml, no metrics.jsonl); name a "
+                   "folder under runs/"));
 }
 
 }  // namespace

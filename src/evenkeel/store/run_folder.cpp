@@ -21,6 +21,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/json_parser.h"
+#include "evenkeel/base/printable.h"
 #include "evenkeel/base/system_memory.h"
 #include "evenkeel/base/utc_time.h"
 #include "evenkeel/store/checkpoint.h"
@@ -224,6 +225,15 @@ bool is_foreign_folder(const path& folder) {
     return has(entry, {"lock", ".ranks"}) || begins(entry, {"log-rank-"}) ||
            entry.filename().string().find(".new-") != std::string::npos;
   });
+}
+
+std::string import_hint(const path& folder) {
+  std::error_code none;
+  const auto has = [&](const char* name) { return exists(folder / name, none); };
+  if (!has("config.json")) return "";
+  if (!has("model.safetensors") && !has("model.safetensors.index.json")) return "";
+  return text("; it is a model of Hugging Face: `evenkeel import ", shell_word(folder.string()),
+              " --output RUN` makes a run of it");
 }
 
 void make_run_folder(const path& run) {

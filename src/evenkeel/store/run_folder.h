@@ -26,6 +26,11 @@ void remove_dead_temporaries(const Directory& folder);
 /// them. False for an empty or missing folder.
 bool is_foreign_folder(const std::filesystem::path& folder);
 
+/// For a message about a folder that is no run: "; it is a model of Hugging Face: `evenkeel import
+/// FOLDER --output RUN` makes a run of it" if it has config.json and weights in Safetensors, else
+/// "".
+std::string import_hint(const std::filesystem::path& folder);
+
 /// Creates a run folder and its missing parents, durably. Does nothing if the folder exists. The
 /// umask sets the permissions, so that runs can be shared.
 /// \throws Error (io, exit code 74)

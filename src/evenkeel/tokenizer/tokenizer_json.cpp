@@ -88,11 +88,22 @@ void check_null(const Field& field) {
   if (!field.is_null()) field.refuse_value("null (it is not supported)");
 }
 
+/// Refuses a model of another kind, before its other parts are found wrong. An old file has no
+/// type.
+void check_kind_of_model(const Field& model) {
+  if (model.is_null()) model.refuse_value("an object");
+  const auto type = model["type"];
+  if (type.is_null() || type.string() == "BPE") return;
+  refuse(type.where(), "must be BPE, byte-level or with byte fallback, but is \"", type.string(),
+         "\", which is not supported; docs/tokenizers.md lists what is");
+}
+
 }  // namespace
 
 Model tokenizer_json(const std::string& path, std::string_view content) {
   const auto json = parse_json(content, path);
   const Field root(json, path);
+  check_kind_of_model(root["model"]);
   check_null(root["truncation"]);
   check_null(root["padding"]);
   Model model;
@@ -100,7 +111,6 @@ Model tokenizer_json(const std::string& path, std::string_view content) {
   read_normalizer(root["normalizer"], model.normalizer);
   const bool is_byte_level = read_pre_tokenizer(root["pre_tokenizer"], model.pre_tokenizer);
   const auto bpe = root["model"];
-  if (bpe.is_null()) bpe.refuse_value("an object");
   if (!is_byte_level && !bpe["byte_fallback"].flag(false)) {
     root["pre_tokenizer"].refuse_value("one with ByteLevel, unless model.byte_fallback is true");
   }

@@ -146,7 +146,6 @@ class BpeReader {
 };
 
 void check_fields(const Field& field) {
-  if (!field["type"].is_null() && field.type() != "BPE") field["type"].refuse_value("BPE");
   if (!field["dropout"].is_null() && field["dropout"].value() != 0) {
     field["dropout"].refuse_value("null");
   }

@@ -10,6 +10,7 @@
 #include "evenkeel/plan/run_length.h"
 #include "evenkeel/store/checkpoint.h"
 #include "evenkeel/store/checkpoint_pieces.h"
+#include "evenkeel/store/run_folder.h"
 #include "evenkeel/train/run_checks.h"
 #include "evenkeel/train/run_provenance.h"
 #include "evenkeel/train/run_tokenizer.h"
@@ -67,9 +68,9 @@ std::filesystem::path config_file(const std::optional<std::filesystem::path>& ru
   }
   const auto folder = store::Directory::find(*run);
   if (!folder || !folder->has("run.toml")) {
-    throw Error(
-        Exit::no_checkpoint,
-        text(run->string(), ": not a run folder (no run.toml); `evenkeel runs` lists them"));
+    throw Error(Exit::no_checkpoint,
+                text(run->string(), ": not a run folder (no run.toml); `evenkeel runs` lists them",
+                     store::import_hint(*run)));
   }
   folder->check_file("run.toml");
   return *run / "run.toml";

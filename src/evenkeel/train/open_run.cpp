@@ -51,12 +51,27 @@ class UnsavedChanges {
   nlohmann::json changes_;
 };
 
-[[noreturn]] void refuse(const std::filesystem::path& run,
-                         const config::KeyDifference& difference) {
-  throw Error(Exit::differs, text(run.string(), ": the run was started with ", difference.key,
-                                  " = ", difference.before, ", not ", difference.after,
-                                  "; leave it out, start another run, or allow it with --override ",
-                                  difference.key));
+/// The length of a run as the key that sets it: "train.tokens = 10000".
+std::string length_text(const config::Config& config) {
+  const auto& train = config.train;
+  return train.steps > 0 ? text("train.steps = ", train.steps)
+                         : text("train.tokens = ", train.tokens);
+}
+
+/// \param before  configuration of the run
+/// \param after   configuration of the command
+[[noreturn]] void refuse(const std::filesystem::path& run, const config::KeyDifference& difference,
+                         const config::Config& before, const config::Config& after) {
+  auto key = difference.key;
+  auto what = text(key, " = ", difference.before, ", not ", difference.after);
+  const bool changes_key = (before.train.steps > 0) != (after.train.steps > 0);
+  if (is_length(key) && changes_key) {
+    key = before.train.steps > 0 ? "train.steps" : "train.tokens";
+    what = text(length_text(before), ", not ", length_text(after));
+  }
+  throw Error(Exit::differs,
+              text(run.string(), ": the run was started with ", what,
+                   "; leave it out, start another run, or allow it with --override ", key));
 }
 
 /// The configuration of the checkpoint, taken from its manifest: run.toml may have been edited.
@@ -68,7 +83,7 @@ config::Config configuration_of(const store::CheckpointSearch& newest,
                            (newest.found->folder.path() / "MANIFEST.json").string());
 }
 
-/// Keeps what the run has chosen for keys that are "auto", as with a preset in place of run.toml.
+/// Keeps what the run has chosen for keys that the command sets to "auto", as its first one did.
 void keep_chosen(config::Config& config, const config::Config& before,
                  const std::vector<std::string>& overrides) {
   const auto is_free = [&](const char* key) { return config::is_named(key, overrides); };
@@ -87,31 +102,71 @@ bool is_schedule_kept(const store::Directory& run) {
   return last != changes.rend() && last->value("before", "") == "\"auto\"";
 }
 
+/// Refuses a --preset that is not the run's: the run has a value of every key of a preset.
+void check_preset(const std::filesystem::path& run, const std::string& named,
+                  const std::string& preset) {
+  if (named == preset) return;
+  throw Error(Exit::usage,
+              text("--preset ", named, ": ", run.string(), " was started with the preset ", preset,
+                   "; leave --preset out, or start another run"));
+}
+
+/// The configuration of the command on top of run.toml. The run keeps the name of its preset.
+config::Config configuration_on_resume(const Request& request, const std::filesystem::path& run,
+                                       const config::Config& before) {
+  auto sources = request.sources;
+  check_preset(run, sources.preset.value_or(before.preset), before.preset);
+  sources.preset.reset();
+  sources.files.insert(sources.files.begin(), run / kConfigName);
+  auto config = config::resolve(sources);
+  config.preset = before.preset;
+  keep_chosen(config, before, request.overrides);
+  return config;
+}
+
+/// The least steps that need no --override: those of the checkpoint, or of run.toml if an earlier
+/// --override allowed a shorter run and no checkpoint has been saved since.
+std::int64_t shortest_without_override(const std::filesystem::path& run,
+                                       const config::Config& before,
+                                       const UnsavedChanges& unsaved) {
+  const auto saved =
+      config::resolve({.preset = {}, .files = {run / kConfigName}, .scheme = {}, .sets = {}});
+  for (const auto& [key, was, is] : config::differences(before, saved)) {
+    if (is_length(key) && !unsaved.has({key, was, is})) return plan::steps_of(before);
+  }
+  return std::min(plan::steps_of(before), plan::steps_of(saved));
+}
+
+/// Appends the differences between checkpoint and command to the changes of the run.
+/// \throws Error (differs) for one that is not permitted
+void add_changes(OpenRun& run, const config::Config& before,
+                 const std::vector<std::string>& overrides) {
+  const UnsavedChanges unsaved(run.lock->directory(), run.newest);
+  const auto shortest = shortest_without_override(run.folder, before, unsaved);
+  const bool is_longer = plan::steps_of(run.config) >= shortest;
+  const bool frees_length =
+      config::is_named("train.steps", overrides) || config::is_named("train.tokens", overrides);
+  for (const auto& difference : config::differences(before, run.config)) {
+    const ConfigChange change = {difference.key, difference.before, difference.after};
+    const bool is_free =
+        is_length(change.key) ? is_longer || frees_length : config::is_named(change.key, kFreeKeys);
+    const bool allowed = config::is_named(change.key, overrides) || unsaved.has(change);
+    if (!is_free && !allowed) refuse(run.folder, difference, before, run.config);
+    run.changes.push_back(change);
+  }
+}
+
 void resume_run(OpenRun& run, const Request& request) {
-  const auto file = run.folder / kConfigName;
   run.is_resumed = true;
   run.lock->directory().check_file(kConfigName);
-  const auto before = configuration_of(run.newest, file);
-  auto sources = request.sources;
-  if (!sources.preset) sources.files.insert(sources.files.begin(), file);
-  run.config = config::resolve(sources);
-  keep_chosen(run.config, before, request.overrides);
+  const auto before = configuration_of(run.newest, run.folder / kConfigName);
+  run.config = configuration_on_resume(request, run.folder, before);
   const bool fits_schedule = config::is_named("schedule", request.overrides);
   if (fits_schedule && run.config.schedule.steps == before.schedule.steps &&
       is_schedule_kept(run.lock->directory())) {
     run.config.schedule.steps = 0;
   }
-
-  const UnsavedChanges unsaved(run.lock->directory(), run.newest);
-  for (const auto& difference : config::differences(before, run.config)) {
-    const ConfigChange change = {difference.key, difference.before, difference.after};
-    const bool is_longer =
-        is_length(change.key) && plan::steps_of(run.config) >= plan::steps_of(before);
-    const bool is_free = config::is_named(change.key, kFreeKeys);
-    const bool allowed = config::is_named(change.key, request.overrides) || unsaved.has(change);
-    if (!is_longer && !is_free && !allowed) refuse(run.folder, difference);
-    run.changes.push_back(change);
-  }
+  add_changes(run, before, request.overrides);
   if (fits_schedule) return;
   if (plan::steps_of(run.config) == plan::steps_of(before)) return;
   const auto planned = plan::planned_steps(before);
@@ -144,7 +199,8 @@ void check_is_run_folder(const std::filesystem::path& folder) {
   if (!store::is_foreign_folder(folder)) return;
   throw Error(Exit::usage, text(folder.string(),
                                 ": must be a run folder, or empty, but has other files; name "
-                                "another folder"));
+                                "another folder",
+                                store::import_hint(folder)));
 }
 
 /// Locks the folder of a run, removes what dead processes left there, and finds its checkpoint.

@@ -49,8 +49,8 @@ struct OpenRun {
 
 /// Opens the folder of --run, or creates a new folder below runs/. If the folder has a run, that
 /// run is resumed: all keys that the command does not set have the values of the run, permitted
-/// changes included. The length of the learning-rate schedule does not change unless `schedule` is
-/// overridden.
+/// changes included, and --preset may only name the preset of the run. The length of the
+/// learning-rate schedule does not change unless `schedule` is overridden.
 ///
 /// | key                                                      | may change on resume  |
 /// | -------------------------------------------------------- | --------------------- |
@@ -60,7 +60,8 @@ struct OpenRun {
 /// | train.steps, train.tokens                                | yes, to a longer run  |
 /// | every other key                                          | with --override       |
 ///
-/// \throws Error (usage, exit code 64) if --run is not a folder; (busy, 75) if another process
+/// \throws Error (usage, exit code 64) if --run is not a folder, or for another preset; (busy, 75)
+/// if another process
 ///         holds the lock; (differs, 78), with the first key that may not change
 OpenRun open_run(const Request& request);
 

@@ -44,13 +44,14 @@ void resolve_shards(config::Config& config, std::int64_t ranks) {
   if (ranks > 1 && shards == 0) shards = nn::shards_of_ranks(shards, ranks, config.train.batch);
 }
 
-void check_ranks(const config::Config& config, std::int64_t ranks) {
+void check_ranks(const config::Config& config, std::int64_t ranks, bool needs_override) {
   if (config.distributed.backend == "nccl" && ops::compute_device().is_cpu()) {
     throw Error(Exit::usage,
                 "distributed.backend must be \"gloo\" on CPUs, but is \"nccl\", which needs GPUs; "
                 "leave it out");
   }
-  nn::check_shards(shards_of(config), ranks, config.train.batch);
+  nn::check_shards(shards_of(config), ranks, config.train.batch,
+                   needs_override ? " with --override train.gradient_shards" : "");
   const bool in_rounds = sharding_of(config) == Sharding::gradients;
   if (in_rounds && !std::has_single_bit(static_cast<std::uint64_t>(ranks))) {
     throw Error(Exit::usage,

@@ -21,8 +21,10 @@ DataParallel data_parallel_of(const config::Config& config, comm::Group& group);
 void resolve_shards(config::Config& config, std::int64_t ranks);
 
 /// Checks that ranks can share the gradient shards of a batch, and exchange them on their device.
+/// \param needs_override  a resumed run, whose shards change with --override only: the message says
+///                        so
 /// \throws Error (usage, exit code 64)
-void check_ranks(const config::Config& config, std::int64_t ranks);
+void check_ranks(const config::Config& config, std::int64_t ranks, bool needs_override = false);
 
 /// Checks that a scheme can be trained on several ranks:
 ///

@@ -9,6 +9,7 @@
 #include "evenkeel/plan/run_length.h"
 #include "evenkeel/report/report.h"
 #include "evenkeel/store/json_lines.h"
+#include "evenkeel/store/run_folder.h"
 #include "evenkeel/train/evaluator.h"
 #include "evenkeel/train/health/skip_budget.h"
 #include "evenkeel/train/rank_checks.h"
@@ -126,7 +127,8 @@ void Run::load_initial_weights() {
   for (const auto& line : other.skipped) console_.warn(text("train.from: ", line));
   if (!other.found) {
     throw Error(Exit::no_checkpoint,
-                text("train.from: ", from.string(), " has no usable checkpoint to start from"));
+                text("train.from: ", from.string(), " has no usable checkpoint to start from",
+                     store::import_hint(from)));
   }
   trainer_->load_weights(*other.found);
 }

@@ -20,12 +20,16 @@ namespace {
 
 }  // namespace
 
-void check_memory(const nn::Footprint& predicted, int processes, Console& console) {
-  constexpr double kBeyond =
-      1.25;  // factor on the installed memory, above the error of the prediction
-  const auto needed = predicted.total() * processes;
-  const auto [free, installed] = plan::device_memory();
+void check_installed_memory(double needed) {
+  constexpr double kBeyond = 1.25;  // above the error of the prediction
+  const double installed = plan::device_memory().whole;
   if (installed > 0 && needed > kBeyond * installed) refuse_memory(needed, installed);
+}
+
+void check_memory(const nn::Footprint& predicted, int processes, Console& console) {
+  const auto needed = predicted.total() * processes;
+  check_installed_memory(needed);
+  const double free = plan::device_memory().free;
   if (free == 0 || needed <= free) return;
   console.warn(text("warning: this will take about ", bytes_text(needed), " of memory, but ",
                     bytes_text(free), " are free; `evenkeel plan` shows the parts"));

@@ -13,6 +13,10 @@
 /// Checks of a configuration before the first step.
 namespace evenkeel::train {
 
+/// \param needed  predicted memory, bytes
+/// \throws Error (busy, exit code 75) if it is above 1.25 times the installed memory
+void check_installed_memory(double needed);
+
 /// Compares the predicted memory of a step (nn::footprint) with that of the machine or GPU. Too
 /// little available memory is only a warning, because it changes.
 /// \param predicted    of one process

@@ -8,6 +8,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/base/version.h"
+#include "evenkeel/data/input_kinds.h"
 #include "evenkeel/norm/describe.h"
 #include "evenkeel/norm/leakage.h"
 #include "evenkeel/norm/warnings.h"
@@ -72,6 +73,7 @@ RunSetup set_up_run(const config::Config& config, const comm::Group& group) {
   const auto& placement = group.placement();
   RunSetup setup;
   setup.machine = configure_machine(config.train, placement.ranks_on_cores);
+  data::check_unused_format(config);
   setup.text = data::load_corpora(config.data, config.model.context, config.model.vocabulary,
                                   [] { return stop_wanted(); });
   share_memory(setup.machine, group);

@@ -55,11 +55,19 @@ class UnusedFolderRemover {
 void start_on_ranks(OpenRun& open, const std::vector<std::string>& overrides, comm::Group& group) {
   const bool is_free = config::is_named("train.gradient_shards", overrides);
   if (!open.is_resumed || is_free) resolve_shards(open.config, group.ranks());
-  check_ranks(open.config, group.ranks());
+  check_ranks(open.config, group.ranks(), /*needs_override=*/open.is_resumed && !is_free);
   check_scheme_on_ranks(open.config, group);
   group.set_run_folder(open.folder);
   broadcast_start(group, start_of(open));
   comm::check_shared_folder(group, open.folder);
+}
+
+/// A new run has nothing to override. That is no error: the command that starts a run also resumes
+/// it after a restart.
+void note_unused_overrides(const std::vector<std::string>& overrides, Console& console) {
+  if (overrides.empty()) return;
+  console.info(text("note: --override ", overrides.front(),
+                    " has no effect on a new run; it permits changes on resume"));
 }
 
 /// A rank other than 0.
@@ -87,6 +95,7 @@ Result train(const Request& request, comm::Group& group) {
   auto open = open_run(request);
   const UnusedFolderRemover leftover(open);
   if (request.opened) request.opened(open.folder);
+  if (!open.is_resumed) note_unused_overrides(request.overrides, console);
   start_on_ranks(open, request.overrides, group);
   Run run(request, std::move(open), console, group);
   // Other ranks of this machine are no reason to wait shortly: each has processors of its own.

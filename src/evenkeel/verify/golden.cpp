@@ -71,8 +71,11 @@ Golden golden_of_schemes(const store::Safetensors& file) {
   pass.loss = loss.item<double>();
   pass.gradients = prefixed_tensors(file, "grad.");
   pass.states = prefixed_tensors(file, "buffer_after.");
-  if (file.has("logits_eval")) pass.evaluation_logits = float64_tensor(file, "logits_eval");
   Golden golden;
+  golden.states = prefixed_tensors(file, "buffer.");
+  if (file.has("logits_eval") || !golden.states.empty()) {
+    pass.evaluation_logits = float64_tensor(file, "logits_eval");
+  }
   golden.path = file.path();
   golden.layout = GoldenLayout::schemes;
   golden.model = {.scheme = config::bind(catalogue_scheme(config), shape),
@@ -81,7 +84,6 @@ Golden golden_of_schemes(const store::Safetensors& file) {
                   .done = config.integer("t"),
                   .planned = config.integer("T")};
   golden.parameters = unprefixed_tensors(file);
-  golden.states = prefixed_tensors(file, "buffer.");
   golden.expected = std::move(pass);
   return golden;
 }
@@ -92,12 +94,12 @@ Golden golden_of_authors(const store::Safetensors& file, const GoldenJson& json)
   golden.layout = GoldenLayout::authors;
   golden.model = authors_model(json);
   if (json.has("optimizer")) {
-    auto trajectory = authors_trajectory(json);
+    auto trajectory = authors_trajectory(json, golden.model);
     trajectory.final = prefixed_tensors(file, "final.");
     golden.parameters = prefixed_tensors(file, "init.");
     golden.expected = std::move(trajectory);
   } else {
-    auto pass = authors_pass(json);
+    auto pass = authors_pass(json, golden.model);
     pass.logits = float64_tensor(file, "logits");
     pass.gradients = prefixed_tensors(file, "grad.");
     if (pass.mixture) {
@@ -161,7 +163,11 @@ void check(const Golden& golden) {
                                  ids.max().item<std::int64_t>()));
   }
   if (pass != nullptr) {
-    check_shape(golden, "logits", pass->logits, {ids.size(0), ids.size(1), vocabulary});
+    const std::vector<std::int64_t> wanted = {ids.size(0), ids.size(1), vocabulary};
+    check_shape(golden, "logits", pass->logits, wanted);
+    if (pass->evaluation_logits.defined()) {
+      check_shape(golden, "logits_eval", pass->evaluation_logits, wanted);
+    }
     if (pass->mixture) check_routing(golden, *pass->mixture);
   } else {
     const auto& steps = std::get<GoldenTrajectory>(golden.expected).steps;

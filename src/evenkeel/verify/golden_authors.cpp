@@ -4,10 +4,14 @@
 #include <toml++/toml.h>
 
 #include <array>
+#include <map>
 #include <utility>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/number.h"
 #include "evenkeel/config/scheme/scheme_table.h"
+#include "evenkeel/nn/parameter_specs.h"
+#include "evenkeel/optim/adamw.h"
 #include "evenkeel/verify/golden_shape.h"
 
 namespace evenkeel::verify {
@@ -58,6 +62,46 @@ toml::table scheme_table(const GoldenJson& config) {
   return scheme;
 }
 
+/// Trained parameters by name.
+using Roles = std::map<std::string, nn::ParameterRole>;
+
+Roles roles_of(const GoldenModel& model) {
+  Roles roles;
+  const auto& scheme = model.scheme;
+  for (const auto& spec : nn::parameter_specs(scheme, scheme.shape.vocabulary, model.tied)) {
+    if (spec.role != nn::ParameterRole::state) roles[spec.name] = spec.role;
+  }
+  return roles;
+}
+
+/// Checks that an object has one key for each parameter, since a value without a parameter would be
+/// compared with nothing.
+/// \param key  path of the object
+void check_parameter_keys(const GoldenJson& json, const std::string& key, const GoldenJson& object,
+                          const Roles& roles) {
+  for (const auto& [name, role] : roles) {
+    if (object.has(name)) continue;
+    json.refuse(text("wants \"", key, ".", name, "\", a parameter of the model, but has none"));
+  }
+  for (const auto& name : object.keys()) {
+    if (roles.contains(name)) continue;
+    json.refuse(text("\"", key, ".", name, "\" must name a parameter of the model, but does not"));
+  }
+}
+
+/// Checks that AdamW with these options applies the weight decay of each parameter.
+void check_weight_decays(const GoldenJson& json, const config::Optimizer& options,
+                         const GoldenJson& decays, const Roles& roles) {
+  const std::string key = "optimizer.weight_decay_by_parameter";
+  check_parameter_keys(json, key, decays, roles);
+  for (const auto& [name, role] : roles) {
+    const double applied = optim::weight_decay_of(options, role), found = decays.number(name);
+    if (found == applied) continue;
+    json.refuse(text("\"", key, ".", name, "\" must be ", shortest(applied),
+                     ", the decay of this kind of parameter, but is ", shortest(found)));
+  }
+}
+
 }  // namespace
 
 GoldenModel authors_model(const GoldenJson& json) {
@@ -90,7 +134,7 @@ GoldenModel authors_model(const GoldenJson& json) {
           .rope_theta = config.number("rope_theta")};
 }
 
-GoldenTrajectory authors_trajectory(const GoldenJson& json) {
+GoldenTrajectory authors_trajectory(const GoldenJson& json, const GoldenModel& model) {
   GoldenTrajectory trajectory;
   const auto optimizer = json.at("optimizer");
   auto& options = trajectory.optimizer;
@@ -104,6 +148,7 @@ GoldenTrajectory authors_trajectory(const GoldenJson& json) {
   const auto decays = optimizer.at("weight_decay_by_parameter");
   options.decay_gains = decays.number("final_norm.gain") > 0;
   options.decay_embedding = decays.number("embedding.weight") > 0;
+  check_weight_decays(json, options, decays, roles_of(model));
 
   const auto schedule = json.at("schedule");
   trajectory.schedule = {.kind = "cosine",
@@ -119,12 +164,13 @@ GoldenTrajectory authors_trajectory(const GoldenJson& json) {
   return trajectory;
 }
 
-GoldenPass authors_pass(const GoldenJson& json) {
+GoldenPass authors_pass(const GoldenJson& json, const GoldenModel& model) {
   GoldenPass pass;
   pass.loss = json.number("loss");
   pass.gradient_norm = json.number("grad_norm_total");
   pass.logits_sum_of_squares = json.number("logits_sum_of_squares");
   const auto parameters = json.at("parameters");
+  check_parameter_keys(json, "parameters", parameters, roles_of(model));
   for (const auto& name : parameters.keys()) {
     pass.gradient_norms[name] = parameters.at(name).number("grad_l2_norm");
   }

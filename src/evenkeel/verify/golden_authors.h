@@ -19,11 +19,13 @@ namespace evenkeel::verify {
 GoldenModel authors_model(const GoldenJson& json);
 
 /// The optimizer, the schedule and the numbers of each step; `final` remains empty.
-/// \throws Error (data, exit code 65) if a number is missing
-GoldenTrajectory authors_trajectory(const GoldenJson& json);
+/// \throws Error (data, exit code 65) if a number is missing, and unless the file has the weight
+///         decay that AdamW applies to each parameter of `model`, and no other
+GoldenTrajectory authors_trajectory(const GoldenJson& json, const GoldenModel& model);
 
 /// The scalars of one pass; its tensors remain empty.
-/// \throws Error (data, exit code 65) if a number is missing
-GoldenPass authors_pass(const GoldenJson& json);
+/// \throws Error (data, exit code 65) if a number is missing, and unless the file has the norm of
+///         the gradient of each parameter of `model`, and no other
+GoldenPass authors_pass(const GoldenJson& json, const GoldenModel& model);
 
 }  // namespace evenkeel::verify

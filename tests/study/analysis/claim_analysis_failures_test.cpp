@@ -79,6 +79,21 @@ TEST(ClaimAnalysis, ArmsThatFailAtTheTaskAreNotTestedForEquality) {
   EXPECT_EQ(first_verdict(results).outcome, Outcome::supported);
 }
 
+TEST(ClaimAnalysis, OneArmThatFailsAtTheTaskIsEnoughForNoTestOfEquality) {
+  for (const bool is_swapped : {false, true}) {
+    const std::vector<double> good{0.48, 0.47, 0.49}, bad{0.52, 0.54, 0.53};
+    auto results = is_swapped ? two_arms(bad, good) : two_arms(good, bad);
+    results.study.claims[0].kind = Claim::Kind::equivalent;
+    results.study.claims[0].margin = 0.2;
+    EXPECT_EQ(first_verdict(results).outcome, Outcome::supported);
+    results.study.claims[0].competence = 0.5;  // between the means 0.48 and 0.53
+    const auto verdict = first_verdict(results);
+    EXPECT_EQ(verdict.outcome, Outcome::not_tested);
+    ASSERT_TRUE(verdict.not_tested);
+    EXPECT_EQ(verdict.not_tested->kind, NotTested::Kind::incompetent);
+  }
+}
+
 TEST(ClaimAnalysis, ALaterFailureDoesNotEraseAMeasure) {
   auto results = two_arms({1, kFailed, 1}, {kFailed, kFailed, 1});
   auto& measure = results.study.claims[0].measure;

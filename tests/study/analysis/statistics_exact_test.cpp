@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numbers>
 #include <stdexcept>
 #include <vector>
 
@@ -35,6 +36,18 @@ TEST(TostP, AndNonequivalencePAreOppositeClaims) {
   EXPECT_NEAR(nonequivalence_p(near, 0.1), 1, 1e-4);
   // With a margin of 0 it is the two-sided test of no difference.
   EXPECT_NEAR(nonequivalence_p(near, 0), near.p, 1e-12);
+}
+
+// With 2 pairs, t has one degree of freedom (Cauchy): P(T > t) = atan(1 / t) / pi for t > 0. The
+// values 1 and 3 have the mean 2 and the standard error 1.
+TEST(NonequivalenceP, IsTheSumOfBothTailsAtTheMargin) {
+  const auto tail = [](double t) { return std::atan(1 / t) / std::numbers::pi; };
+  const auto difference = paired_test({1, 3}), mirrored = paired_test({-1, -3});
+  for (const double margin : {0.5, 1.0, 1.5}) {
+    const double p = tail(2 - margin) + tail(2 + margin);
+    EXPECT_NEAR(nonequivalence_p(difference, margin), p, 1e-12) << margin;
+    EXPECT_NEAR(nonequivalence_p(mirrored, margin), p, 1e-12) << margin;
+  }
 }
 
 // R: p.adjust(p, "holm").

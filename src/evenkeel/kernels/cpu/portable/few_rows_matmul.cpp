@@ -11,31 +11,35 @@ namespace evenkeel::kernels::cpu {
 
 namespace {
 
-/// Sixteen values of a row of w in the order of few_rows_operand().
-template <int kBytes>
-[[gnu::always_inline]] inline void load_columns(Vec16<float, kBytes>& to, const float* from) {
-  to.load(from);
+/// The vector `part` of sixteen values of a row of w, in the order of few_rows_operand().
+template <typename V>
+[[gnu::always_inline]] inline void load_columns(V& to, const float* from, int part) {
+  load_vector(to, from + part * static_cast<int>(sizeof(V) / sizeof(float)));
 }
 /// Two bfloat16 are a word, whose halves are the upper halves of two floats: the even columns and
-/// the odd ones.
-template <int kBytes>
-[[gnu::always_inline]] inline void load_columns(Vec16<float, kBytes>& to, const Bf16* from) {
-  using V = typename Vec16<float, kBytes>::V;
-  constexpr int kShare = kBytes == 16 ? 2 : 1;  // parts that the even columns take; also the odd
+/// the odd ones, each of which is a half of the vectors.
+template <typename V>
+[[gnu::always_inline]] inline void load_columns(V& to, const Bf16* from, int part) {
+  constexpr int kVectors = 64 / static_cast<int>(sizeof(V));  // of sixteen values
+  constexpr int kShare = kVectors == 4 ? 2 : 1;               // of even columns; also of odd ones
   using Words = typename VectorOf<std::uint32_t, 32 / kShare>::Type;
-#pragma GCC unroll 2
-  for (int part = 0; part < kShare; ++part) {
-    Words pairs;
-    load_vector(pairs, from + part * (kLanes / kShare));
-    const Words even = pairs << 16, odd = pairs & 0xffff0000U;
-    if constexpr (kBytes == 64) {
-      to.part[0] = __builtin_bit_cast(V, __builtin_shufflevector(even, odd, 0, 1, 2, 3, 4, 5, 6, 7,
-                                                                 8, 9, 10, 11, 12, 13, 14, 15));
-    } else {
-      to.part[part] = __builtin_bit_cast(V, even);
-      to.part[kShare + part] = __builtin_bit_cast(V, odd);
-    }
+  Words pairs;
+  load_vector(pairs, from + part % kShare * (kLanes / kShare));
+  const Words even = pairs << 16, odd = pairs & 0xffff0000U;
+  if constexpr (kVectors == 1) {
+    to = __builtin_bit_cast(V, __builtin_shufflevector(even, odd, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10,
+                                                       11, 12, 13, 14, 15));
+  } else {
+    to = __builtin_bit_cast(V, part < kShare ? even : odd);
   }
+}
+
+/// Keeps a vector in a register: GCC would load it again for each product.
+template <typename V>
+[[gnu::always_inline]] inline void keep_in_register([[maybe_unused]] V& x) {
+#if defined(__x86_64__)
+  if constexpr (sizeof(V) == 32) asm("" : "+x"(x));
+#endif
 }
 
 /// horizontal_sum() in registers.
@@ -63,7 +67,10 @@ template <int kBytes>
 template <int kBytes>
 struct FewRowsPass {
   using Lanes = Vec16<float, kBytes>;
-  static constexpr int kTile = kBytes == 64 ? 4 : 2;  // rows and columns of a tile
+  using V = typename Lanes::V;
+  // Columns and rows of a tile: its sums leave registers for an operand of each side.
+  static constexpr int kTile = kBytes == 64 ? 4 : 2;
+  static constexpr int kTileRows = kBytes == 64 ? 4 : kBytes == 32 ? 3 : 2;
 
   template <typename T>
   [[gnu::always_inline]] static void multiply(const FewRowsMatmul<T>& in, std::int64_t begin,
@@ -80,7 +87,7 @@ struct FewRowsPass {
   template <int kColumns, typename T>
   [[gnu::always_inline]] static void multiply_columns(const FewRowsMatmul<T>& in,
                                                       std::int64_t column) {
-    constexpr int kRows = kColumns == 1 ? 4 : kTile;
+    constexpr int kRows = kColumns == 1 ? 4 : kTileRows;
     std::int64_t row = 0;
     for (; row + kRows <= in.rows; row += kRows) multiply_tile<kRows, kColumns>(in, row, column);
     if constexpr (kRows > 2) {
@@ -95,38 +102,65 @@ struct FewRowsPass {
                                                    std::int64_t column) {
     const float* const x = in.x + row * in.depth;
     const T* const w = in.w + column * in.w_stride;
-    Lanes sum[kRows][kColumns], left, right[kColumns];
+    V sum[Lanes::kCount][kRows][kColumns];
+    clear(sum);
+    // All tiles of these columns fetch a part of the rows of the next ones.
+    const auto tiles = kColumns == 1 ? 1 : (in.rows + kRows - 1) / kRows;
+    auto wait = kColumns == 1 ? 0 : row / kRows;
     std::int64_t k = 0;
     for (; k + kLanes <= in.depth; k += kLanes) {
-#pragma GCC unroll 4
-      for (int j = 0; j < kColumns; ++j) {
-        const T* const at = w + j * in.w_stride + k;
-        load_columns(right[j], at);
-        // A row of the next tile, or the next page: the processor does not fetch ahead over the
-        // end of a page.
-        const auto next_tile = kColumns * in.w_stride * static_cast<std::int64_t>(sizeof(T));
-        prefetch(at, kColumns == 1 ? kPage : next_tile);
+      if (wait == 0) {
+        fetch_ahead<kColumns>(in, w + k);
+        wait = tiles;
       }
+      --wait;
 #pragma GCC unroll 4
-      for (int i = 0; i < kRows; ++i) {
-        left.load(x + i * in.depth + k);
+      for (int part = 0; part < Lanes::kCount; ++part) {
+        V right[kColumns], left;
 #pragma GCC unroll 4
-        for (int j = 0; j < kColumns; ++j) {
+        for (int j = 0; j < kColumns; ++j) load_columns(right[j], w + j * in.w_stride + k, part);
 #pragma GCC unroll 4
-          for (int part = 0; part < Lanes::kCount; ++part) {
-            sum[i][j].part[part] += left.part[part] * right[j].part[part];
-          }
+        for (int i = 0; i < kRows; ++i) {
+          load_vector(left, x + i * in.depth + k + part * Lanes::kPartSize);
+          keep_in_register(left);
+#pragma GCC unroll 4
+          for (int j = 0; j < kColumns; ++j) sum[part][i][j] += left * right[j];
         }
       }
     }
+#pragma GCC unroll 4
     for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 4
       for (int j = 0; j < kColumns; ++j) {
-        float total = sum_of_lanes(sum[i][j]);
+        Lanes lanes;
+#pragma GCC unroll 4
+        for (int part = 0; part < Lanes::kCount; ++part) lanes.part[part] = sum[part][i][j];
+        float total = sum_of_lanes(lanes);
         for (auto rest = k; rest < in.depth; ++rest) {
           total += x[i * in.depth + rest] * static_cast<float>(load(w + j * in.w_stride + rest));
         }
         store(in.y + (row + i) * in.y_stride + column + j, static_cast<double>(total));
       }
+    }
+  }
+
+  /// In registers: GCC makes a call of `V sum[...] = {}`.
+  template <int kRows, int kColumns>
+  [[gnu::always_inline]] static void clear(V (&sum)[Lanes::kCount][kRows][kColumns]) {
+#pragma GCC unroll 64
+    for (int i = 0; i < Lanes::kCount * kRows * kColumns; ++i) {
+      sum[i / (kRows * kColumns)][i / kColumns % kRows][i % kColumns] = V{};
+    }
+  }
+
+  /// Prefetches a row of the next columns, or the next page: the processor does not fetch ahead
+  /// over the end of a page.
+  template <int kColumns, typename T>
+  [[gnu::always_inline]] static void fetch_ahead(const FewRowsMatmul<T>& in, const T* at) {
+    const auto next_tile = kColumns * in.w_stride * static_cast<std::int64_t>(sizeof(T));
+#pragma GCC unroll 4
+    for (int j = 0; j < kColumns; ++j) {
+      prefetch(at + j * in.w_stride, kColumns == 1 ? kPage : next_tile);
     }
   }
 };
