@@ -49,6 +49,19 @@ ActiveRun planned_run(config::Sources sources, const std::string& scheme, std::i
   return running;
 }
 
+std::vector<ActiveRun> planned_runs(const config::Sources& sources,
+                                    const std::vector<std::string>& schemes, int rounds,
+                                    const data::Corpora& corpora, const train::Machine& machine) {
+  constexpr std::int64_t kWarmupsAndProfiles = 8;
+  const auto steps = 2 * std::int64_t{rounds} + kWarmupsAndProfiles;  // each round may be repeated
+  std::vector<ActiveRun> running;
+  running.reserve(schemes.size());
+  for (const auto& scheme : schemes) {
+    running.push_back(planned_run(sources, scheme, steps, corpora, machine));
+  }
+  return running;
+}
+
 /// Creates the models.
 /// \throws Error (busy) if all together need more than the installed memory
 void create_models(std::vector<ActiveRun>& running, const data::Corpora& corpora,
@@ -117,14 +130,10 @@ StepResult time_steps(const config::Sources& sources, const std::vector<std::str
       data::load_corpora(config.data, config.model.context, config.model.vocabulary);
   result.tokens = config.train.batch * config.model.context;
 
-  constexpr std::int64_t kWarmupsAndProfiles = 8;
-  const auto steps = 2 * std::int64_t{rounds} + kWarmupsAndProfiles;  // each round may be repeated
-  std::vector<ActiveRun> running;
-  for (const auto& scheme : schemes) {
-    running.push_back(planned_run(sources, scheme, steps, corpora, result.machine));
-  }
+  auto running = planned_runs(sources, schemes, rounds, corpora, result.machine);
   create_models(running, corpora, result.machine);
   std::vector<Arm> arms;
+  arms.reserve(schemes.size());
   for (std::size_t i = 0; i < schemes.size(); ++i) {
     arms.push_back({schemes[i], [trainer = running[i].trainer.get()] { trainer->step(); }});
   }

@@ -37,7 +37,7 @@ template <typename V>
 /// Keeps a vector in a register: GCC would load it again for each product.
 template <typename V>
 [[gnu::always_inline]] inline void keep_in_register([[maybe_unused]] V& x) {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(__clang__)
   if constexpr (sizeof(V) == 32) asm("" : "+x"(x));
 #endif
 }
@@ -128,6 +128,16 @@ struct FewRowsPass {
         }
       }
     }
+    store_sums(in, row, column, k, sum);
+  }
+
+  /// Stores the sums of a tile with the terms from k on, which are fewer than sixteen.
+  template <int kRows, int kColumns, typename T>
+  [[gnu::always_inline]] static void store_sums(const FewRowsMatmul<T>& in, std::int64_t row,
+                                                std::int64_t column, std::int64_t k,
+                                                const V (&sum)[Lanes::kCount][kRows][kColumns]) {
+    const float* const x = in.x + row * in.depth;
+    const T* const w = in.w + column * in.w_stride;
 #pragma GCC unroll 4
     for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 4
