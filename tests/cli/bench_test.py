@@ -114,7 +114,7 @@ class Bench(program.Case):
     def test_a_model_to_start_from(self):
         for bench in (["step"], ["decode"], ["peers"], ["ranks", "--ranks", "2"]):
             self.refuse(64, "train.from has no effect on a benchmark, whose models have initial weights; leave out "
-                            "train.from = runs/old", "bench", *bench,
+                            "train.from = runs/old, or set it to \"\"", "bench", *bench,
                         *program.small(train_from="runs/old"))
 
     def test_few_rounds_have_no_interval_of_95_per_cent(self):

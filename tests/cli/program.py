@@ -282,6 +282,7 @@ def main():
     if library and not NIGHTLY:
         SERVER = fork_server.ForkServer(PROGRAM, library, ENVIRONMENT)
     tests = unittest.main(module="__main__", exit=False).result
+    if not tests.wasSuccessful():
+        sys.exit(1)
     if tests.testsRun and tests.testsRun == len(tests.skipped):
         sys.exit(SKIPPED)
-    sys.exit(not tests.wasSuccessful())

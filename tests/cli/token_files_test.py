@@ -56,9 +56,18 @@ class TokenFiles(program.Case):
         self.refuse(64, "data.text_key has no effect without files of JSON or parquet; leave it out", "train",
                     *small(data_text_key="body"))
         builtin = small(data_train="builtin:addition", data_format="text", model_context=64, train_steps=1)
-        self.refuse(64, "data.format has no effect on built-in texts; leave it out", "train", *builtin)
+        self.refuse(64, "data.format has no effect on built-in texts; leave it out, or set it to \"auto\"", "train", *builtin)
         self.succeed("train", "--quiet", "--run", "texts", *builtin, "--set", 'evaluate.texts={ book = "book.txt" }')
         self.train("run", data_train="a.bin", data_token_type="uint16", train_steps=1, model_vocabulary=257)
+
+    def test_keys_of_one_source_of_a_mixture_are_accepted(self):
+        self.ids("a.bin", [i % 250 for i in range(800)])
+        self.write("a.txt", "A plain text of some length. " * 40)
+        self.write("c.jsonl", '{"body": "A text in a field of some length."}\n' * 40)
+        for other, key, value in (("c.jsonl", "text_key", "body"), ("a.bin", "token_type", "uint16")):
+            mixture = f"[{{ path = 'a.txt', weight = 0.5 }}, {{ path = '{other}', weight = 0.5 }}]"
+            keys = small(**{f"data_{key}": value}, model_vocabulary=257, model_context=16)
+            self.succeed("plan", *keys, "--set", f"data.train={mixture}")
 
     def test_uint32_ids_without_a_header_are_not_read_as_uint16(self):
         self.write("a.npy", array.array("I", [i % 250 for i in range(800)]).tobytes())

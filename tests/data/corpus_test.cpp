@@ -125,10 +125,10 @@ TEST_F(LoadCorpora, RefusesAFractionWhereNothingIsSplitOff) {
       refusal(
           [&] { load_corpora({.train = {a}, .validation = {b}, .validation_fraction = 0.5}, 4); }),
       "exit code 64: data.validation_fraction has no effect where data.validation names a text; "
-      "leave it out");
+      "leave it out, or set it to 0.1");
   EXPECT_EQ(refusal([] { load_corpora({.validation_fraction = 0.5}, 4); }),
             "exit code 64: data.validation_fraction has no effect on a built-in text, which has "
-            "validation documents of its own; leave it out");
+            "validation documents of its own; leave it out, or set it to 0.1");
 }
 
 TEST_F(LoadCorpora, RefusesASplitThatLeavesNothingToValidate) {

@@ -33,7 +33,7 @@ config::Config with_steps(config::Config config, std::int64_t steps) {
   if (plan::steps_of(config) >= steps) return config;
   config.train.steps = steps;
   config.train.tokens = 0;
-  config.schedule.steps = 0;
+  if (config.schedule.steps < steps) config.schedule.steps = 0;  // as long as the run
   return config;
 }
 
@@ -66,12 +66,16 @@ std::vector<ActiveRun> planned_runs(const config::Sources& sources,
 /// \throws Error (busy) if all together need more than the installed memory
 void create_models(std::vector<ActiveRun>& running, const data::Corpora& corpora,
                    const train::Machine& machine) {
-  double needed = 0;
+  double states = 0, passes = 0;  // one scheme computes at a time; CUDA graphs keep their memory
   for (const auto& each : running) {
     const auto& memory = each.plan.memory;
-    needed += needed == 0 ? memory.total() : memory.total() - memory.program;
+    const double own = memory.weights + memory.gradients + memory.moments,
+                 pass = memory.total() - own;
+    states += own;
+    const bool keeps = machine.device.is_cuda() && each.config.train.cuda_graphs;
+    passes = keeps ? passes + pass : std::max(passes, pass);
   }
-  train::check_installed_memory(needed);
+  train::check_installed_memory(states + passes);
   for (auto& each : running) {
     each.trainer =
         std::make_unique<train::Trainer>(each.config, each.shape, machine.precision, corpora);

@@ -54,9 +54,9 @@ void check_no_start(const CommonOptions& common) {
   const auto from = config::resolve(common.sources()).train.from;
   if (from.empty()) return;
   throw Error(Exit::usage,
-              text("train.from has no effect on a benchmark, whose models have initial "
-                   "weights; leave out train.from = ",
-                   from));
+              text("train.from has no effect on a benchmark, whose models have initial weights; "
+                   "leave out train.from = ",
+                   from, ", or set it to \"\""));
 }
 
 void check_out(const BenchOptions& options) {

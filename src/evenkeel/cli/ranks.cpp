@@ -24,6 +24,7 @@
 #include "evenkeel/ops/common/compute_device.h"
 #include "evenkeel/ops/common/gpu.h"
 #include "evenkeel/store/run_folder.h"
+#include "evenkeel/train/machine.h"
 #include "evenkeel/train/signals.h"
 
 namespace evenkeel::cli {
@@ -71,6 +72,7 @@ comm::Facts facts_of_rank(const CommonOptions& common) {
                        {"libtorch", TORCH_VERSION},
                        {"isa", CpuFeatures::detect().isa()},
                        {"libtorch_isa", at::get_cpu_capability()},
+                       {"float32_products", train::float32_products(ops::compute_device())},
                        {"--run", common.run ? common.run->string() : "(none)"}};
   add_device_facts(facts);
   const auto config = config::resolve(common.sources());

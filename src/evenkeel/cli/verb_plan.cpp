@@ -13,6 +13,7 @@
 #include "evenkeel/cli/plan_text.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/config/config.h"
+#include "evenkeel/data/input_kinds.h"
 #include "evenkeel/data/text_encoding.h"
 #include "evenkeel/norm/describe.h"
 #include "evenkeel/plan/plan.h"
@@ -58,6 +59,7 @@ std::string scientific(double value) {
 PlanReport plan_report(const PlanOptions& options) {
   const auto& common = options.common;
   PlanReport report{.config = config::resolve(common.sources_with_run())};
+  data::check_unused_format(report.config);
   const auto machine = train::configure_machine(report.config.train);
   report.machine = machine.description;
   report.plan = plan::plan_of(report.config, machine, data::vocabulary_of(report.config));

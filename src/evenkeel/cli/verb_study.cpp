@@ -13,6 +13,7 @@
 #include "evenkeel/cli/study_results.h"
 #include "evenkeel/cli/study_slurm.h"
 #include "evenkeel/cli/verb.h"
+#include "evenkeel/data/input_kinds.h"
 #include "evenkeel/data/text_encoding.h"
 #include "evenkeel/nn/parameters.h"
 #include "evenkeel/ops/common/compute_device.h"
@@ -60,6 +61,7 @@ constexpr int kMaxAutoTasks = 16;
 
 /// The cost of a run with this configuration.
 study::RunCost cost_of(const config::Config& config) {
+  data::check_unused_format(config);
   const auto machine = train::machine_of(config.train);
   const auto plan = plan::plan_of(config, machine, data::vocabulary_of(config));
   const auto precision = ops::dtype_name(nn::compute_dtype(machine.precision));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/config/quote.h"
 #include "evenkeel/data/builtins.h"
 #include "evenkeel/data/text_files.h"
 #include "evenkeel/data/token_corpus.h"
@@ -65,8 +66,10 @@ const char* why_fraction_is_unused(const config::Data& data) {
   return splits_files ? nullptr : "on a built-in text, which has validation documents of its own";
 }
 
-[[noreturn]] void refuse_unused(const char* key, const char* where) {
-  throw Error(Exit::usage, text("data.", key, " has no effect ", where, "; leave it out"));
+/// \param usual  the default, for keys that a run has of its first command; "": none
+[[noreturn]] void refuse_unused(const char* key, const char* where, const std::string& usual = "") {
+  throw Error(Exit::usage, text("data.", key, " has no effect ", where, "; leave it out",
+                                usual.empty() ? "" : ", or set it to " + usual));
 }
 
 /// True if an input has files whose texts are in a field.
@@ -111,7 +114,7 @@ void check_unused_keys(const config::Data& data) {
   }
   const auto* const why = why_fraction_is_unused(data);
   if (data.validation_fraction != usual.validation_fraction && why != nullptr) {
-    refuse_unused("validation_fraction", why);
+    refuse_unused("validation_fraction", why, text(usual.validation_fraction));
   }
 }
 
@@ -123,7 +126,7 @@ void check_unused_format(const config::Config& config) {
                          return has_files(each.inputs, "evaluate.texts." + each.name);
                        });
   if (config.data.format != config::Data().format && !is_used) {
-    refuse_unused("format", "on built-in texts");
+    refuse_unused("format", "on built-in texts", config::in_quotes(config::Data().format));
   }
 }
 

@@ -94,12 +94,12 @@ TextSize text_size_of(const std::vector<std::string>& inputs, const config::Data
   one.train = inputs;
   one.weights.clear();
   one.ood.clear();
-  if (is_builtin) {  // keys of the other sources of a mixture
-    const config::Data usual;
-    one.text_key = usual.text_key;
-    one.token_type = usual.token_type;
-    one.validation_fraction = usual.validation_fraction;
-  }
+  // Keys of the other sources of a mixture; text_sizes() has checked them all.
+  const config::Data usual;
+  one.token_type = usual.token_type;
+  if (is_builtin) one.validation_fraction = usual.validation_fraction;
+  const bool has_keys = !is_builtin && has_fields(find_text_files(inputs, data).files);
+  if (!has_keys) one.text_key = usual.text_key;
   return text_size_of(load_corpora(one, /*context=*/1, vocabulary).train.front().corpus);
 }
 

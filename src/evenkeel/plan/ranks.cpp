@@ -191,6 +191,7 @@ RankPlan rank_plan(const config::Config& config, const Hardware& hardware, std::
                .mfu_alone = hardware.mfu_alone(config.preset)};
   auto sharded = config;
   sharded.train.gradient_shards = out.gradient_shards;
+  if (sharded.train.precision == "auto") sharded.train.precision = hardware.precision;
   if (hardware.is_gpu && config.train.micro_batch == 0) {
     sharded.train.micro_batch = gpu_micro_batch_size(sharded, vocabulary, hardware.memory_bytes);
   }

@@ -84,6 +84,10 @@ nlohmann::ordered_json gpu_of(const Machine& machine) {
 
 }  // namespace
 
+const char* float32_products(at::Device device) {
+  return device.is_cpu() && ops::has_float_product() ? "evenkeel" : "libtorch";
+}
+
 nlohmann::ordered_json provenance_of(const Machine& machine) {
   const auto cpu = CpuFeatures::detect();
   return {{"evenkeel", kVersion},
@@ -94,7 +98,7 @@ nlohmann::ordered_json provenance_of(const Machine& machine) {
           {"device", machine.device.str()},
           {"gpu", gpu_of(machine)},
           {"libtorch_isa", at::get_cpu_capability()},
-          {"float32_products", ops::has_float_product() ? "evenkeel" : "libtorch"},
+          {"float32_products", float32_products(machine.device)},
           {"threads", machine.threads},
           {"precision", ops::dtype_name(nn::compute_dtype(machine.precision))}};
 }

@@ -26,6 +26,10 @@ Machine configure_machine(const config::Train& train, std::int64_t ranks_on_core
 /// Sets Machine::ranks and, to this rank's share of what is free now, Machine::free_memory.
 void share_memory(Machine& machine, const comm::Group& group);
 
+/// Whose products of float32 a device computes: "evenkeel" on CPUs of AMD with AVX2, else
+/// "libtorch".
+const char* float32_products(at::Device device);
+
 /// The fields of provenance.json on program and machine: versions, commit, processor, threads,
 /// instruction set, precision.
 nlohmann::ordered_json provenance_of(const Machine& machine);

@@ -139,7 +139,8 @@ TEST(SweptArms, OfLargestValuesAreTestedBySignFlips) {
   EXPECT_NEAR(results.verdicts.at(0).difference->mean, 4.0 / 3, 1e-12);
   EXPECT_DOUBLE_EQ(results.verdicts.at(0).p, 0.25);
   EXPECT_EQ(undecidable_claims(results.study).at(0),
-            "claim 1 cannot be decided with 3 seeds: a sign-flip test needs 6 that all agree");
+            "claim 1 cannot be decided with 3 seeds: a sign-flip test among 1 hypothesis needs 6 "
+            "that all agree");
 }
 
 TEST(SweptArms, OfAnotherCapAreAHypothesisOfTheirOwn) {

@@ -110,17 +110,24 @@ std::vector<std::string> undecidable_claims(const Study& study) {
   const auto hypotheses = std::max<std::size_t>(1, hypothesis_count(study));
   const auto needed =
       sign_test_required_pairs(kSignificanceLevel / static_cast<double>(hypotheses));
-  const auto needed_alone = sign_test_required_pairs(kSignificanceLevel);
+  // Holm's factor falls by one for each smaller p-value, which only other tests can have.
+  const bool has_other_tests = std::ranges::any_of(study.claims, [](const Claim& claim) {
+    return !uses_sign_test(claim) && !uses_sign_flips(claim.measure);
+  });
+  const auto needed_at_least =
+      has_other_tests ? sign_test_required_pairs(kSignificanceLevel) : needed;
   for (std::size_t i = 0; i < study.claims.size(); ++i) {
     const auto cannot = text("claim ", i + 1, " cannot be decided with ", seeds,
                              seeds == 1 ? " seed: " : " seeds: ");
     const bool flips = uses_sign_flips(study.claims[i].measure);
     const auto* const test = flips ? "a sign-flip test" : "a sign test";
     if (flips || uses_sign_test(study.claims[i])) {
-      if (seeds < needed_alone) {
-        out.push_back(text(cannot, test, " needs ", needed_alone, " that all agree"));
+      if (seeds < needed_at_least) {
+        const auto among =
+            text(" among ", hypotheses, hypotheses == 1 ? " hypothesis" : " hypotheses");
+        out.push_back(text(cannot, test, has_other_tests ? "" : among, " needs ", needed_at_least,
+                           " that all agree"));
       } else if (seeds < needed) {
-        // Holm's factor falls by one for each smaller p-value.
         out.push_back(text("claim ", i + 1, " may not be decided with ", seeds, " seeds: ", test,
                            " among ", hypotheses, " hypotheses needs ", needed,
                            " that all agree, fewer where other claims have smaller p-values"));
