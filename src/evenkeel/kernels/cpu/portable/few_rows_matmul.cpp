@@ -37,7 +37,7 @@ template <typename V>
 /// Keeps a vector in a register: GCC would load it again for each product.
 template <typename V>
 [[gnu::always_inline]] inline void keep_in_register([[maybe_unused]] V& x) {
-#if defined(__x86_64__) && !defined(__clang__)
+#if defined(__x86_64__) && defined(__OPTIMIZE__) && !defined(__clang__) && !defined(EK_VECTOR_BYTES)
   if constexpr (sizeof(V) == 32) asm("" : "+x"(x));
 #endif
 }
