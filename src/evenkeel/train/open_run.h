@@ -61,8 +61,7 @@ struct OpenRun {
 /// | every other key                                          | with --override       |
 ///
 /// \throws Error (usage, exit code 64) if --run is not a folder, or for another preset; (busy, 75)
-/// if another process
-///         holds the lock; (differs, 78), with the first key that may not change
+///         if another process holds the lock; (differs, 78), with the first key that may not change
 OpenRun open_run(const Request& request);
 
 }  // namespace evenkeel::train

@@ -31,8 +31,8 @@ const std::string& gpu_error();
 /// \param index  0 to gpu_count() - 1
 GpuInfo gpu_info(int index);
 
-/// The memory of a GPU that no process uses, in bytes. A CUDA context that it needs is destroyed
-/// again.
+/// The memory of a GPU that no process uses, in bytes. In a process without a CUDA context it is
+/// measured once, with a context that is destroyed again: a study asks for each run.
 std::int64_t free_gpu_bytes(int index);
 
 /// Makes a GPU current, with products that do not round float32 to TF32 and do not add up in

@@ -5,6 +5,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdlib>
+#include <map>
 #include <string>
 
 #include "evenkeel/base/error.h"
@@ -84,12 +85,20 @@ GpuInfo gpu_info(int index) {
 }
 
 std::int64_t free_gpu_bytes(int index) {
-  const bool has_context = c10::cuda::hasPrimaryContext(static_cast<c10::DeviceIndex>(index));
-  std::size_t free = 0, total = 0;
-  C10_CUDA_CHECK(cudaSetDevice(index));
-  C10_CUDA_CHECK(cudaMemGetInfo(&free, &total));
-  if (!has_context) C10_CUDA_CHECK(cudaDeviceReset());
-  return static_cast<std::int64_t>(free);
+  const auto measured = [&] {
+    std::size_t free = 0, total = 0;
+    C10_CUDA_CHECK(cudaSetDevice(index));
+    C10_CUDA_CHECK(cudaMemGetInfo(&free, &total));
+    return static_cast<std::int64_t>(free);
+  };
+  if (c10::cuda::hasPrimaryContext(static_cast<c10::DeviceIndex>(index))) return measured();
+  static std::map<int, std::int64_t> known;
+  const auto [entry, is_new] = known.try_emplace(index, 0);
+  if (is_new) {
+    entry->second = measured();
+    C10_CUDA_CHECK(cudaDeviceReset());
+  }
+  return entry->second;
 }
 
 void use_gpu(int index, bool is_deterministic) {
