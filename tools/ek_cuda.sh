@@ -9,6 +9,8 @@
 #
 # Only headers and libraries of the wheel are used, so that one for CPython 3.12 serves every Python.
 
+. "$root/tools/gpu_packages.sh"
+
 cuda_wheels=$deps/wheels-cuda
 cuda_python="--python-version 3.12 --implementation cp --platform manylinux_2_28_x86_64"
 
@@ -43,7 +45,7 @@ cudnn_frontend() {
   for each in include/cudnn_frontend.h nvidia/cudnn/include/cudnn.h nvidia/cu13/include/nvrtc.h; do
     [ -f "$packages_folder/$each" ] || return 0
   done
-  echo "$packages_folder/include;$packages_folder/nvidia/cudnn/include;$packages_folder/nvidia/cu13/include"
+  cudnn_folders "$packages_folder"
 }
 
 has_cuda_torch() { has_torch "$1" && [ -f "$1/lib/libtorch_cuda.so" ] && [ -f "$1/lib/libc10_cuda.so" ]; }
@@ -70,7 +72,7 @@ cuda_torch_requirement() {
 # Every requirement in one line, without comments.
 cuda_requirements() {
   cuda_torch_requirement
-  sed -e '/^#/d' -e ':join' -e '/\\$/ { N; s/ *\\\n */ /; b join' -e '}' "$root/tools/gpu_requirements.txt"
+  gpu_requirements "$root/tools/gpu_requirements.txt"
 }
 
 # One pip for one wheel. pip checks the SHA-256, also of a wheel that is already there.

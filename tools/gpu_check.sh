@@ -18,6 +18,8 @@
 set -eu
 cd "$(dirname "$0")/.."
 
+. tools/gpu_packages.sh
+
 version=${TORCH_VERSION:-2.11.0}
 build=build/cuda
 
@@ -40,14 +42,14 @@ fetch_headers() {
   if [ ! -e "$folder/include/cudnn_frontend.h" ]; then
     echo "gpu_check: fetching the headers of cuDNN (400 MB)"
     rm -rf "$folder" && mkdir -p "$folder/wheel"
-    sed -e '/^#/d' -e ':join' -e '/\\$/ { N; s/ *\\\n */ /; b join' -e '}' tools/gpu_requirements.txt |
+    gpu_requirements tools/gpu_requirements.txt |
       grep -E '^nvidia-(cudnn-cu13|cuda-nvrtc|cudnn-frontend)==' >"$folder/requirements"
     python3 -m pip download -q --require-hashes --no-deps --only-binary=:all: -d "$folder/wheel" \
       -r "$folder/requirements"
     for wheel in "$folder"/wheel/*.whl; do python3 -m zipfile -e "$wheel" "$folder"; done
     rm -r "$folder/wheel"
   fi
-  echo "$PWD/$folder/include;$PWD/$folder/nvidia/cudnn/include;$PWD/$folder/nvidia/cu13/include"
+  cudnn_folders "$PWD/$folder"
 }
 
 case "${1:-}" in

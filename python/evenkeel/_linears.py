@@ -5,6 +5,7 @@ from typing import Any, List, Optional, Sequence, Tuple
 
 import torch
 from torch import Tensor
+from torch.nn.modules import module as _hooks
 
 
 class _Linears(torch.autograd.Function):
@@ -32,6 +33,17 @@ class _Linears(torch.autograd.Function):
                 dx.addmm_(part, weight)
         needed = ctx.needs_input_grad[1:]
         return (dx, *(part.t() @ x if wanted else None for part, wanted in zip(parts, needed)))
+
+
+def has_hooks(module: Any) -> bool:
+    """Whether calling a module runs hooks."""
+    return bool(module._forward_hooks or module._forward_pre_hooks or module._backward_hooks
+                or module._backward_pre_hooks or _hooks._has_any_global_hook())
+
+
+def is_plain(layer: Any) -> bool:
+    """Whether calling a layer is no more than a product with its weight: no LoRA, quantization or hooks."""
+    return type(layer) is torch.nn.Linear and "forward" not in layer.__dict__ and not has_hooks(layer)
 
 
 def linears(x: Tensor, weights: Sequence[Tensor], biases: Sequence[Optional[Tensor]]) -> Tensor:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from . import ops
-from ._linears import linears
+from ._linears import is_plain, linears
 
 __all__ = ["AddRMSNorm", "CausalAttention", "LayerNorm", "LinearCrossEntropy", "QKVNormRope", "RMSNorm", "SwiGLU",
            "rope_table"]
@@ -134,6 +134,8 @@ class SwiGLU(torch.nn.Module):
 def swiglu_mlp(module: Any, x: Tensor) -> Tensor:
     """The forward pass of a module with the linear layers gate_proj, up_proj and down_proj."""
     pair = [module.up_proj, module.gate_proj]
+    if not all(is_plain(each) for each in (*pair, module.down_proj)):  # LoRA, quantization, hooks
+        return module.down_proj(torch.nn.functional.silu(module.gate_proj(x)) * module.up_proj(x))
     products = linears(x, [each.weight for each in pair], [each.bias for each in pair])
     y = ops.swiglu_linear(products, module.down_proj.weight)
     return y if module.down_proj.bias is None else y + module.down_proj.bias

@@ -7,9 +7,12 @@ Each run folder becomes a run with its name, its configuration and one record fo
 `WANDB_MODE=offline` writes files alone.
 """
 import argparse
+import fcntl
 import importlib
 import json
+import os
 import pathlib
+import struct
 import sys
 import time
 from typing import Any, Dict, Iterator, List, Optional, Tuple
@@ -17,6 +20,7 @@ from typing import Any, Dict, Iterator, List, Optional, Tuple
 from .runs import read_records
 
 PAUSE_S = 2.0
+FLOCK = struct.Struct("hhqqi0q")  # struct flock: l_type, l_whence, l_start, l_len, l_pid
 USAGE_ERROR, DATA_ERROR = 64, 65
 
 
@@ -36,14 +40,28 @@ def configuration(run: pathlib.Path) -> Dict[str, Any]:
     return dict(flat(tomllib.loads(path.read_text(encoding="utf-8"))))
 
 
+def is_locked(run: pathlib.Path) -> bool:
+    """Whether a process holds the lock of the run, that of an open file description on the whole file `lock`."""
+    try:
+        file = os.open(run / "lock", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        lock = FLOCK.pack(fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0)
+        return FLOCK.unpack(fcntl.fcntl(file, fcntl.F_OFD_GETLK, lock))[0] != fcntl.F_UNLCK
+    except OSError:
+        return False
+    finally:
+        os.close(file)
+
+
 def trains(run: pathlib.Path) -> bool:
-    """Whether a process trains the run: status.json says so, and the process of the file `lock` lives."""
+    """Whether a process trains the run: status.json says so, and a process holds the lock."""
     try:
         status = json.loads((run / "status.json").read_text(encoding="utf-8"))
-        process = int((run / "lock").read_text(encoding="utf-8").split()[0])
-    except (OSError, ValueError, IndexError):
+    except (OSError, ValueError):
         return False
-    return status.get("state") == "training" and pathlib.Path(f"/proc/{process}").exists()
+    return isinstance(status, dict) and status.get("state") == "training" and is_locked(run)
 
 
 def numbers(record: Dict[str, Any]) -> Dict[str, float]:

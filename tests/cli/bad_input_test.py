@@ -72,8 +72,10 @@ class CommandLine(program.Case):
             (64, "--tokens-per-second must be a number > 0, but is nan", "plan", "--tokens-per-second", "nan"),
             (64, "--tokens-per-second has no effect with --ranks; leave it out",
              "plan", "--tokens-per-second", 9, "--ranks", 2),
-            (64, "--format, --shard, --name, --threads, --data-format and --text-key have no effect with --check; leave "
-             "them out", "tokenize", "--check", "x", "--format", "megatron"),
+            *((64, f"--set {key} has no effect with --task, which scores its tasks only; leave one of them out",
+               "eval", "--run", "none", "--task", "q.jsonl", "--set", f"{key}={value}")
+              for key, value in (("evaluate.texts", '{v="/nonexistent.txt"}'), ("data.validation", "x.txt"),
+                                 ("data.ood", "x.txt"), ("evaluate.tasks", '["core"]'))),
             (64, "--what router_entropy: is measured in a mixture of experts, but model.experts.count is 0",
              "probe", "--what", "router_entropy"),
             (64, '--set evaluate.texts={ "a b" = "x" }: evaluate.texts: a name must have letters, digits, \'_\' and \'-\' '

@@ -229,8 +229,8 @@ class RoundTrip(Trained):
         self.succeed("tokenize", "book.txt", "--train-vocabulary", "300", "--output", "vocabulary")
         self.train("words", "--scheme", "pre_norm", "--set", "data.tokenizer=vocabulary", train_steps=3)
         self.check("words", "words")
-        self.assertEqual((self.folder / "words-1/tokenizer.json").read_bytes(),
-                         (self.folder / "vocabulary/tokenizer.json").read_bytes())
+        copy, own = (json.loads((self.folder / x / "tokenizer.json").read_text()) for x in ("words-1", "vocabulary"))
+        self.assertEqual(copy, own | {"post_processor": copy["post_processor"] or "that of end-of-text"})
 
     def test_an_import_is_trained_on(self):
         self.export()

@@ -193,6 +193,22 @@ class Extend(program.Case):
         self.succeed("train", "--quiet", "--run", "run", *settings({"train.tokens": 25 * 2 * 32}))
         self.assertEqual(max(saved_steps(self.run_folder)), 25)
 
+    def test_a_length_in_tokens_counts_batches_of_their_size(self):
+        """20 steps of 2 sequences of 32 tokens, and the other half of the tokens in steps of 4 sequences."""
+        schedule = {key: value for key, value in SHORT.items() if key != "train_steps"}
+        self.train("run-2", **schedule | {"train_tokens": 20 * 64})
+        more = ["train", "--run", "run-2", *settings({"train.tokens": 40 * 64, "train.batch": 4}),
+                "--override", "train.batch"]
+        self.assertIn("\nresumes from step 20 of 30 ", self.succeed(*more)[1])
+        run = self.folder / "run-2"
+        self.assertEqual(json.loads((folder_of(run, 30) / "state.json").read_text())["tokens"], 40 * 64)
+        self.assertIn("\nfinished already at step 30;", self.succeed(*more)[1])
+        error = self.succeed("train", "--run", "run-2", *settings({"train.tokens": 50 * 64}),
+                             "--override", "schedule")[1]
+        self.assertIn("\nresumes from step 30 of 35 ", error)
+        self.assertNotIn("the schedule stays", error)
+        self.assertIn("\nsteps = 35\n", (run / "run.toml").read_text())
+
     def test_fewer_steps_are_refused(self):
         self.refuse(78, "run: the run was started with train.steps = 20, not 10; leave "
                     "it out, start another run, or allow it with --override train.steps",

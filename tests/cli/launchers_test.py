@@ -4,12 +4,14 @@
 
 srun is a stand-in: two processes with its variables. mpirun and torchrun are tested where they are installed.
 """
+import importlib.util
 import os
 import pathlib
 import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 import unittest
 
@@ -33,6 +35,10 @@ def children(process):
     return [int(word) for word in done.stdout.split()]
 
 
+def has_rank(pid, number):
+    return f"RANK={number}".encode() in pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+
+
 class Launchers(program.Case):
     def one_rank(self):
         return self.train("one", **SETTINGS)
@@ -49,7 +55,8 @@ class Launchers(program.Case):
         self.check("run")
 
     def test_srun(self):
-        common = {"SLURM_NTASKS": "2", "SLURM_NTASKS_PER_NODE": "2", "SLURM_JOB_NODELIST": "localhost",
+        # SLURM_NTASKS_PER_NODE is the most that a machine may have: --ntasks=2 --ntasks-per-node=65536.
+        common = {"SLURM_NTASKS": "2", "SLURM_NTASKS_PER_NODE": "65536", "SLURM_JOB_NODELIST": "localhost",
                   "SLURM_JOB_ID": str(os.getpid()), "SLURM_STEP_ID": "0"}
         both = [subprocess.Popen([program.PROGRAM, *self.arguments("run")], cwd=self.folder,
                                  env=program.ENVIRONMENT | common | {"SLURM_PROCID": str(rank), "SLURM_LOCALID": str(rank)},
@@ -84,9 +91,7 @@ class Ends(program.Case):
 
     def rank(self, process, number):
         """The process of a rank."""
-        def environment(pid):
-            return pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-        return next(pid for pid in children(process.pid) if f"RANK={number}".encode() in environment(pid))
+        return next(pid for pid in children(process.pid) if has_rank(pid, number))
 
     def gone(self, pids):
         """None of the processes runs; they may need an instant to vanish."""
@@ -162,6 +167,45 @@ class Ends(program.Case):
         said = done.stderr.decode()
         self.assertEqual(done.returncode, 75, said)
         self.assertRegex(said, r"^evenkeel: this would take about .*\n$")
+
+
+class Agents(program.Case):
+    """Two agents of torchrun, as on two machines. Each counts only the losses of its own ranks."""
+
+    def begin(self, port, variables, arguments):
+        command = [sys.executable, "-m", "torch.distributed.run", "--no-python", "--nnodes", "2", "--nproc-per-node",
+                   "1", "--max-restarts", "3", "--rdzv-backend", "c10d", "--rdzv-endpoint", f"localhost:{port}", "--"]
+        agent = subprocess.Popen([*command, program.PROGRAM, *arguments], cwd=self.folder,
+                                 env=program.ENVIRONMENT | variables, stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(agent.communicate)
+        self.addCleanup(agent.terminate)  # ends its rank, too
+        return agent
+
+    def check_restart(self, **variables):
+        """A killed rank: all ranks start again, and end with the bits of one rank."""
+        if importlib.util.find_spec("torch") is None:
+            self.skipTest(f"{sys.executable} has no torch, which torchrun is a part of")
+        steps = 600
+        values = SETTINGS | {"train_steps": steps, "checkpoint_every": 50, "log_every": 100,
+                             "distributed_connect_timeout": 60}
+        whole = self.train("one", **values)
+        port = program.free_port()
+        arguments = ["train", "--run", "run", *small(**values)]
+        agents = [self.begin(port, variables, arguments) for _ in range(2)]
+        self.until(lambda: len(program.saved_steps(self.folder / "run")) > 1, agents[0])
+        ranks = [child for agent in agents for child in children(agent.pid)]
+        os.kill(next(pid for pid in ranks if has_rank(pid, 1)), signal.SIGKILL)
+        ends = [self.finish(agent) for agent in agents]
+        self.assertEqual([code for code, _ in ends], [0, 0], ends)
+        self.assertRegex(ends[0][1] + ends[1][1], rf"\nresumes from step \d+ of {steps} ")
+        self.assertEqual(state(self.folder / "run", steps), state(whole, steps))
+
+    def test_go_on_after_a_lost_rank(self):
+        self.check_restart()
+
+    def test_without_a_shared_store_go_on_after_a_lost_rank(self):
+        self.check_restart(TORCH_DISABLE_SHARE_RDZV_TCP_STORE="1")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ Two messages need a rank that stops in the middle of a call, or fifty slow steps
 import os
 import pathlib
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -163,6 +164,30 @@ class Differences(Ranks):
         name = re.escape(self.name(1, both[1]))
         self.assertRegex(ends[0][1] + ends[1][1],
                          rf"^evenkeel: {name} has the digest of data.train = \w+, but rank 0 has \w+\n$")
+
+    def check_digests(self, name, folders, **changed):
+        """Rank 1 reads other bytes than rank 0."""
+        port = free_port()
+        both = [self.begin(variables(rank, 2, port), "--run", self.folder / "run", folder=folders[rank], **changed)
+                for rank in range(2)]
+        ends = self.ended(both)
+        self.assertEqual([end[0] for end in ends], [78, 78], ends)
+        self.assertRegex(ends[0][1] + ends[1][1], rf"^evenkeel: {re.escape(self.name(1, both[1]))} has the digest of "
+                         rf"{name} = \w+, but rank 0 has \w+\n$")
+
+    def test_names_evaluation_texts_that_differ(self):
+        folders = self.folders()
+        for folder, book in zip(folders, (program.BOOK, program.BOOK.upper())):
+            (folder / "other.txt").write_text(book)
+        self.check_digests("data.ood", folders, data_ood="other.txt")
+        self.check_digests("evaluate.texts other", folders, evaluate_texts='{other = "other.txt"}')
+
+    def test_names_first_weights_that_differ(self):
+        folders = self.folders()
+        for seed, folder in enumerate(folders):
+            self.train("from", train_steps=1, seed=seed)
+            shutil.move(self.folder / "from", folder)
+        self.check_digests("train.from", folders, train_from="from")
 
     def test_names_a_run_folder_that_is_not_shared(self):
         folders, port = self.folders(), free_port()

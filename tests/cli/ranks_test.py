@@ -132,6 +132,18 @@ class Behaviour(Ranks):
         line = [line for line in lines_of(run / "metrics.jsonl") if "loss" in line][-1]
         self.assertLessEqual({"exchange_s", "slowest_rank", "waited_s"}, set(line))
 
+    def test_a_signal_to_all_ranks_saves_once(self):
+        values = DENSE | {"train.steps": 10**6, "train.batch": 64, "checkpoint.every": 0, "checkpoint.seconds": 0,
+                          "checkpoint.keep": 9}
+        process = self.start("train", "--ranks", 2, "--run", "run", *settings(program.SMALL | values))
+        run = self.folder / "run"
+        self.wait_for_steps(process, "run", 2)
+        process.send_signal(signal.SIGUSR1)  # the launcher sends it to all ranks
+        self.until(lambda: len(saved_steps(run)) > 1, process)
+        self.wait_for_steps(process, "run", 3)
+        self.assertEqual(len(saved_steps(run)), 2)
+        self.stop(process)
+
     def test_a_thread_writes_the_same_checkpoints(self):
         values = DENSE | {"checkpoint.every": 2, "checkpoint.keep": 9}
         whole = self.train_on(1, "whole", values)
@@ -165,6 +177,13 @@ class Behaviour(Ranks):
         self.train_on(2, "run", DENSE | {"train.steps": 1, "train.gradient_shards": "auto"})
         self.refuse(64, "--preset nano: run was started with the preset tiny; leave --preset out, or start another run",
                     "train", "--ranks", 2, "--run", "run", "--preset", "nano")
+
+    def test_an_override_is_read_on_top_of_the_run(self):
+        values = DENSE | {"schedule.kind": "wsd"}
+        self.train_on(2, "run", values | {"train.steps": 2, "train.gradient_shards": "auto"})
+        self.succeed("train", "--ranks", 2, "--run", "run", *settings({"train.steps": 3, "schedule.decay": 1}),
+                     "--override", "schedule.decay")
+        self.assertIn("decay = 1", (self.folder / "run/run.toml").read_text())
 
     def test_a_moved_run_saves_on_all_ranks(self):
         values = DENSE | {"train.steps": 10**6, "checkpoint.every": 0, "checkpoint.seconds": 0}

@@ -113,6 +113,42 @@ class SkippedSteps(program.Case):
         self.assertEqual(lines_of(run / "health.jsonl"), events)
 
 
+class GoingBack(program.Case):
+    """A run that diverged keeps a checkpoint from before, and can go back to it."""
+
+    def test_to_a_checkpoint_from_before_the_divergence(self):
+        run = self.train("run", train_steps=20, checkpoint_every=10, log_every=1)
+        self.assertEqual(saved_steps(run), [10, 20])
+        more = ["train", "--run", run, "--set", "train.steps=400", "--override", "train.steps"]
+        peak = ["--set", "schedule.peak=1e15", "--override", "schedule.peak"]
+        for command in ([*more, *peak], ["train", "--run", run], ["train", "--run", run]):
+            self.assertEqual(self.evenkeel(*command).returncode, 76)
+        self.assertIn(20, saved_steps(run))
+        self.succeed("train", "--run", run, "--checkpoint", 20, "--set", "schedule.peak=1e-3", "--override",
+                     "schedule.peak", "--set", "train.steps=24", "--override", "train.steps")
+        self.assertEqual(saved_steps(run), [20, 24])
+        self.assertEqual(sorted({line["step"] for line in metrics(run)}), list(range(1, 25)))
+
+    def test_deletes_later_checkpoints_at_once(self):
+        run = self.train("run", train_steps=6, checkpoint_every=2, checkpoint_keep=5)
+        self.train("run", train_steps=8)  # changes the settings after step 2
+        self.succeed("train", "--run", run, "--checkpoint", 2, "--set", "train.steps=2", "--override", "train.steps")
+        self.assertEqual(saved_steps(run), [0, 2])
+        self.succeed("train", "--run", run, "--set", "train.steps=4")
+        self.assertEqual(max(saved_steps(run)), 4)
+        self.assertEqual([line["step"] for line in metrics(run)][-1], 4)
+
+    def test_needs_a_checkpoint_of_that_step(self):
+        run = self.train("run", train_steps=2)
+        self.refuse(77, f"{run}: has no checkpoint of step 5, but of: 0, 2", "train", "--run", run, "--checkpoint", 5)
+        self.refuse(77, "new: has no checkpoint of step 5, but of: (none)", "train", "--run", "new", "--checkpoint", 5)
+        self.refuse(64, "--checkpoint needs --run", "train", "--checkpoint", 5)
+        self.refuse(64, "--checkpoint: each restart of --restarts would go back again; go back without "
+                    "restarts first", "train", "--run", run,
+                    "--checkpoint", 2, "--ranks", 2, "--restarts", 1)
+        self.assertFalse((self.folder / "new").exists())
+
+
 class Difference(program.Case):
     """The comparison above can say no."""
 

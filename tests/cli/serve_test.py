@@ -21,10 +21,10 @@ JSON = "Content-Type: application/json\r\n"
 class Server:
     """A running `eval --serve 0`."""
 
-    def __init__(self, case, *arguments):
+    def __init__(self, case, *arguments, before=None):
         self.process = subprocess.Popen(
             [program.PROGRAM, "eval", "--run", "run", "--serve", "0", *arguments], cwd=case.folder, env=ENVIRONMENT,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=before)
         case.addCleanup(self.process.stderr.close)
         case.addCleanup(self.process.stdout.close)
         case.addCleanup(self.process.wait)
@@ -130,9 +130,20 @@ class Serving(program.Case):
         self.assertEqual((choice["text"], choice["finish_reason"]),
                          (text[7:-1].split(" ")[0].split("x")[0], "stop"))
 
-    def test_a_stream_gives_the_text_in_events(self):
+    def test_several_choices_are_those_of_count(self):
         server = Server(self)
-        fields = {"prompt": ["The old", "A"], "max_tokens": 8, "seed": 3, "logprobs": 1, "echo": True}
+        texts = json.loads(self.succeed("generate", "--run", "run", "--prompt", "The old", "--tokens", 9, "--seed", 3,
+                                        "--temperature", 0.8, "--count", 3, "--json")[0])
+        choices = server.complete(prompt="The old", max_tokens=9, seed=3, temperature=0.8, echo=True, n=3, best_of=3)
+        self.assertEqual([(choice["index"], choice["text"]) for choice in choices], list(enumerate(texts)))
+
+    def test_a_stream_gives_the_text_in_events(self):
+        for copies in (1, 2):
+            self.check_stream(copies)
+
+    def check_stream(self, copies):
+        server = Server(self)
+        fields = {"prompt": ["The old", "A"], "max_tokens": 8, "seed": 3, "logprobs": 1, "echo": True, "n": copies}
         whole = server.complete(**fields)
         status, content = server.ask("POST", "/v1/completions",
                                      fields | {"stream": True, "stream_options": {"include_usage": True}})
@@ -140,7 +151,8 @@ class Serving(program.Case):
         lines = content.split("\n\n")
         self.assertEqual(lines[-2:], ["data: [DONE]", ""])
         events = [json.loads(line.removeprefix("data: ")) for line in lines[:-2]]
-        self.assertEqual(events.pop()["usage"]["completion_tokens"], 16)
+        self.assertEqual(events.pop()["usage"]["completion_tokens"], 16 * copies)
+        self.assertEqual(len(whole), 2 * copies)
         for index, choice in enumerate(whole):
             parts = [event["choices"][0] for event in events if event["choices"][0]["index"] == index]
             self.assertEqual("".join(part["text"] for part in parts), choice["text"])
@@ -168,7 +180,7 @@ class Serving(program.Case):
                 ("POST", "/v1/completions", "{", 400, "the body must be JSON", None),
                 ("POST", "/v1/completions", "[" * 100000, 400, "the body must be JSON", None),
                 ("POST", "/v1/completions", b'{"prompt": "\xff"}', 400, "the body must be JSON", None),
-                ("POST", "/v1/completions", {"prompt": "a", "n": 2}, 400, "n: must be 1", "n"),
+                ("POST", "/v1/completions", {"prompt": "a", "n": 0}, 400, "n: must be an integer from 1 to 128", "n"),
                 ("POST", "/v1/completions", {"prompt": "a" * 40}, 400, f"prompt: {long}", "prompt"),
                 ("POST", "/v1/completions", {"prompt": [257]}, 400, "prompt[0]: must be a token id from 0 to 256",
                  "prompt"),
@@ -258,7 +270,8 @@ class Serving(program.Case):
         self.start_endless_stream(server).close()
         server.complete(prompt="a", max_tokens=1)
         error = server.finish()[1]
-        self.assertEqual([line.split(",")[0] for line in error.splitlines()], ["POST /v1/completions 200"] * 2)
+        self.assertEqual(sorted(line.split(",")[0] for line in error.splitlines()),
+                         ["POST /v1/completions 200", "POST /v1/completions 499"])
 
     def test_a_signal_interrupts_a_request(self):
         server = self.long_server()
@@ -294,6 +307,14 @@ class Serving(program.Case):
         server = Server(self, "--quiet")
         server.ask("GET", "/")
         self.assertEqual(server.finish(), (0, ""))
+
+    def test_it_ends_with_its_terminal(self):
+        server = Server(self)
+        self.assertEqual(server.finish(signal.SIGHUP), (0, ""))
+        server = Server(self, before=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))  # as under nohup
+        server.process.send_signal(signal.SIGHUP)
+        self.assertEqual(server.ask("GET", "/health")[0], 200)
+        self.assertEqual(server.finish()[0], 0)
 
     def test_the_log_is_escaped(self):
         server = Server(self)

@@ -5,6 +5,8 @@
 bash completes for real: it sources the script and calls the function as readline does. zsh and fish check the syntax
 of their scripts where they are installed.
 """
+import os
+import pty
 import re
 import shutil
 import subprocess
@@ -62,6 +64,50 @@ class Completion(program.Case):
         self.assertEqual(self.complete("train", "--run", "runs/"),
                          ["runs/pre_norm-tiny-1", "runs/pre_norm-tiny-1", "runs/study", "runs/study/a"])
         self.assertIn("runs/study/a", self.complete("report", ""))
+
+    def add_run(self, name):
+        (self.folder / "runs" / name).mkdir(parents=True)
+        (self.folder / "runs" / name / "run.toml").write_text("")
+
+    def test_evaluates_no_name_of_a_folder(self):
+        self.add_run("x$(touch PWNED)")
+        self.assertEqual(self.complete("report", "runs/x"), ["PWNED)", "PWNED)", "runs/x$(touch", "runs/x$(touch"])
+        self.add_run("[ab]*")
+        self.add_run("it's")
+        self.assertEqual(self.complete("report", "runs/i"), ["runs/it's", "runs/it's"])
+        self.assertEqual(self.complete("report", "runs/["), ["runs/[ab]*", "runs/[ab]*"])
+        self.assertEqual(self.complete("train", "--config", "runs/x"), ["PWNED)", "runs/x$(touch"])
+        self.assertFalse((self.folder / "PWNED").exists())
+
+    def typed(self, line):
+        """The arguments that `evenkeel` gets from an interactive bash for a line that ends with Tab and Enter."""
+        self.complete("")  # writes the script
+        setup = self.write("setup", 'source ./script\nevenkeel() { printf "%s\\n" "$@" > got; }\nPS1="ready> "\n')
+        terminal, end = pty.openpty()
+        with subprocess.Popen(["bash", "--noprofile", "--rcfile", setup, "-i"], cwd=self.folder, stdin=end, stdout=end,
+                              stderr=end, start_new_session=True, env=os.environ | {"TERM": "dumb"}) as bash:
+            os.close(end)
+            shown = b""
+            while b"ready> " not in shown:
+                shown += os.read(terminal, 4096)
+            os.write(terminal, f"{line}\t\nexit\n".encode())
+            try:
+                while os.read(terminal, 4096):
+                    pass
+            except OSError:  # bash has ended
+                pass
+            bash.wait(timeout=program.LIMIT)
+        os.close(terminal)
+        return (self.folder / "got").read_text().splitlines()
+
+    def test_quotes_what_it_inserts(self):
+        for name in ("my run", "it's", "x$(touch PWNED)"):
+            self.add_run(name)
+        self.assertEqual(self.typed("evenkeel report runs/m"), ["report", "runs/my run/"])
+        self.assertEqual(self.typed("evenkeel report runs/my\\ r"), ["report", "runs/my run/"])
+        self.assertEqual(self.typed("evenkeel report runs/i"), ["report", "runs/it's/"])
+        self.assertEqual(self.typed("evenkeel report runs/x"), ["report", "runs/x$(touch PWNED)/"])
+        self.assertFalse((self.folder / "PWNED").exists())
 
     def test_scripts_have_no_errors(self):
         for shell in ("bash", "zsh", "fish"):

@@ -3,6 +3,7 @@
 """Training and the signals to stop, to save, and that the terminal is gone."""
 import json
 import signal
+import subprocess
 import time
 
 import program
@@ -82,6 +83,20 @@ class Signals(program.Case):
         process.send_signal(signal.SIGHUP)
         self.wait_for_steps(process, "run", 3)
         self.stop(process)
+
+    def test_sighup_ends_watch_unless_it_was_ignored(self):
+        for ignored in (False, True):
+            before = (lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)) if ignored else None  # as under nohup
+            with subprocess.Popen([program.PROGRAM, "watch", ".", "--port", "0"], cwd=self.folder, preexec_fn=before,
+                                  env=program.ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as watch:
+                self.addCleanup(watch.kill)
+                self.assertIn(b"watching on", watch.stdout.readline())
+                watch.send_signal(signal.SIGHUP)
+                if ignored:
+                    with self.assertRaises(subprocess.TimeoutExpired):
+                        watch.wait(timeout=1)
+                    watch.terminate()
+                self.assertEqual(watch.wait(timeout=program.LIMIT), 0)
 
     def test_a_closed_standard_error_is_no_reason_to_stop(self):
         process = self.start("train", "--run", "run", *small(train_steps=200, log_every=1))

@@ -92,6 +92,62 @@ class TextFiles(program.Case):
         self.assertNotIn(b"training text", done.stderr)
         self.succeed("train", "--quiet", "--run", "run", "--set", "train.steps=2", "--override", "data")
 
+    def test_a_changed_text_is_not_evaluated_as_that_of_the_run(self):
+        """Of a shorter text, eval has another loss than that of the run."""
+        self.train("run", train_steps=1)
+        self.write("book.txt", program.BOOK[:len(program.BOOK) // 2])
+        for verb in ("eval", "probe"):
+            done = self.evenkeel(verb, "--run", "run")
+            self.assertEqual(done.returncode, 78, done.stderr)
+            self.assertRegex(done.stderr.decode().splitlines()[-1],
+                             r'^evenkeel: run: the digest of the text of data\.validation was "\w{32}" when the model '
+                             r'was trained \(the last 11 % of book\.txt .*\), but is "\w{32}" now \(the last .* of '
+                             r'book\.txt .*\); '
+                             r"restore the text, or name the one to take with --set data\.validation=FILE$")
+        for more in (("--set", "data.validation=book.txt"), ("--set", "data.train=book.txt")):
+            self.succeed("eval", "--run", "run", "--quiet", *more)
+        self.write("other.toml", '[data]\nvalidation = "book.txt"\n')
+        self.succeed("eval", "--run", "run", "--quiet", "--config", "other.toml")
+        done = self.evenkeel("eval", "--run", "run", "--set", "data.ood=book.txt")
+        self.assertEqual(done.returncode, 78)
+        self.succeed("generate", "--run", "run", "--tokens", 1)
+        self.write("book.txt", program.BOOK)
+        self.succeed("eval", "--run", "run", "--quiet")
+
+    def test_a_changed_text_of_out_of_distribution_is_refused(self):
+        self.write("ood.txt", "zzz " * 40)
+        self.train("run", train_steps=1, data_ood="ood.txt")
+        self.succeed("eval", "--run", "run", "--quiet")
+        self.write("ood.txt", "zzz " * 20)
+        done = self.evenkeel("eval", "--run", "run")
+        self.assertEqual(done.returncode, 78)
+        self.assertIn(b"run: the digest of the text of data.ood was ", done.stderr)
+
+    def test_special_tokens_that_are_text_in_shards(self):
+        self.succeed("tokenize", "book.txt", "--train-vocabulary", 280, "--output", "tok", "--quiet")
+        self.write("special.txt", program.BOOK + "<|endoftext|>" + program.BOOK)
+        tokens = {}
+        for value in ("true", "false"):
+            out = self.succeed("tokenize", "special.txt", "--tokenizer", "tok", "--output", f"shards-{value}",
+                               "--special-in-text", value, "--json", "--quiet")[0]
+            tokens[value] = json.loads(out)["tokens"]
+            self.assertIs(json.loads((self.folder / f"shards-{value}/manifest.json").read_text())["special_in_text"],
+                          value == "true")
+            self.succeed("tokenize", "--check", f"shards-{value}", "--tokenizer", "tok")
+        self.assertLess(tokens["true"], tokens["false"])
+        self.refuse(65, "shards-true: the tokens were made with data.special_in_text = true, but it is false; set it "
+                    "to that, or tokenize the text again with --special-in-text false", "train", "--quiet", "--run", "run",
+                    *small(data_train="shards-true", data_tokenizer="tok", data_special_in_text="false"))
+        self.train("run", data_train="shards-false", data_tokenizer="tok", data_special_in_text="false", train_steps=1)
+
+    def test_null_and_lone_surrogates_in_json(self):
+        self.write("a.jsonl", '{"text": null}\n{"text": "one \\ud83d"}\n{"text": null}\n')
+        out, error = self.succeed("tokenize", "a.jsonl", "--tokenizer", "bytes", "--output", "tok", "--quiet", "--json")
+        self.assertEqual(json.loads(out)["documents"], 1)
+        self.assertEqual(error, "note: 2 null texts left out, 1 lone surrogate read as U+FFFD\n")
+        ids = (self.folder / "tok/tokens-00000.npy").read_bytes()
+        self.assertEqual(bytes(ids[:-2:2]).decode(), "one \ufffd")
+
     def test_a_resumed_run_has_its_own_copy_of_the_tokenizer(self):
         self.succeed("tokenize", "book.txt", "--train-vocabulary", 280, "--output", "tok", "--quiet")
         options = {"data_tokenizer": "tok/tokenizer.json", "schedule_steps": 4}
@@ -127,6 +183,20 @@ class TextFiles(program.Case):
         done = self.evenkeel("tokenize", "notes.xyz", *tokenize)
         self.assertEqual(done.returncode, 65)
         self.assertIn(b"or set --data-format to text, jsonl, json or parquet", done.stderr)
+
+    def test_options_without_effect_are_refused(self):
+        of_shards = (("--format", "olmo"), ("--shard", 7), ("--name", "q"), ("--threads", 5), ("--end-of-text", 3))
+        of_texts = (("--data-format", "text"), ("--text-key", "zz"))
+        for mode, options in ((("--check", "x"), of_shards + of_texts), (("--show", "bytes"), of_shards + of_texts),
+                              (("--train-vocabulary", 300), of_shards)):
+            for option in options:
+                done = self.evenkeel("tokenize", *mode, *option)
+                self.assertEqual(done.returncode, 64, option)
+                self.assertIn(done.stderr.decode().split(";")[0], (f"evenkeel: {mode[0]} excludes {option[0]}",
+                                                                   f"evenkeel: {option[0]} excludes {mode[0]}"))
+        self.refuse(64, "--special-in-text has no effect with --tokenizer bytes, which has no special token in a text; "
+                    "leave it out", "tokenize", "book.txt", "--tokenizer", "bytes", "--output", "x",
+                    "--special-in-text", "false")
 
     def test_a_vocabulary_is_not_trained_over_another(self):
         (self.folder / "tok").mkdir()

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """watch: pages that follow runs, and what the server refuses; with chromium also report pages in a browser."""
 import base64
+import fcntl
 import hashlib
 import http.client
 import json
@@ -10,6 +11,7 @@ import re
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import time
 import unittest
@@ -66,6 +68,65 @@ class Server(program.Case):
         self.assertIn("<h1>b-1</h1>", watch.ask(second)[1])
         self.assertIn("Comparison of 3 runs", watch.ask("/compare")[1])
         self.assertEqual(watch.finish(), 0)
+
+    def test_finds_runs_in_subfolders_as_the_list_of_runs_does(self):
+        for name in ("studies/pool/b-1", "x/y/z/c-1"):
+            shutil.copytree(self.folder / "runs/a-1", self.folder / "runs" / name)
+        page = Watch(self, "runs").ask("/")[1]
+        self.assertEqual(re.findall(r'<a href="/run/\w+/">([^<]*)</a>', page), ["a-1", "b-1", "c-1"])
+
+    def test_compares_those_of_many_runs_that_changed_last(self):
+        for number in range(41):
+            run = self.folder / f"runs/m-{number}"
+            run.mkdir()
+            (run / "run.toml").write_text("")
+            (run / "metrics.jsonl").write_text(json.dumps({"step": 1, "loss": 1.0}) + "\n")
+            os.utime(run / "metrics.jsonl", ns=(1, 10**9 * (1 + number)))  # m-0 and m-1 are the oldest
+        watch = Watch(self, "runs")
+        self.assertIn("Compare 40 of 42 runs, those changed last</a>", watch.ask("/")[1])
+        page = watch.ask("/compare")[1]
+        self.assertIn("<h1>Comparison of 40 runs</h1>", page)
+        self.assertIn("Compared: 40 of 42 runs, those changed last.", page)
+        names = {name for name in re.findall(r"</svg> ([\w-]+)</td>", page)}
+        self.assertEqual(names, {"a-1", *(f"m-{number}" for number in range(2, 41))})
+
+    def test_sends_an_event_when_the_process_of_a_run_is_killed(self):
+        status = self.folder / "runs/a-1/status.json"
+        status.write_text(status.read_text().replace("finished", "training"))
+        of_open_file, whole_file = 37, struct.pack("hhqqi", fcntl.F_WRLCK, 0, 0, 0, 0)  # F_OFD_SETLK
+        with open(self.folder / "runs/a-1/lock", "w") as lock:
+            fcntl.fcntl(lock, of_open_file, whole_file)
+            watch = Watch(self, "runs")
+            self.assertIn(">in training<", watch.ask("/")[1])
+            stream = socket.create_connection(("127.0.0.1", watch.port), timeout=LIMIT)
+            self.addCleanup(stream.close)
+            stream.sendall(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            answer = b""
+            while b"retry:" not in answer:
+                answer += stream.recv(65536)
+        while b"event: change" not in answer and b": no change" not in answer:
+            answer += stream.recv(65536)
+        self.assertIn(b"event: change", answer)
+        self.assertIn(">interrupted<", watch.ask("/")[1])
+
+    def test_reads_a_run_again_only_after_a_change(self):
+        watch = Watch(self, "runs")
+        page = watch.ask("/")[1]
+        status = self.folder / "runs/a-1/status.json"
+        before, content = status.stat(), status.read_text()
+        status.write_text(content.replace("finished", "diverged"))
+        os.utime(status, ns=(before.st_atime_ns, before.st_mtime_ns))  # with equal size and time
+        self.assertEqual(watch.ask("/")[1], page)
+        os.utime(status)
+        self.assertIn(">diverged<", watch.ask("/")[1])
+
+    def test_ends_soon_while_an_idle_connection_is_open(self):
+        watch = Watch(self, "runs")
+        with socket.create_connection(("127.0.0.1", watch.port), timeout=LIMIT):
+            watch.ask("/")
+            start = time.monotonic()
+            self.assertEqual(watch.finish(), 0)
+            self.assertLess(time.monotonic() - start, 4)
 
     def test_refuses_other_hosts_methods_and_paths(self):
         watch = Watch(self, "runs")
@@ -134,6 +195,8 @@ class Pages(program.Case):
         clocks = json.loads(re.search(r'id="clocks">(.*?)</script>', page)[1])
         self.assertEqual(clocks[0]["step"][-1], 30)
         self.assertEqual(clocks[0]["tokens"][-1], 30 * 2 * 32)
+        of_token = json.loads((self.folder / "runs/a-1/provenance.json").read_text())["flops_per_token"]
+        self.assertEqual(clocks[0]["FLOPs"][-1], of_token * 30 * 2 * 32)
 
     def test_report_of_a_folder_is_a_table_with_links(self):
         out, _ = self.succeed("report", "runs")
@@ -143,6 +206,14 @@ class Pages(program.Case):
         self.assertEqual(links, ["a-1/report.html", "b-1/report.html"])
         for link in links:
             self.assertTrue((self.folder / "runs" / link).exists())
+
+    def test_report_of_a_folder_links_only_to_pages_that_exist(self):
+        (self.folder / "runs/b-1/report.html").rename(self.folder / "b.html")
+        self.addCleanup(lambda: (self.folder / "b.html").rename(self.folder / "runs/b-1/report.html"))
+        self.succeed("report", "runs", "--output", "all.html")
+        page = (self.folder / "all.html").read_text()
+        self.assertEqual(re.findall(r'<a href="([^"]*)">', page), ["runs/a-1/report.html"])
+        self.assertIn('<td class="name">b-1</td>', page)
 
     def test_comparison_groups_seeds(self):
         self.succeed("report", "runs/a-1", "runs/b-1", "--output", "both.html")

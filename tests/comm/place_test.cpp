@@ -51,8 +51,7 @@ TEST(Place, IsThatOfTorchrun) {
                                {"LOCAL_WORLD_SIZE", "2"},
                                {"MASTER_ADDR", "a1"},
                                {"MASTER_PORT", "4711"},
-                               {"TORCHELASTIC_USE_AGENT_STORE", "True"},
-                               {"TORCHELASTIC_RESTART_COUNT", "2"}});
+                               {"TORCHELASTIC_USE_AGENT_STORE", "True"}});
   EXPECT_EQ(place.launcher, Launcher::torchrun);
   EXPECT_EQ(place.rank, 3);
   EXPECT_EQ(place.ranks, 4);
@@ -60,7 +59,6 @@ TEST(Place, IsThatOfTorchrun) {
   EXPECT_EQ(place.address, "a1");
   EXPECT_EQ(place.port, 4711);
   EXPECT_TRUE(place.has_agent_store);
-  EXPECT_EQ(place.attempt, "2");
 }
 
 TEST(Place, IsThatOfSrun) {
@@ -71,7 +69,7 @@ TEST(Place, IsThatOfSrun) {
   EXPECT_EQ(place.launcher, Launcher::srun);
   EXPECT_EQ(place.rank, 5);
   EXPECT_EQ(place.ranks, 8);
-  EXPECT_EQ(place.local_ranks, 4);
+  EXPECT_EQ(place.local_ranks, 0) << "SLURM_NTASKS_PER_NODE may be more than the tasks";
   EXPECT_EQ(place.address, "gpu07");
   auto step = variables;
   step["SLURM_STEP_NODELIST"] = "gpu08";
@@ -119,6 +117,19 @@ TEST(Place, OfMpichOnSeveralMachinesNeedsAPort) {
             "job; add -genv MASTER_PORT 29500 (MPICH, Intel MPI)");
   variables["MASTER_PORT"] = "29500";
   EXPECT_EQ(place_in(variables).port, 29500);
+}
+
+// A wrapper script that does not use exec is the parent of its rank alone.
+TEST(Place, OfMpichSaysHowToCureAPortOfTheParent) {
+  const Variables variables = {{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"MPI_LOCALNRANKS", "2"}};
+  EXPECT_EQ(cure_of_port(place_in(variables)),
+            "; the port follows from the parent process: set MASTER_PORT (-genv MASTER_PORT "
+            "29500), or let a wrapper script start the program with exec");
+  for (const auto* const name : {"MASTER_PORT", "PMIX_NAMESPACE"}) {
+    auto named = variables;
+    named[name] = "29500";
+    EXPECT_EQ(cure_of_port(place_in(named)), "");
+  }
 }
 
 TEST(Place, NamesVariablesThatContradict) {

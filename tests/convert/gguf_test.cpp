@@ -7,6 +7,8 @@
 
 #include "convert/support.h"
 #include "evenkeel/base/file.h"
+#include "evenkeel/base/json_parser.h"
+#include "evenkeel/convert/gguf_tokens.h"
 
 namespace evenkeel::convert {
 namespace {
@@ -140,6 +142,60 @@ TEST(Gguf, RefusesWhatLlamaCppComputesInAnotherWay) {
       message_of([&] { gguf_keys(moe.model()); }),
       "--as gguf: llama.cpp scales a token's router weights to a sum of 1, and this model does "
       "not; export it as Qwen3MoeForCausalLM with --as qwen3_moe");
+}
+
+/// The value of a string key.
+std::string value_of(const GgufKeys& keys, const std::string& name) {
+  for (const auto& [key, value] : keys) {
+    if (key == name) return std::get<std::string>(value);
+  }
+  return "";
+}
+
+TEST(Gguf, WithoutATokenizerSaysSo) {
+  Named llama = {bound("pre_norm", small_shape()), {}, class_named("llama")};
+  EXPECT_EQ(value_of(gguf_keys(llama.model()), "tokenizer.ggml.model"), "no_vocab");
+}
+
+/// The name of the pattern of a tokenizer, changed by `change`; what refuses it.
+template <typename Change>
+std::string pattern_of(const std::string& name, const Change& change) {
+  const TestFolder folder;
+  auto json = parse_json(read_file(text(EK_TESTS, "/golden/tokenizers/", name)));
+  change(json["pre_tokenizer"]);
+  folder.write("tokenizer.json", json.dump());
+  config::Data data;
+  data.tokenizer = folder.path().string();
+  GgufKeys keys;
+  const auto refused = message_of([&] { add_token_keys(keys, data::TextEncoding(data), 1000); });
+  return refused.empty() ? value_of(keys, "tokenizer.ggml.pre") : refused;
+}
+
+TEST(Gguf, NamesThePatternsThatLlamaCppHas) {
+  const std::string refused =
+      "--as gguf: the pattern that divides words has no name that llama.cpp knows; export it "
+      "without --as, and convert it with llama.cpp's convert_hf_to_gguf.py";
+  using nlohmann::json;
+  const auto same = [](json&) {};
+  EXPECT_EQ(pattern_of("gpt2.json", same), "gpt-2");
+  EXPECT_EQ(pattern_of("gpt4.json", same), "dbrx");
+  EXPECT_EQ(pattern_of("ignore_merges.json", same), "llama-bpe");
+  EXPECT_EQ(pattern_of("prefix.json", same), refused);
+  EXPECT_EQ(pattern_of("digits.json", same), refused);
+  EXPECT_EQ(pattern_of("gpt2.json", [](json& step) { step["add_prefix_space"] = true; }), refused);
+  EXPECT_EQ(pattern_of("gpt2.json", [](json& step) { step["use_regex"] = false; }), refused);
+  const auto byte_level = [](json& steps) -> json& { return steps["pretokenizers"].back(); };
+  EXPECT_EQ(pattern_of("gpt4.json", [&](json& steps) { byte_level(steps)["use_regex"] = true; }),
+            refused);
+  EXPECT_EQ(
+      pattern_of("gpt4.json", [&](json& steps) { byte_level(steps)["add_prefix_space"] = true; }),
+      refused);
+  EXPECT_EQ(
+      pattern_of("gpt4.json", [](json& steps) { steps["pretokenizers"][0]["invert"] = false; }),
+      refused);
+  GgufKeys keys;
+  add_token_keys(keys, data::TextEncoding(config::Data()), 257);
+  EXPECT_EQ(value_of(keys, "tokenizer.ggml.pre"), "gpt-2");
 }
 
 }  // namespace

@@ -121,6 +121,57 @@ TEST(HfClass, RotaryEmbeddingOfBothSpellings) {
   EXPECT_NE(take(json).message.find("our layers have one rotary embedding"), std::string::npos);
 }
 
+// transformers 5.24 takes rope_scaling in place of rope_parameters, unless it is empty.
+TEST(HfClass, ScalingMayHaveTheTheta) {
+  auto json = llama();
+  json["rope_scaling"] = {{"rope_type", "default"}, {"rope_theta", 20000.0}};
+  EXPECT_EQ(take(json).config.model.rope_theta, 20000);
+  json["rope_parameters"] = {{"rope_type", "default"}, {"rope_theta", 700.0}};
+  EXPECT_EQ(take(json).config.model.rope_theta, 20000);
+  json["rope_scaling"] = Json::object();
+  EXPECT_EQ(take(json).config.model.rope_theta, 700);
+  json["rope_scaling"] = {{"rope_type", "default"}};
+  EXPECT_EQ(take(json).config.model.rope_theta, 500);
+  json["rope_scaling"] = {{"full_attention", {{"rope_theta", 700.0}}}};
+  EXPECT_EQ(take(json).message,
+            "rope_scaling must be one table for all layers, but is "
+            "{\"full_attention\":{\"rope_theta\":700.0}}; our layers have one rotary embedding");
+}
+
+// Each of two keys may have the theta of layers with windows, and each of two the layers.
+TEST(HfClass, ThetaOfGemma3IsThatOfAllLayers) {
+  const std::string by_key =
+      "rope_local_base_freq must be rope_theta (500.0), but is 10.0; our layers have one rotary "
+      "embedding";
+  auto json = gemma("gemma3_text");
+  json["rope_local_base_freq"] = 10.0;
+  EXPECT_EQ(take(json).message, by_key);
+  json["layer_types"] = {"sliding_attention", "full_attention"};
+  EXPECT_EQ(take(json).message, by_key);
+  json["layer_types"] = {"full_attention", "full_attention"};
+  EXPECT_EQ(take(json).config.model.rope_theta, 500);
+  json.erase("layer_types");
+  json["sliding_window_pattern"] = 1;
+  json["sliding_window"] = 4;
+  EXPECT_EQ(take(json).config.model.rope_theta, 500);
+  EXPECT_EQ(refused(json, "sliding_window_pattern", 0),
+            "sliding_window_pattern must be at least 1, but is 0");
+  json = gemma("gemma3_text");
+  json["rope_parameters"] = {{"full_attention", {{"rope_theta", 800.0}}},
+                             {"sliding_attention", {{"rope_theta", 10.0}}}};
+  EXPECT_NE(take(json).message.find("rope_parameters must be equal for all layers"),
+            std::string::npos);
+  json["rope_parameters"]["sliding_attention"] = nullptr;  // then it is rope_local_base_freq
+  EXPECT_NE(take(json).message.find("rope_local_base_freq must be rope_theta (800.0)"),
+            std::string::npos);
+  json["rope_local_base_freq"] = 900.0;
+  json["rope_scaling"] = {{"rope_type", "default"}, {"rope_theta", 900.0}};  // of full attention
+  EXPECT_EQ(take(json).config.model.rope_theta, 900);
+  json["rope_parameters"] = {{"rope_theta", 900.0}};
+  EXPECT_NE(take(json).message.find("must be tables full_attention and sliding_attention"),
+            std::string::npos);
+}
+
 TEST(HfClass, RefusesByKey) {
   const auto json = llama();
   EXPECT_EQ(

@@ -191,7 +191,7 @@ TEST_F(OlmoYaml, OfOlmo2HasNormsOnTheOutputs) {
   const auto imported = small({"model.norm_after=true", "model.attention_layer_norm=true",
                                "model.init_std=0.02", "model.init_cutoff_factor=3"});
   EXPECT_EQ(imported.scheme, "olmo2");
-  EXPECT_EQ(config_of(imported).model.init, "scheme");
+  EXPECT_EQ(config_of(imported).model.init, "trunc_normal(0.02, 3)");  // of the embedding as well
 }
 
 TEST_F(OlmoYaml, NamesOfSchemesComeFromTheirFunction) {
@@ -213,12 +213,27 @@ TEST_F(OlmoYaml, InitialWeightsOfMitchell) {
   const auto config = config_of(small({"model.init_fn=mitchell"}));
   const auto scheme = bound_scheme(config);
   EXPECT_EQ(scheme.base_init, "trunc_normal(1/sqrt(d), 3)");
+  EXPECT_EQ(scheme.embedding_init, scheme.base_init);
   const auto factor = [&](std::size_t i) {
     return scheme.init.at(i).factor.value(scheme.shape.variables_of_block(2));
   };
   EXPECT_DOUBLE_EQ(factor(0), 1 / std::sqrt(2 * 2));  // 1/sqrt(2 d l), times sqrt(d)
   EXPECT_DOUBLE_EQ(factor(1),
                    std::sqrt(32 / 24.0) / std::sqrt(2 * 2));  // 1/sqrt(2 f l), times sqrt(d)
+}
+
+// emb_init_std, else as the matrices; full_megatron and scale_emb_init: times sqrt(d_model)
+TEST_F(OlmoYaml, TheEmbeddingStartsAsInOlmo) {
+  const auto init_of = [&](std::vector<std::string> arguments) {
+    const auto config = config_of(small(std::move(arguments)));
+    return config.model.init == "scheme" ? bound_scheme(config).embedding_init : config.model.init;
+  };
+  const std::string megatron = "model.init_fn=full_megatron", scaled = "model.scale_emb_init=true";
+  EXPECT_EQ(init_of({"model.layer_norm_eps=1e-6"}), "normal(0.02)");
+  EXPECT_EQ(init_of({megatron}), "trunc_normal(0.02, 3)");
+  EXPECT_EQ(init_of({"model.emb_init_std=0.5"}), "normal(0.5)");
+  EXPECT_EQ(init_of({megatron, scaled, "model.d_model=64"}), "trunc_normal(0.16, 3)");
+  EXPECT_EQ(init_of({scaled}), "normal(0.02)");
 }
 
 TEST_F(OlmoYaml, LengthsAreStepsOrTokens) {

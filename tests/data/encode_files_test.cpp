@@ -110,6 +110,19 @@ TEST_F(EncodeFiles, CutsTextWhereTheTokenizerAllowsIt) {
   }
 }
 
+TEST_F(EncodeFiles, CountsNullsAndLoneSurrogates) {
+  const auto lines =
+      file("a.jsonl", "{\"text\": null}\n{\"text\": \"\\ud800\"}\n" + json_lines(9000, 100));
+  const auto array = file("b.json", "[null, \"one\", {\"text\": null}]");
+  const auto files = find_text_files({lines, array}, {}).files;
+  for (const int threads : {1, 3}) {
+    const auto sum =
+        encode_files(files, {}, TextEncoding({}), threads, [](std::span<const TokenId>, bool) {});
+    EXPECT_EQ(sum.documents, 9002);
+    EXPECT_EQ(sum.json.description(), "3 null texts left out, 1 lone surrogate read as U+FFFD");
+  }
+}
+
 TEST_F(EncodeFiles, ReadsJsonLinesThatEndInJson) {
   expect_equal_for_all_threads(file("a.json", "\n\n" + json_lines(100, 3)), {});
   expect_equal_for_all_threads(file("b.json.gz", gzipped(json_lines(100, 3))), {});

@@ -31,6 +31,14 @@ TEST_F(JsonArrays, GiveStringsAndTheTextOfObjects) {
   EXPECT_EQ(documents(" \n"), Strings{});
 }
 
+TEST_F(JsonArrays, LeaveOutNull) {
+  EXPECT_EQ(documents("[null, \"one\", {\"text\": null}, {\"text\": \"\\udc00\"}]"),
+            (Strings{"one", "\xef\xbf\xbd"}));
+  TextWindow window(path("a.json"), std::uint64_t{1} << 30);
+  EXPECT_EQ(read_json_array(window, "text", [](std::string_view) {}).description(),
+            "2 null texts left out, 1 lone surrogate read as U+FFFD");
+}
+
 TEST_F(JsonArrays, GiveTheLinesOfAFileThatBeginsWithAnObject) {
   EXPECT_EQ(documents("{\"text\": \"one\"}\n{\"text\": \"two\"}\n"), (Strings{"one", "two"}));
   EXPECT_EQ(refused("\n{\"text\": 1}\n"),

@@ -18,6 +18,10 @@ class JsonLines : public TemporaryFolder {
     read_json_lines(window, "text", [&](std::string_view each) { found.emplace_back(each); });
     return found;
   }
+  std::string counts(const std::string& content) const {
+    TextWindow window(file("a.jsonl", content), std::uint64_t{1} << 30);
+    return read_json_lines(window, "text", [](std::string_view) {}).description();
+  }
   std::string refused(const std::string& content) const {
     return refusal([&] { lines(content); }).substr(path("").size());
   }
@@ -59,13 +63,32 @@ TEST_F(JsonLines, NameTheLineThatIsNoJson) {
             "a.jsonl:1: must be JSON, but is not at column 23; mend or remove it");
 }
 
-TEST_F(JsonLines, RefuseLoneSurrogates) {
-  for (const char* const lone : {"\\ud800", "\\udc00", "\\ud800\\u0041", "\\ud800x"}) {
-    EXPECT_EQ(refused(text("{\"text\": \"", lone, "\"}"))
-                  .find("a.jsonl:1: must be JSON, but is not at column "),
-              0u)
-        << lone;
-  }
+// json.dumps() of Python writes them for a str that was cut inside of a character.
+TEST_F(JsonLines, ReadLoneSurrogatesAsReplacementCharacters) {
+  const auto one = [this](const char* escaped) {
+    return lines(text("{\"text\": \"", escaped, "\"}")).at(0);
+  };
+  EXPECT_EQ(one("\\ud800"), "\xef\xbf\xbd");
+  EXPECT_EQ(one("\\udc00"), "\xef\xbf\xbd");
+  EXPECT_EQ(one("a\\uD83Dz"), "a\xef\xbf\xbdz");
+  EXPECT_EQ(one("\\ud800\\u0041"),
+            "\xef\xbf\xbd"
+            "A");
+  EXPECT_EQ(one("\\ud800\\ud83d\\ude00"), "\xef\xbf\xbd\xf0\x9f\x98\x80");
+  EXPECT_EQ(one("\\\\ud800\\udc00"), "\\ud800\xef\xbf\xbd");  // an escaped backslash
+  EXPECT_EQ(counts("{\"text\": \"\\ud800 \\udc00\"}\n"), "2 lone surrogates read as U+FFFD");
+  EXPECT_EQ(refused("{\"text\": \"\\ud800\", oops}"),
+            "a.jsonl:1: must be JSON, but is not at column 20; mend or remove it");
+  EXPECT_EQ(refused("{\"text\": \"\\ud8\"}").find("a.jsonl:1: must be JSON, but is not at "), 0u);
+}
+
+TEST_F(JsonLines, LeaveOutNull) {
+  EXPECT_EQ(lines("{\"text\": null}\n{\"text\": \"one\"}\n"), (Strings{"one"}));
+  EXPECT_EQ(lines("{\"id\": 123456789012345678901234567890, \"text\": null}\n"), Strings{});
+  EXPECT_EQ(counts("{\"text\": null}\n{\"text\": \"\"}\n"), "1 null text left out");
+  EXPECT_EQ(counts("{\"text\": null}\n{\"text\": null}\n{\"text\": \"\\ud800\"}\n"),
+            "2 null texts left out, 1 lone surrogate read as U+FFFD");
+  EXPECT_EQ(counts("{\"text\": \"one\"}\n"), "");
 }
 
 TEST_F(JsonLines, RefuseBytesThatAreNotUtf8WithTheirOffset) {

@@ -30,6 +30,14 @@ TEST_F(ReadTexts, TakesTheFilesOfAFolderByName) {
   EXPECT_EQ(texts.description, path("") + " (2 text, 2 jsonl, 2 of them gzip; left out: b.png)");
 }
 
+TEST_F(ReadTexts, SaysHowManyTextsAreNull) {
+  const auto a = file("a.jsonl", "{\"text\": null}\n{\"text\": \"one\"}\n");
+  EXPECT_EQ(read_texts({a}, {}).documents, (Strings{"one"}));
+  EXPECT_EQ(read_texts({a}, {}).description, a + " (1 jsonl), 1 null text left out");
+  EXPECT_EQ(refused(file("b.jsonl", "{\"text\": null}\n")),
+            path("b.jsonl") + ": must hold text, but is empty");
+}
+
 TEST_F(ReadTexts, TakesAListInTheOrderGiven) {
   const auto b = file("b.txt", "b"), a = file("a.txt", "a");
   EXPECT_EQ(read_texts({b, a}, {}).documents, (Strings{"b", "a"}));

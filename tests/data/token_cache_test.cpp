@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/data/token_cache.h"
 
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <set>
+#include <thread>
 
 #include "data/temporary_folder.h"
+#include "evenkeel/base/error.h"
 #include "evenkeel/data/shard_check.h"
 
 namespace evenkeel::data {
@@ -108,6 +112,57 @@ TEST_F(TokenCache, ReplacesADamagedFolderThatAppearsMeanwhile) {
   };
   EXPECT_EQ(cached(damage), folder);
   EXPECT_EQ(check_shards(folder).tokens(), 9);
+  EXPECT_EQ(names().size(), 1U);
+}
+
+// Ranks of one machine, or two runs.
+TEST_F(TokenCache, EncodesATextOnceForTwoProcesses) {
+  file("a.txt", "one\ntwo\n");
+  std::string second;
+  std::thread other;
+  const auto part_folders = [this] {
+    const auto all = names();
+    return std::ranges::count_if(
+        all, [](const std::string& each) { return each.find(".part-") != std::string::npos; });
+  };
+  const auto begin_other = [&] {
+    if (other.joinable()) return;
+    other = std::thread([&] { second = cached([&] { EXPECT_LE(part_folders(), 1); }); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  };
+  const auto first = cached(begin_other);
+  other.join();
+  EXPECT_EQ(second, first);
+  EXPECT_EQ(names().size(), 1U) << "the lock is removed";
+}
+
+TEST_F(TokenCache, StopsWhileItWaitsForAnotherProcess) {
+  file("a.txt", "one\ntwo\n");
+  const auto files = find_text_files({path("a.txt")}, {});
+  const auto stopped = [&] {
+    cached_tokens(files.files, digests_of(files.files), {}, TextEncoding({}), [] { return true; });
+  };
+  std::string message;
+  const auto begin_other = [&] {
+    std::thread([&] {
+      try {
+        stopped();
+      } catch (const Error& error) {
+        EXPECT_EQ(error.exit(), Exit::stopped);
+        message = error.what();
+      }
+    }).join();
+  };
+  cached(begin_other);
+  EXPECT_EQ(message, "stopped by a signal while another process encoded the text; run again");
+}
+
+TEST_F(TokenCache, TakesTheLockThatAKilledProcessLeft) {
+  file("a.txt", "one\ntwo\n");
+  const auto folder = cached();
+  std::filesystem::remove_all(folder);
+  file("cache/" + std::filesystem::path(folder).filename().string() + ".lock", "");
+  EXPECT_EQ(cached(), folder);
   EXPECT_EQ(names().size(), 1U);
 }
 

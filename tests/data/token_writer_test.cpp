@@ -307,6 +307,7 @@ TEST_F(TokenWriterTest, RefusesAManifestThatIsNone) {
            {start + "\"end_of_text\":-1}", "end_of_text"},
            {start + "\"end_of_text\":1.5}", "end_of_text"},
            {start + "\"end_of_text\":1}", "shards"},
+           {start + "\"end_of_text\":1,\"special_in_text\":1}", "special_in_text"},
            {start + "\"end_of_text\":1,\"shards\":[1]}", "shards"},
            {start + "\"end_of_text\":1,\"shards\":[{\"file\":\"../x\"," + shard, "file"},
            {start + "\"end_of_text\":1,\"shards\":[{\"file\":\"\"," + shard, "file"},

@@ -5,7 +5,9 @@
 1. Losses and gradients of training, logits and greedy texts are those of the model without the patch; what was
    replaced; `state_dict`, copies, save_pretrained and unpatch.
 2. Inputs that the operators do not take give the results of transformers: padding, autocast, gradient accumulation.
-3. examples/patch_llama.py and examples/study_pandas.py run.
+   So do models whose heads, norms and layers compute something else, and layers with LoRA.
+3. Trainer and generate read the signature of a patched model.
+4. examples/patch_llama.py and examples/study_pandas.py run.
 
 Usage: tests/ecosystem/patch_check.py EVENKEEL      (EVENKEEL_OPS, and python/ in PYTHONPATH)
 The packages are those of tools/transformers_requirements.txt.
@@ -19,6 +21,7 @@ import sys
 import tempfile
 import unittest
 
+import peft
 import torch
 import transformers
 
@@ -50,7 +53,7 @@ def model_of(name, dtype=torch.float32):
     """A model with random parameters; no gain is the one that it starts with."""
     torch.manual_seed(3)
     config = getattr(transformers, f"{name}TextConfig" if name == "Gemma3" else f"{name}Config")
-    settings = dict(MODELS[name][0])
+    settings = dict((MODELS | OTHERS)[name][0])
     implementation = settings.pop("attn_implementation", "sdpa")
     model = getattr(transformers, f"{name}ForCausalLM")(config(**SIZES | settings))
     model.set_attn_implementation(implementation)
@@ -58,6 +61,20 @@ def model_of(name, dtype=torch.float32):
         for parameter in model.parameters():
             parameter.add_(0.1 * torch.randn_like(parameter))
     return model.to(dtype).train()
+
+
+# Models with parts that compute something else: (class, its own settings, how many parts of each kind are replaced)
+MAMBA = {"mamba_d_head": 16, "mamba_d_state": 8, "mamba_n_groups": 1}
+LINEAR = {"linear_num_key_heads": 2, "linear_num_value_heads": 2, "linear_key_head_dim": 16,
+          "linear_value_head_dim": 16, "layer_types": ["linear_attention", "full_attention"]}
+OTHERS = {
+    "FalconH1": (MAMBA | {"mamba_d_ssm": 64, "mamba_n_heads": 4, "mlp_multipliers": [0.5, 0.7], "key_multiplier": 0.5,
+                          "lm_head_multiplier": 0.2}, (5, 0, 0, 0)),
+    "RecurrentGemma": ({"lru_width": 64, "logits_soft_cap": 1.0}, (5, 0, 0, 0)),
+    "SeedOss": ({"residual_dropout": 0.1}, (5, 0, 0, 1)),
+    "Qwen3Next": (LINEAR | {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32,
+                            "shared_expert_intermediate_size": 32}, (7, 2, 0, 1)),
+}
 
 
 def tokens(count=24):
@@ -123,6 +140,60 @@ class Patch(unittest.TestCase):
         evenkeel.patch(patched, loss=False)
         with torch.autocast("cpu", torch.bfloat16):
             self.check(model, patched, 0.02)
+
+    def test_models_with_other_parts(self):
+        for name, (_, counts) in OTHERS.items():
+            with self.subTest(name):
+                model = model_of(name)
+                patched = copy.deepcopy(model)
+                self.assertEqual(tuple(evenkeel.patch(patched).values()), counts)
+                losses = []
+                for each in (model, patched):
+                    torch.manual_seed(5)
+                    losses.append(each(input_ids=tokens(), labels=tokens(), use_cache=False).loss)
+                torch.testing.assert_close(*losses)
+        config = transformers.BartConfig(d_model=64, decoder_layers=1, decoder_attention_heads=2, decoder_ffn_dim=64,
+                                         vocab_size=101)
+        with self.assertRaises(ValueError):  # its labels are not shifted
+            evenkeel.patch(transformers.BartForCausalLM(config))
+
+    def test_lora(self):
+        settings = {"r": 4, "target_modules": "all-linear", "init_lora_weights": False, "task_type": "CAUSAL_LM"}
+
+        def adapted(model):
+            torch.manual_seed(6)
+            return peft.get_peft_model(model, peft.LoraConfig(**settings))
+        plain, before, after = model_of("Llama"), model_of("Llama"), adapted(model_of("Llama"))
+        evenkeel.patch(before)
+        self.assertEqual(tuple(evenkeel.patch(after).values()), (5, 0, 0, 1))
+        plain, before = adapted(plain), adapted(before)
+        self.check(plain, before)
+        self.check(plain, after)
+
+    def test_bidirectional_attention(self):
+        model = model_of("Llama").eval()
+        patched = copy.deepcopy(model)
+        evenkeel.patch(patched)
+        wanted = model(input_ids=tokens(), is_causal=False).logits
+        torch.testing.assert_close(patched(input_ids=tokens(), is_causal=False).logits, wanted)
+        patched.config.is_causal = False
+        torch.testing.assert_close(patched(input_ids=tokens()).logits, wanted)
+
+    def test_trainer_and_generate_read_the_signature(self):
+        model = model_of("Llama")
+        patched = copy.deepcopy(model)
+        evenkeel.patch(patched)
+        self.assertTrue(patched._supports_logits_to_keep())
+        data = [{"input_ids": row, "labels": row, "length": 24} for row in tokens()]
+        with tempfile.TemporaryDirectory() as folder:
+            arguments = transformers.TrainingArguments(output_dir=folder, max_steps=2, report_to=[], use_cpu=True,
+                                                       save_strategy="no", disable_tqdm=True)
+            losses = [transformers.Trainer(each, arguments, train_dataset=data).train().training_loss
+                      for each in (model, patched)]
+        self.assertAlmostEqual(*losses, 4)
+        padded = tokens(7).index_fill(1, torch.tensor([0, 1]), 0)  # pad_token_id
+        texts = [each.eval().generate(padded, max_new_tokens=8, do_sample=False) for each in (model, patched)]
+        self.assertTrue(torch.equal(*texts))
 
     def test_gradient_checkpointing(self):
         model = model_of("Llama")

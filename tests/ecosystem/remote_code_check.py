@@ -147,7 +147,9 @@ def check_inputs(failures, folder):
         got = model(ids, logits_to_keep=1).logits
         failures.say("logits_to_keep", torch.allclose(got[..., :257], wanted[:, -1:, :257], atol=1e-12, rtol=0))
         states = model(ids, output_hidden_states=True).hidden_states
-        failures.say("output_hidden_states", len(states) == model.config.num_hidden_layers + 1)
+        last = model.base_model(ids).last_hidden_state
+        failures.say("output_hidden_states", len(states) == model.config.num_hidden_layers + 1
+                     and torch.equal(states[-1], last))
     gradients = []
     for checkpointing in (False, True):
         model = loaded(folder).train()

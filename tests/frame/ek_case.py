@@ -80,8 +80,8 @@ class Ek(unittest.TestCase):
         self.home = pathlib.Path(folder.name).resolve()
         self.root = self.home / "a tree"
         for name in ["ek", "CMakeLists.txt", "src/evenkeel/cli/verbs.txt", "tools/packages.txt", "tools/ek_torch.sh",
-                     "tools/ek_cuda.sh", "tools/gpu_requirements.txt", "tools/ek_parquet.sh", "tools/ek_tasks.sh", "tools/ek_wheel.sh", "tools/ek_ecosystem.sh",
-                     "tools/check_torch.py",
+                     "tools/ek_cuda.sh", "tools/gpu_packages.sh", "tools/gpu_requirements.txt", "tools/ek_parquet.sh",
+                     "tools/ek_tasks.sh", "tools/ek_wheel.sh", "tools/ek_ecosystem.sh", "tools/check_torch.py",
                      "tools/test_requirements.txt", "tools/cuda_requirements.txt", "tools/parquet_requirements.txt",
                      "tools/tasks_requirements.txt", "tools/wheel_requirements.txt"]:
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)

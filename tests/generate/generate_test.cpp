@@ -61,6 +61,26 @@ TEST(GenerateBatch, GivesTheTextsOfEachSequence) {
   }
 }
 
+// A long prompt: the model sees as much of it as fits.
+TEST(Generate, SeesTheLastContextTokensOfAPrompt) {
+  for (const char* const scheme : {"pre_norm", "batch_norm"}) {
+    const TinyModel tiny(scheme);
+    const auto context = static_cast<std::size_t>(tiny.model->scheme().shape.context);
+    std::vector<std::vector<double>> logits;
+    auto options = options_of(1);
+    options.on_logits = [&](std::int64_t, const std::vector<double>& row) {
+      logits.push_back(row);
+    };
+    options.prompt.clear();
+    for (std::size_t i = 0; i < context + 5; ++i)
+      options.prompt.push_back(static_cast<std::int64_t>(i * i % 29));
+    generate(*tiny.model, options);
+    options.prompt.erase(options.prompt.begin(), options.prompt.begin() + 5);
+    generate(*tiny.model, options);
+    EXPECT_EQ(logits.at(0), logits.at(1)) << scheme;
+  }
+}
+
 TEST(GenerateBatch, NumbersTheTextsFromTheGivenSequence) {
   const TinyModel tiny("pre_norm");
   auto options = options_of(6);

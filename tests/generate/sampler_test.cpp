@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <set>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/philox.h"
 
 namespace evenkeel::generate {
 namespace {
@@ -83,6 +85,50 @@ TEST(Sampler, KeepsTheSmallestSetThatReachesTopP) {
   EXPECT_EQ(distinct_tokens(kLogits, {.top_p = 0.81}), (std::set<std::int64_t>{0, 1, 2}));
 }
 
+/// All tokens in descending order of logits.
+std::vector<std::size_t> sorted_tokens(const std::vector<double>& logits) {
+  std::vector<std::size_t> order(logits.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return logits[a] > logits[b]; });
+  return order;
+}
+
+/// The token that the definition gives.
+std::int64_t token_by_definition(const std::vector<double>& logits,
+                                 const std::vector<std::size_t>& order, double top_p,
+                                 double uniform) {
+  std::vector<double> weights;
+  for (const auto token : order) weights.push_back(std::exp(logits[token] - logits[order[0]]));
+  const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
+  double mass = 0, cumulative = 0;
+  std::size_t count = 0;
+  while (count < weights.size() && (count == 0 || mass < top_p * total)) mass += weights[count++];
+  for (std::size_t i = 0; i < count; ++i) {
+    cumulative += weights[i];
+    if (uniform * mass < cumulative) return static_cast<std::int64_t>(order[i]);
+  }
+  return static_cast<std::int64_t>(order[count - 1]);
+}
+
+// Steep and flat distributions, many equal logits: the sorted part grows up to all tokens.
+TEST(Sampler, SamplesFromAPartOfALargeVocabularyAsFromAllOfIt) {
+  const Philox random(1, "logits"), sample(1, "sample");
+  for (const double deviation : {0.0, 0.1, 2.0, 9.0}) {
+    std::vector<double> logits(5000);
+    for (std::size_t i = 0; i < logits.size(); ++i)
+      logits[i] = std::round(8 * deviation * random.normal(i)) / 8;
+    logits[7] = -kInfinity;
+    const auto order = sorted_tokens(logits);
+    for (const double top_p : {0.0, 0.3, 0.9, 1.0}) {
+      for (std::uint64_t i = 0; i < 15; ++i) {
+        EXPECT_EQ(sample_token(logits, {.top_p = top_p}, i),
+                  token_by_definition(logits, order, top_p, sample.uniform(i)));
+      }
+    }
+  }
+}
+
 TEST(Sampler, IsAFunctionOfTheSeedAndThePosition) {
   EXPECT_EQ(sampled_tokens(kLogits, {.seed = 3}), sampled_tokens(kLogits, {.seed = 3}));
   EXPECT_NE(sampled_tokens(kLogits, {.seed = 3}), sampled_tokens(kLogits, {.seed = 4}));
@@ -103,7 +149,7 @@ TEST(Sampler, RefusesNonfiniteLogits) {
   EXPECT_EQ(refusal({1, 2, kNan}),
             "generate: wanted finite logits at position 7, but token 2 has nan; the model has "
             "diverged: train with a lower schedule.peak");
-  EXPECT_EQ(refusal({kNan, 2, 1}),
+  EXPECT_EQ(refusal({-kNan, 2, 1}),
             "generate: wanted finite logits at position 7, but token 0 has nan; the model has "
             "diverged: train with a lower schedule.peak");
   EXPECT_EQ(refusal({1, kInfinity, 2}),

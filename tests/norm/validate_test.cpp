@@ -139,5 +139,14 @@ TEST(Validate, CountsParametersWithoutTheStepsOfARun) {
   EXPECT_EQ(refusal(scheme), "accepted");
 }
 
+TEST(Validate, SuggestsTheMatrixThatBeginsWithTheWord) {
+  auto scheme = one_block();
+  scheme.init = {{{"attention.o"}, 2}};
+  EXPECT_EQ(refusal(scheme),
+            "scheme mine, init: unknown_weights: there is no matrix \"attention.o\"; did you mean "
+            "\"attention.output\"? known: attention.k, attention.output, attention.q, attention.v, "
+            "feed_forward.down, feed_forward.gate, feed_forward.up");
+}
+
 }  // namespace
 }  // namespace evenkeel::norm

@@ -69,8 +69,8 @@ def largest_error(got, wanted):
     return (got - wanted).abs().max().item() / scale
 
 
-def errors(program, modeling, path):
-    """(what, relative error) of each comparison with one file."""
+def golden_model(program, modeling, path):
+    """(model, its sizes, the tensors of the file, those that are weights)"""
     with safe_open(path, framework="pt") as file:
         sizes = json.loads(file.metadata()["config"])
         golden = {name: file.get_tensor(name) for name in file.keys()}
@@ -80,9 +80,32 @@ def errors(program, modeling, path):
                if not name.startswith(skipped) or name == "logits_scale"}
     states = {name[7:]: tensor for name, tensor in golden.items() if name.startswith("buffer.")}
     model = model_of(modeling, bound_scheme(program, sizes), sizes, exported(weights | states, sizes))
+    return model, sizes, golden, weights
+
+
+def resize_errors(program, modeling):
+    """(what, error) of nGPT, whose logits have a scale for each token, with more and with fewer tokens."""
+    model, sizes, golden, _ = golden_model(program, modeling, GOLDEN / "ngpt.safetensors")
+    wanted, start, vocabulary = model(golden["input_ids"]).logits, model.model.numbers["logits_scale"], sizes["vocab"]
+    model.resize_token_embeddings(vocabulary + 3)
+    more = model(golden["input_ids"]).logits
+    yield "logits of more tokens", largest_error(more[..., :vocabulary], wanted)
+    yield "number of logits", abs(more.shape[-1] - vocabulary - 3)
+    new = model.model.logits_scale.detach()[vocabulary:]
+    yield "scale of new tokens", (new * start["factor"] - start["init"]).abs().max().item()
+    fewer = int(golden["input_ids"].max()) + 1
+    model.resize_token_embeddings(fewer)
+    yield "logits of fewer tokens", largest_error(model(golden["input_ids"]).logits, wanted[..., :fewer])
+
+
+def errors(program, modeling, path):
+    """(what, relative error) of each comparison with one file."""
+    model, sizes, golden, weights = golden_model(program, modeling, path)
     logits = model(golden["input_ids"]).logits
     wanted = golden.get("logits_eval", golden["logits"])
     yield "logits", largest_error(logits, wanted)
+    body = model.model(golden["input_ids"], output_hidden_states=True)
+    yield "last hidden state", largest_error(body.hidden_states[-1], body.last_hidden_state)
     if "logits_eval" in golden:  # loss and gradients of these files are those of training
         return
     targets = golden["input_ids"][:, 1:]
@@ -116,10 +139,11 @@ def detach_errors(modeling):
 def main():
     modeling = transformers_stand_in.modeling()
     failed = 0
-    for what, error in detach_errors(modeling):
-        if error > TOLERANCE:
-            failed += 1
-            print(f"DIFFERENT: detach_norm: {what} differs by {error:.1e}")
+    for kind, pairs in (("detach_norm", detach_errors(modeling)), ("resize", resize_errors(sys.argv[1], modeling))):
+        for what, error in pairs:
+            if error > TOLERANCE:
+                failed += 1
+                print(f"DIFFERENT: {kind}: {what} differs by {error:.1e}")
     paths = sorted(path for path in GOLDEN.glob("*.safetensors") if path.stem not in ("hooks", "kinds"))
     for path in paths:
         worst = max(errors(sys.argv[1], modeling, path), key=lambda pair: pair[1])

@@ -6,11 +6,15 @@
 
 tests/ecosystem/patch_check.py does it with transformers itself. Exits with 77 (skipped) where torch cannot be imported.
 """
+import copy
+import inspect
+import io
 import os
 import pathlib
 import sys
 import types
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
@@ -25,6 +29,9 @@ if __name__ == "__main__":
 import evenkeel
 
 WIDTH, HEADS, SIZE = 32, 4, 8
+outputs = types.ModuleType("transformers.modeling_outputs")  # what the patched loss takes from transformers
+outputs.CausalLMOutputWithPast = types.SimpleNamespace
+sys.modules |= {"transformers": types.ModuleType("transformers"), outputs.__name__: outputs}
 
 
 def halves(x, cos, sin):
@@ -66,7 +73,8 @@ class Body(torch.nn.Module):
 
     def forward(self, input_ids=None, attention_mask=None, **options):
         mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
-        return types.SimpleNamespace(last_hidden_state=self.embedding(input_ids) * mask[..., None])
+        return types.SimpleNamespace(last_hidden_state=self.embedding(input_ids) * mask[..., None], hidden_states=None,
+                                     attentions=None)
 
 
 class ModelForCausalLM(torch.nn.Module):
@@ -77,10 +85,93 @@ class ModelForCausalLM(torch.nn.Module):
         self.model, self.lm_head = Body(), torch.nn.Linear(WIDTH, 11, bias=False)
         self.config = types.SimpleNamespace(**config)
 
-    def forward(self, input_ids=None, attention_mask=None, labels=None, output_router_logits=None, **options):
-        logits = self.lm_head(self.model(input_ids, attention_mask).last_hidden_state)
-        loss = None if labels is None else logits.sum() + 100  # no cross entropy: it shows who computed it
+    def forward(self, input_ids=None, attention_mask=None, labels=None, output_router_logits=None, ignore_index=-100,
+                **options):
+        logits = self.changed(self.lm_head(self.model(input_ids, attention_mask).last_hidden_state))
+        loss = None
+        if labels is not None:
+            loss = torch.nn.functional.cross_entropy(logits[:, :-1].flatten(0, 1).float(), labels[:, 1:].flatten(),
+                                                     ignore_index=ignore_index, reduction="sum")
+            loss = loss / options.get("num_items_in_batch", (labels[:, 1:] != ignore_index).sum())
+            if output_router_logits or getattr(self.config, "output_router_logits", False):
+                loss = loss + 100
         return types.SimpleNamespace(logits=logits, loss=loss)
+
+    def changed(self, logits):
+        return logits
+
+
+class ScaledForCausalLM(ModelForCausalLM):
+    def changed(self, logits):
+        return 0.5 * logits
+
+
+class CappedForCausalLM(ModelForCausalLM):
+    def changed(self, logits):
+        return 30 * torch.tanh(logits / 30)
+
+
+class PaddedForCausalLM(ModelForCausalLM):
+    """The last row of the head is no token."""
+    def changed(self, logits):
+        return torch.cat([logits[..., :-1], torch.full_like(logits[..., -1:], -torch.inf)], -1)
+
+
+class LearnedForCausalLM(ModelForCausalLM):
+    """A scale of the logits that starts with 1."""
+    def __init__(self):
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.ones(11))
+
+    def changed(self, logits):
+        return self.scale * logits
+
+
+class DroppedForCausalLM(ModelForCausalLM):
+    def changed(self, logits):
+        return torch.nn.functional.dropout(logits, 0.5, self.training)
+
+
+class UnshiftedForCausalLM(ModelForCausalLM):
+    def forward(self, input_ids=None, labels=None, **options):
+        logits = self.lm_head(self.model(input_ids).last_hidden_state)
+        loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten())
+        return types.SimpleNamespace(logits=logits, loss=loss)
+
+
+class FeedForward(torch.nn.Module):
+    """The parts of LlamaMLP; `factor` and `dropout` are those of Falcon-H1 and Seed-OSS."""
+
+    def __init__(self, factor=1.0, dropout=0.0):
+        super().__init__()
+        self.gate_proj, self.up_proj = torch.nn.Linear(WIDTH, 48, bias=False), torch.nn.Linear(WIDTH, 48, bias=False)
+        self.down_proj = torch.nn.Linear(48, WIDTH, bias=False)
+        self.act_fn, self.factor, self.dropout = torch.nn.functional.silu, factor, dropout
+
+    def forward(self, x):
+        y = self.down_proj(self.up_proj(x) * self.act_fn(self.gate_proj(x)) * self.factor)
+        return torch.nn.functional.dropout(y, self.dropout, self.training)
+
+
+class GatedRMSNorm(torch.nn.RMSNorm):
+    """As in Qwen3-Next; as in Bamba with a gate that may be left out."""
+    def forward(self, x, gate=None):
+        return super().forward(x if gate is None else x * torch.nn.functional.silu(gate))
+
+
+class LowRank(torch.nn.Module):
+    """A linear layer with an adapter, as of PEFT."""
+    def __init__(self, base):
+        super().__init__()
+        self.base, self.adapter = base, torch.nn.Linear(base.in_features, base.out_features, bias=False)
+
+    def forward(self, x):
+        return self.base(x) + self.adapter(x)
+
+
+def rotation_tables():
+    angles = torch.arange(5)[:, None] * torch.linspace(1, 0.1, SIZE // 2)
+    return tuple(torch.cat([each, each], -1)[None] for each in (angles.cos(), angles.sin()))
 
 
 class Patch(unittest.TestCase):
@@ -96,9 +187,7 @@ class Patch(unittest.TestCase):
 
     def test_attention_by_position_and_by_name(self):
         plain = Attention()
-        angles = torch.arange(5)[:, None] * torch.linspace(1, 0.1, SIZE // 2)
-        tables = tuple(torch.cat([each, each], -1)[None] for each in (angles.cos(), angles.sin()))
-        x = torch.randn(2, 5, WIDTH)
+        tables, x = rotation_tables(), torch.randn(2, 5, WIDTH)
         wanted = plain(x, tables)[0]
         evenkeel.patch(plain)
         mask = torch.ones(5, 5, dtype=torch.bool).tril()
@@ -120,11 +209,96 @@ class Patch(unittest.TestCase):
 
     def test_a_loss_with_the_router_is_left(self):
         ids = torch.tensor([[3, 4, 5]])
-        for config, options in (({"output_router_logits": True}, {}), ({}, {"output_router_logits": True})):
-            model = ModelForCausalLM(**config)
-            wanted = model(ids, labels=ids, **options).loss
-            evenkeel.patch(model)
-            torch.testing.assert_close(model(ids, labels=ids, **options).loss, wanted)
+        model = ModelForCausalLM()
+        wanted = model(ids, labels=ids, output_router_logits=True).loss
+        evenkeel.patch(model)
+        torch.testing.assert_close(model(ids, labels=ids, output_router_logits=True).loss, wanted)
+        model.config.output_router_logits = True
+        torch.testing.assert_close(model(ids, labels=ids).loss, wanted)
+
+    def test_the_loss_is_replaced_where_it_is_the_cross_entropy(self):
+        for kind in (ScaledForCausalLM, CappedForCausalLM, PaddedForCausalLM, LearnedForCausalLM, DroppedForCausalLM,
+                     UnshiftedForCausalLM):
+            with self.assertRaises(ValueError, msg=kind):
+                evenkeel.patch(kind())
+        model, ids = ModelForCausalLM(), torch.tensor([[3, 4, 7, 5]])
+        cases = [{}, {"num_items_in_batch": 9}]
+        left = [{"ignore_index": 7}]
+        wanted = [model(ids, labels=ids, **options).loss for options in cases + left]
+        self.assertEqual(evenkeel.patch(model)["loss"], 1)
+        for options, loss in zip(cases + left, wanted):
+            found = model(ids, labels=ids, **options)
+            self.assertEqual(found.logits is None, options in cases)
+            torch.testing.assert_close(found.loss, loss)
+        with torch.autocast("cpu", torch.bfloat16):
+            self.assertIsNotNone(model(ids, labels=ids).logits)
+        self.assertIsNotNone(model.half()(ids, labels=ids).logits)
+
+    def test_a_head_with_an_adapter_is_called(self):
+        model, ids = ModelForCausalLM(), torch.tensor([[3, 4, 5]])
+        evenkeel.patch(model)
+        model.lm_head = LowRank(model.lm_head)
+        model(ids, labels=ids).loss.backward()
+        self.assertIsNotNone(model.lm_head.adapter.weight.grad)
+
+    def test_feed_forward_layers_of_other_values_are_left(self):
+        model = torch.nn.ModuleList([FeedForward(), FeedForward(factor=0.5), FeedForward(dropout=0.1)]).eval()
+        state = torch.random.get_rng_state()
+        self.assertEqual(evenkeel.patch(model)["swiglu"], 1)
+        self.assertEqual(["forward" in vars(each) for each in model], [True, False, False])
+        self.assertTrue(torch.equal(torch.random.get_rng_state(), state))
+
+    def test_a_norm_with_a_gate_is_left(self):
+        model = torch.nn.ModuleList([GatedRMSNorm(WIDTH), torch.nn.RMSNorm(WIDTH, 1e-6)])
+        self.assertEqual(evenkeel.patch(model)["norm"], 1)
+        model[0](torch.randn(2, WIDTH), torch.randn(2, WIDTH))
+
+    def test_attention_to_later_tokens_is_left(self):
+        attention, x = Attention(), torch.randn(2, 5, WIDTH)
+        evenkeel.patch(attention)
+        for change in ({"is_causal": False}, {"config": types.SimpleNamespace(is_causal=False)}):
+            part = copy.deepcopy(attention)
+            options = change if "is_causal" in change else vars(part).update(change) or {}
+            with unittest.mock.patch("evenkeel.ops.causal_attention", side_effect=AssertionError("ours")):
+                part(x, rotation_tables(), **options)
+
+    def test_layers_that_are_more_than_a_product_are_called(self):
+        x = torch.randn(2, 5, WIDTH)
+        for make, arguments in ((FeedForward, (x,)), (Attention, (x, rotation_tables())),
+                                (lambda: evenkeel.nn.SwiGLU(WIDTH, 48), (x,))):
+            part, calls = make(), []
+            plain = copy.deepcopy(part)
+            evenkeel.patch(torch.nn.ModuleList([part, torch.nn.RMSNorm(WIDTH, 1e-6)]))
+            for name in [name for name, _ in part.named_children()]:
+                hook = getattr(part, name).register_forward_hook(lambda *_, name=name: calls.append(name))
+                part(*arguments)
+                hook.remove()
+                self.assertEqual(calls.pop(), name)
+                adapted = LowRank(getattr(part, name))
+                setattr(part, name, adapted)
+                setattr(plain, name, adapted)
+            found, wanted = (each(*arguments) for each in (part, plain))
+            torch.testing.assert_close(found, wanted)
+            (found if torch.is_tensor(found) else found[0]).sum().backward()
+            self.assertTrue(all(each.grad is not None for each in part.parameters()))
+
+    def test_a_patched_model_has_its_signature_and_is_saved(self):
+        model, ids = ModelForCausalLM(), torch.tensor([[3, 4, 5]])
+        wanted, loss = inspect.signature(model.forward), model(ids, labels=ids).loss
+        evenkeel.patch(model)
+        self.assertEqual(inspect.signature(model.forward), wanted)
+        file = io.BytesIO()
+        torch.save(model, file)
+        file.seek(0)
+        for other in (torch.load(file, weights_only=False), copy.deepcopy(model)):
+            self.assertIs(other.forward.module, other)
+            torch.testing.assert_close(other(ids, labels=ids).loss, loss)
+
+    def test_a_forward_of_somebody_else_stays(self):
+        layer = FeedForward()
+        layer.forward = lambda x: x
+        with self.assertRaises(ValueError):
+            evenkeel.patch(layer)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """evenkeel.runs, evenkeel.wandb and evenkeel_program, which need no torch: each module is loaded by its path."""
+import fcntl
 import importlib
 import importlib.metadata
 import importlib.util
@@ -94,7 +95,9 @@ class Runs(unittest.TestCase):
         """The newest step is held back while the run trains. The pause is where it goes on."""
         service, status = Service(), self.run_folder / "status.json"
         status.write_text('{"state": "training"}')
-        (self.run_folder / "lock").write_text(f"{os.getpid()}\n")
+        lock = (self.run_folder / "lock").open("w")
+        self.addCleanup(lock.close)
+        fcntl.fcntl(lock, fcntl.F_OFD_SETLK, evenkeel.wandb.FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
 
         def pause(_):
             self.assertEqual([each[0] for each in service.calls[1:]], [1])
@@ -105,7 +108,7 @@ class Runs(unittest.TestCase):
 
     def test_a_killed_run_is_not_waited_for(self):
         (self.run_folder / "status.json").write_text('{"state": "training"}')
-        (self.run_folder / "lock").write_text("4194999\n")  # beyond the largest process id of Linux
+        (self.run_folder / "lock").write_text(f"{os.getpid()}\n")  # a process id may belong to another process by now
         self.assertFalse(evenkeel.wandb.trains(self.run_folder))
 
     def test_what_cannot_be_sent(self):

@@ -34,6 +34,15 @@ class PreTrainedModel(torch.nn.Module):
     def post_init(self):
         pass
 
+    def resize_token_embeddings(self, new_num_tokens):
+        """New rows are zeros."""
+        for module in (self.model.embed_tokens, self.lm_head):
+            rows = module.weight.data[:new_num_tokens]
+            more = rows.new_zeros(new_num_tokens - len(rows), rows.shape[1])
+            module.weight = torch.nn.Parameter(torch.cat((rows, more)))
+        self.config.vocab_size = new_num_tokens
+        return self.model.embed_tokens
+
 
 @dataclasses.dataclass
 class Output:

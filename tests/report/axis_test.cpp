@@ -34,6 +34,11 @@ TEST(LinearTicks, GetALetterFromTenThousandOnAndAnExponentBelowATenThousandth) {
   EXPECT_EQ(labels(linear_ticks(0, 6e-5, 3)), (Labels{"0", "2e-5", "4e-5", "6e-5"}));
 }
 
+TEST(LinearTicks, HaveAnExponentInPlaceOfALetterFrom1e15On) {
+  EXPECT_EQ(labels(linear_ticks(0, 3e13, 3)), (Labels{"0", "10T", "20T", "30T"}));
+  EXPECT_EQ(labels(linear_ticks(0, 2e31, 2)), (Labels{"0", "1e31", "2e31"}));
+}
+
 TEST(LinearTicks, AreNeverMoreThanOnePlusTheWanted) {
   for (double high = 1; high < 1e6; high *= 1.37) {
     const auto count = linear_ticks(0, high, 5).size();
@@ -45,6 +50,20 @@ TEST(LinearTicks, AreNeverMoreThanOnePlusTheWanted) {
 TEST(LogarithmicTicks, ArePowersOfTenOverManyDecades) {
   EXPECT_EQ(labels(logarithmic_ticks(1e-4, 1, 5)), (Labels{"0.0001", "0.001", "0.01", "0.1", "1"}));
   EXPECT_EQ(labels(logarithmic_ticks(1e-8, 1, 4)), (Labels{"1e-8", "1e-6", "0.0001", "0.01", "1"}));
+}
+
+TEST(LogarithmicTicks, HaveAnExponentInPlaceOfALetterFrom1e15On) {
+  EXPECT_EQ(labels(logarithmic_ticks(1, 1e20, 4)), (Labels{"1", "100k", "10G", "1e15", "1e20"}));
+  EXPECT_EQ(labels(logarithmic_ticks(1e12, 1e16, 5)),
+            (Labels{"1000G", "10T", "100T", "1e15", "1e16"}));
+}
+
+TEST(ShortNumber, HasAnExponentWithoutPadding) {
+  EXPECT_EQ(short_number(5160951505.7528), "5.161e9");
+  EXPECT_EQ(short_number(-1e31), "-1e31");
+  EXPECT_EQ(short_number(3e-5), "3e-5");
+  EXPECT_EQ(short_number(1e-300), "1e-300");
+  EXPECT_EQ(short_number(0.25), "0.25");
 }
 
 TEST(LogarithmicTicks, FillShortRangesWithPartsOfADecade) {

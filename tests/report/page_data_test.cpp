@@ -44,6 +44,34 @@ TEST(PageData, OfAChartHasItsPointsAndGaps) {
   EXPECT_EQ(parsed["lines"][0]["y"], nlohmann::json::parse("[0.25,null,0.333333]"));
 }
 
+// The script draws these again on another axis.
+TEST(PageData, OfAChartHasAllMarksOfItsPicture) {
+  Line bars{"a", {{1, 2}, {3, 4}}, 1, 0, Stroke::points, {{2, std::nan("")}, {5, 6}}};
+  bars.bounds.as = ErrorBounds::As::bars;
+  bars.shift = 4;
+  const Line band{"b", {{1, 2}, {3, 4}}, 2, 0, Stroke::dotted, {{2, 3}, {5, 6}}};
+  Chart chart{"Loss", "", "", {bars, band, {"c", {{1, 2}, {3, 4}}}}, Reference{2.5, "floor"}};
+  chart.flags = {{1.5, "a spike"}};
+  chart.crosses = {{2, 3, "diverged"}};
+  chart.x_ticks = {{1, "one"}, {2, "two"}};
+  const auto parsed = parse_json(element_contents(figure(chart), kDataStart).at(0));
+  const auto& lines = parsed["lines"];
+  EXPECT_EQ(lines[0]["bounds"], "bars");
+  EXPECT_EQ(lines[0]["low"].dump(), "[2,null]");
+  EXPECT_EQ(lines[0]["high"].dump(), "[5,6]");
+  EXPECT_EQ(lines[0]["shift"], 4);
+  EXPECT_EQ(lines[0]["curve"], false);
+  EXPECT_EQ(lines[0]["dots"], true);
+  EXPECT_EQ(lines[1]["bounds"], "band");
+  EXPECT_EQ(lines[1]["dots"], true);
+  EXPECT_FALSE(lines[1].contains("curve"));
+  EXPECT_FALSE(lines[2].contains("bounds") || lines[2].contains("dots"));
+  EXPECT_EQ(parsed["reference"].dump(), R"({"at":2.5,"label":"floor"})");
+  EXPECT_EQ(parsed["flags"].dump(), R"([{"at":1.5,"title":"a spike"}])");
+  EXPECT_EQ(parsed["crosses"].dump(), R"([{"at":2,"colour":3,"title":"diverged"}])");
+  EXPECT_EQ(parsed["ticks"].dump(), R"([[1,"one"],[2,"two"]])");
+}
+
 TEST(PageData, CannotEndItsElement) {
   EXPECT_EQ(json_script("\"</script>&\""),
             "<script type=\"application/json\">\"\\u003c/script\\u003e\\u0026\"</script>\n");
@@ -59,6 +87,16 @@ TEST(PageData, MapsStepsToTokensSecondsAndFlops) {
   EXPECT_EQ(clocks[0]["tokens"].back(), 1000);
   EXPECT_EQ(clocks[0]["seconds"].back(), 5);
   EXPECT_EQ(clocks[0]["FLOPs"].back(), 6 * 1000 * 1000);
+}
+
+// In a mixture of experts a token passes through few of the parameters.
+TEST(PageData, CountsTheFlopsThatTheRunRecorded) {
+  auto run = run_of("a", "1", 2);
+  run.environment.emplace_back("flops_per_token", "700");
+  const auto start = std::string("<script type=\"application/json\" id=\"clocks\">");
+  const auto clocks = parse_json(element_contents(clocks_data({&run}), start).at(0));
+  EXPECT_EQ(clocks[0]["FLOPs"].back(), 700 * 1000);
+  EXPECT_NE(sizes_table({run, run}).find(">700.0k<"), std::string::npos);
 }
 
 // RFC 4648: 32 bytes are 44 letters of base64, the last one "=".
@@ -135,11 +173,12 @@ TEST(SizesTable, HasTheRatioToPreNorm) {
 }
 
 TEST(IndexPage, EscapesNamesAndLinks) {
-  const std::vector<report::Run> runs = {run_of("a <b>", "1", 2)};
+  const auto run = run_of("a <b>", "1", 2);
   const auto html =
-      index_page("Runs", runs, [](const report::Run& run) { return url_part(run.name); });
+      index_page("Runs", {{&run, run.name, url_part(run.name)}, {&run, "x/a <b>", ""}});
   EXPECT_EQ(xml_error(html), "");
   EXPECT_NE(html.find("<a href=\"a%20%3Cb%3E\">a &lt;b&gt;</a>"), std::string::npos);
+  EXPECT_NE(html.find("<td class=\"name\">x/a &lt;b&gt;</td>"), std::string::npos);  // no page
   EXPECT_NE(html.find("class=\"spark\""), std::string::npos);
 }
 

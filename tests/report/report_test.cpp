@@ -233,7 +233,7 @@ TEST_F(Report, TakesNullForAGap) {
              "{\"step\": 3, \"loss\": 2, \"grad_norm\": null, \"val_loss\": null}\n");
   const auto text = page({at});
   EXPECT_EQ(tile(text, "Training loss"), "2.5000");
-  EXPECT_EQ(tile(text, "Validation loss"), "–");
+  EXPECT_EQ(tile(text, "Validation loss"), "not finite");
   EXPECT_TRUE(has(text, "No data: metrics.jsonl has no lr"));
 }
 

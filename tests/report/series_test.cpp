@@ -82,6 +82,16 @@ TEST(Smoothed, LooksPastGapsAndKeepsThem) {
   EXPECT_EQ(smooth.y[3], 4);
 }
 
+TEST(Smoothed, ForgetsASpikeBehindItsWindow) {
+  Series series;
+  for (int at = 0; at < 200; ++at) series.add(at, at == 50 ? 1e30 : 2);
+  const auto smooth = smoothed(series, 3);
+  for (std::size_t at = 0; at < 200; ++at) {
+    const bool sees_it = at >= 47 && at <= 53;
+    EXPECT_EQ(smooth.y[at], sees_it ? 1e30 / 7 : 2) << at;
+  }
+}
+
 TEST(FromX, StartsAtAnX) {
   EXPECT_EQ(from_x({{0, 1, 2}, {5, 6, 7}}, 1).y, (std::vector<double>{6, 7}));
 }

@@ -68,8 +68,8 @@ TEST(CompletionRequest, AcceptsNeutralValuesAndFieldsWithoutEffect) {
 
 TEST(CompletionRequest, RefusesByNameWhatWouldChangeTheResult) {
   const std::string only = ", because this server has nothing else, but is ";
-  EXPECT_EQ(refused(R"({"n": 2})"), "400 n: must be 1" + only + "2");
   EXPECT_EQ(refused(R"({"best_of": 4})"), "400 best_of: must be 1" + only + "4");
+  EXPECT_EQ(refused(R"({"n": 2, "best_of": 4})"), "400 best_of: must be 2" + only + "4");
   EXPECT_EQ(refused(R"({"suffix": "x"})"), "400 suffix: must be \"\"" + only + "\"x\"");
   EXPECT_EQ(refused(R"({"presence_penalty": 0.5})"),
             "400 presence_penalty: must be 0" + only + "0.5");
@@ -104,6 +104,16 @@ TEST(CompletionRequest, RefusesValuesOutOfRange) {
   EXPECT_EQ(refused(R"({"stream_options": {"include_usag": true}})"),
             "400 unknown field \"include_usag\"; did you mean \"include_usage\"? known: "
             "include_obfuscation, include_usage");
+}
+
+TEST(CompletionRequest, LimitsTheNumberOfChoices) {
+  EXPECT_EQ(choices_of(parse_completion_request(
+                "{\"n\": 2, \"best_of\": 2, \"prompt\": " + list_of("\"a\"", 128) + "}")),
+            256u);
+  EXPECT_EQ(refused(R"({"n": 0})"), "400 n: must be an integer from 1 to 128, but is 0");
+  EXPECT_EQ(refused(R"({"n": 129})"), "400 n: must be an integer from 1 to 128, but is 129");
+  EXPECT_EQ(refused("{\"n\": 3, \"prompt\": " + list_of("\"a\"", 100) + "}"),
+            "400 n: prompts times n must be at most 256, but is 300; send several requests");
 }
 
 TEST(CompletionRequest, RefusesPromptsOfOtherForms) {
@@ -153,6 +163,10 @@ TEST(RequestError, HasTheShapeOfTheApi) {
 TEST(TokenizeRequest, IsReadAndChecked) {
   EXPECT_FALSE(
       parse_tokenize_request(R"({"prompt": "a", "add_special_tokens": false})").add_special_tokens);
+  EXPECT_EQ(
+      testing::request_refusal([] { parse_tokenize_request(R"({"prompt": "a", "promt": 1})"); }),
+      "400 unknown field \"promt\"; did you mean \"prompt\"? known: add_special_tokens, model, "
+      "prompt");
   EXPECT_EQ(testing::request_refusal([] { parse_tokenize_request("{}"); }),
             "400 prompt: is missing; it must be a string");
   EXPECT_EQ(parse_detokenize_request(R"({"tokens": [3, 4]})"), (Ids{3, 4}));

@@ -46,7 +46,7 @@ Json completed(const ServedModel& served, const std::string& body) {
         return true;
       },
       never);
-  return completion_json({"cmpl-1", 5, served.id}, pieces, request.prompts.size(),
+  return completion_json({"cmpl-1", 5, served.id}, pieces, choices_of(request),
                          request.logprobs.has_value(), usage.value());
 }
 
@@ -145,6 +145,37 @@ TEST(Completion, DependsOnTheSeedAndTheNumberOfThePromptOnly) {
   EXPECT_EQ(run("3"), run("3"));
   EXPECT_NE(run("3")[0]["text"], run("4")[0]["text"]);
   EXPECT_NE(run("3")[0]["text"], run("3")[1]["text"]);
+}
+
+// Choice c has the random stream (seed, c), and the prompt counts once.
+TEST(Completion, GivesSeveralChoicesOfEachPrompt) {
+  const ServedBytes bytes;
+  for (const std::string fields :
+       {R"("max_tokens": 20, "logprobs": 1)", R"("max_tokens": 1, "logprobs": 1, "echo": true)"}) {
+    const auto run = [&](const std::string& prompts) {
+      return completed(bytes.served, "{\"seed\": 3, " + fields + ", " + prompts + "}");
+    };
+    const auto several = run(R"("prompt": ["ab", "c"], "n": 2)");
+    const auto alone = run(R"("prompt": ["ab", "ab", "c", "c"])");
+    ASSERT_EQ(several["choices"].size(), 4u);
+    for (std::size_t i = 0; i < 4; ++i) {
+      EXPECT_EQ(several["choices"][i]["index"], i);
+      EXPECT_EQ(several["choices"][i]["text"], alone["choices"][i]["text"]);
+      EXPECT_EQ(several["choices"][i]["logprobs"]["tokens"],
+                alone["choices"][i]["logprobs"]["tokens"]);
+    }
+    EXPECT_EQ(several["usage"]["completion_tokens"], alone["usage"]["completion_tokens"]);
+    EXPECT_EQ(several["usage"]["prompt_tokens"], 5);
+  }
+}
+
+// More than one batch has.
+TEST(Completion, GivesManyChoices) {
+  const ServedBytes bytes;
+  const auto result = completed(bytes.served, R"({"prompt": "a", "n": 40, "max_tokens": 2})");
+  EXPECT_EQ(result["choices"].size(), 40u);
+  for (const auto& choice : result["choices"]) EXPECT_FALSE(choice["finish_reason"].is_null());
+  EXPECT_EQ(result["usage"]["completion_tokens"], 80);
 }
 
 TEST(Completion, GivesTheSameTextInPieces) {

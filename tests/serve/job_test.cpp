@@ -63,6 +63,21 @@ TEST(JobQueue, RefusesAJobWhenTooManyWait) {
             R"("type":"rate_limit_error","param":null,"code":null}})");
 }
 
+TEST(JobQueue, DoesNotCountCancelledJobs) {
+  JobQueue queue;
+  const auto alive = some_job(), next = some_job();
+  queue.push(alive);
+  for (std::size_t i = 1; i < JobQueue::kMostWaiting; ++i) {
+    const auto gone = some_job();
+    queue.push(gone);
+    gone->cancel();
+  }
+  queue.push(next);
+  EXPECT_EQ(next->wait_for_status(kNow), 0);
+  EXPECT_EQ(queue.pop(kNow), alive);
+  EXPECT_EQ(queue.pop(kNow), next);
+}
+
 TEST(JobQueue, AnswersWaitingAndLaterJobsWhenItIsClosed) {
   JobQueue queue;
   const auto waiting = some_job(), later = some_job();

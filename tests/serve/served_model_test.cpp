@@ -100,7 +100,7 @@ TEST(EncodePrompts, RefusesAResultThatIsTooLarge) {
   EXPECT_EQ(refused(bytes.served, body(79)), "accepted");
   EXPECT_EQ(refused(bytes.served, body(80)),
             "400 the result must have at most 1000000 log-probabilities, but would have 1004400; "
-            "send fewer prompts, or a smaller logprobs or max_tokens");
+            "send fewer prompts, or a smaller n, logprobs or max_tokens");
 }
 
 TEST(TokenText, IsDistinctForBytesThatAreNoText) {

@@ -180,25 +180,6 @@ TEST_F(Checkpoint, IsSavedWhereAnOlderOneCannotBeRemoved) {
   EXPECT_EQ(entries(), "step-00000040 ");
 }
 
-TEST_F(Checkpoint, KeepsTheNewest) {
-  for (const std::int64_t step : {10, 20, 30, 40}) save(step, 2);
-  EXPECT_EQ(checkpoint_steps(run_), (Steps{30, 40}));
-  save(50, 1);
-  EXPECT_EQ(entries(), "step-00000050 ");
-}
-
-TEST_F(Checkpoint, OfAFinishedRunIsKeptAlone) {
-  keep_newest_checkpoint(lock_);
-  EXPECT_EQ(entries(), "");
-  for (const std::int64_t step : {10, 20, 30}) save(step, 3);
-  std::filesystem::resize_file(run_ / "checkpoints/step-00000030/model.safetensors", 5);
-  keep_newest_checkpoint(lock_);
-  EXPECT_EQ(checkpoint_steps(run_), (Steps{10, 20, 30}));  // the newest is damaged
-  save(30, 3);
-  keep_newest_checkpoint(lock_);
-  EXPECT_EQ(entries(), "step-00000030 ");
-}
-
 TEST_F(Checkpoint, DoesNotCountDamagedOnesAmongThoseToKeep) {
   for (const std::int64_t step : {10, 20, 30}) save(step, 3);
   std::filesystem::resize_file(run_ / "checkpoints/step-00000030/model.safetensors", 5);

@@ -15,6 +15,11 @@ TEST(PythonText, StripsWhiteSpaceOfUnicode) {
   EXPECT_EQ(strip(""), "");
 }
 
+TEST(PythonText, StripsTheEndAlone) {
+  EXPECT_EQ(rstrip("\xc2\xa0 a \xe3\x80\x80\x1d\n"), "\xc2\xa0 a");
+  EXPECT_EQ(rstrip("\t"), "");
+}
+
 TEST(PythonText, CapitalizesTheFirstCharacterAlone) {
   EXPECT_EQ(capitalize("he SAID No"), "He said no");
   EXPECT_EQ(capitalize(""), "");

@@ -71,6 +71,19 @@ TEST(TokenRows, OfLmEvalMoveSpacesToTheContinuation) {
   EXPECT_EQ(separate.rows[0].targets, (Tokens{'c', 'd'}));
 }
 
+// The white space of Python 3.11's str.rstrip(): lm-evaluation-harness moves all of it.
+TEST(TokenRows, OfLmEvalMoveTheWhiteSpaceOfUnicodeToTheContinuation) {
+  const tasks::EncodingOptions options = {
+      .rule = Rule::lm_eval, .max_context = 10, .vocabulary = 257};
+  const auto wide = encoded(one_document("a\xe3\x80\x80", "b"), options);  // U+3000
+  EXPECT_EQ(wide.rows[0].inputs, (Tokens{'a', 0xe3, 0x80, 0x80}));
+  EXPECT_EQ(wide.rows[0].targets, (Tokens{0xe3, 0x80, 0x80, 'b'}));
+  const auto mixed = encoded(one_document("a\xc2\xa0\x1c\xc2\x85 ", "b"), options);
+  EXPECT_EQ(mixed.rows[0].targets, (Tokens{0xc2, 0xa0, 0x1c, 0xc2, 0x85, ' ', 'b'}));
+  const auto other = encoded(one_document("a\xe2\x80\x8b", "bc"), options);  // U+200B is no space
+  EXPECT_EQ(other.rows[0].targets, (Tokens{'b', 'c'}));
+}
+
 void expect_refusal(const Task& task, const tasks::EncodingOptions& options,
                     const std::string& part) {
   try {

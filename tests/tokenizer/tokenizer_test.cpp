@@ -66,6 +66,21 @@ TEST_F(TokenizerFiles, DecodeWithoutThePrefixOfAText) {
   EXPECT_EQ(decoded(llama, encoded(llama, " two  spaces")), " two  spaces");
 }
 
+TEST_F(TokenizerFiles, PutNoPrefixBeforeTheRestOfAText) {
+  for (const auto* name : {"llama2.json", "metaspace.json", "prefix.json"}) {
+    const auto tokenizer = Tokenizer::load(golden_tokenizer(name));
+    const auto whole = encoded(tokenizer, "the ship\nthe ship");
+    auto parts = encoded(tokenizer, "the ship\n");
+    Encoder(tokenizer).encode("the ship", parts, /*continues=*/true);
+    EXPECT_EQ(parts, whole) << name;
+    std::vector<Id> alone;
+    Encoder(tokenizer).encode("the ship", alone);
+    EXPECT_NE(std::vector<Id>(parts.end() - static_cast<std::ptrdiff_t>(alone.size()), parts.end()),
+              alone)
+        << name << ": has no prefix, so that it tests nothing";
+  }
+}
+
 TEST_F(TokenizerFiles, EncodeAWordAgainAsTheFirstTime) {
   const auto tokenizer = Tokenizer::load(golden_tokenizer("gpt2.json"));
   const auto copy = tokenizer;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "evenkeel/train/console.h"
 
@@ -51,6 +52,22 @@ TEST(ProgressLineText, HasWhatIsKnown) {
   EXPECT_EQ(line_of(all),
             "step 120/400 (30 %, 0:42 left)  loss 1.234 (+0.3z)  val 1.500  gap 0.250  "
             "|g| 0.52 (-1.2z)  lr 2.9e-03  18.2k tok/s");
+}
+
+// printf writes a NaN with its sign, which has no meaning.
+TEST(ProgressLineText, HasNoSignOfNan) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(
+      line_of({.step = 1,
+               .steps = 2,
+               .loss = -kNan,
+               .val_loss = -kNan,
+               .gap = kNan,
+               .rate = 0.001,
+               .gradient_norm = -kNan,
+               .tokens_per_second = 10,
+               .seconds_left = 1}),
+      "step 1/2 (50 %, 0:01 left)  loss nan  val nan  gap nan  |g| nan  lr 1.0e-03  10 tok/s");
 }
 
 }  // namespace

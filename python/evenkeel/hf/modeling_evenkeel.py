@@ -151,6 +151,16 @@ def number(module, name):
     return value.clamp_max(rule["at_most"]) if "at_most" in rule else value
 
 
+def resize_number(module, name, size):
+    """Gives a number that has one value for each entry another size. New entries are those of a new model."""
+    old = module._parameters.get(name)
+    if old is None or module.numbers[name]["size"] == "scalar":
+        return
+    add_number(module, name, module.numbers[name], size)
+    new = getattr(module, name).requires_grad_(old.requires_grad)
+    new.data = torch.cat((old.data[:size], new.data[len(old):].to(old)))
+
+
 def matrix_rule(config, name, rows, columns):
     """The tensors of the rule of a matrix, such as "attention.q"; empty without a rule."""
     rule = next((each["rule"] for each in config.scheme["reparameterize"] if name in each["weights"]), None)
@@ -420,7 +430,8 @@ class EvenkeelModel(EvenkeelPreTrainedModel):
             streams.append(x)
         if y is not None:
             x = self.stream_x_norm(x) + self.stream_y_norm(y)
-        return BaseModelOutputWithPast(last_hidden_state=self.norm(x), **{CACHE: cache},
+        streams[-1] = self.norm(x)  # as in transformers, the last of the hidden states is normed
+        return BaseModelOutputWithPast(last_hidden_state=streams[-1], **{CACHE: cache},
                                        hidden_states=tuple(streams) if output_hidden_states else None)
 
 
@@ -454,6 +465,7 @@ class EvenkeelForCausalLM(EvenkeelPreTrainedModel, GenerationMixin):
         embeddings = super().resize_token_embeddings(new_num_tokens, *args, **kwargs)
         if new_num_tokens is not None:  # new rows are tokens; those beyond, to a multiple, are none
             self.config.vocabulary = new_num_tokens
+            resize_number(self.model, "logits_scale", new_num_tokens)
         return embeddings
 
     def generate(self, *args, **kwargs):

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/base/print.h"
 
+#include <atomic>
 #include <cstdarg>
 #include <cstdio>
 #include <string>
@@ -10,6 +11,8 @@
 namespace evenkeel {
 
 namespace {
+
+std::atomic<bool> g_has_notes = true;
 
 void write(std::FILE* stream, std::string_view bytes) {
   std::fwrite(bytes.data(), 1, bytes.size(), stream);
@@ -32,6 +35,14 @@ void print(const char* format, ...) {
 
 void print_message(std::string_view line) {
   write(stderr, printable_line(line) + "\n");
+}
+
+void print_note(std::string_view line) {
+  if (g_has_notes) print_message(line);
+}
+
+void silence_notes() {
+  g_has_notes = false;
 }
 
 void print_progress(std::string_view line) {

@@ -14,6 +14,12 @@ namespace evenkeel {
 /// Writes printable_line() of a message and a line feed to standard error.
 void print_message(std::string_view line);
 
+/// print_message(), unless silence_notes() was called: what happens, no warning.
+void print_note(std::string_view line);
+
+/// For --quiet.
+void silence_notes();
+
 /// Writes a progress line to standard error, which the next one overwrites: printable_line()
 /// without a line feed.
 void print_progress(std::string_view line);

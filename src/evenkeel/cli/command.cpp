@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <memory>
 #include <system_error>
 #include <type_traits>
 
@@ -15,6 +16,21 @@
 #include "evenkeel/base/nearest.h"
 
 namespace evenkeel::cli {
+
+namespace {
+
+/// Leaves out which options exclude each other, which takes lines: the message about two of them
+/// says it.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_option_opts(const CLI::Option* option) const override {
+    auto words = CLI::Formatter::make_option_opts(option);
+    words.resize(std::min(words.size(), words.find(" Excludes:")));
+    return words;
+  }
+};
+
+}  // namespace
 
 Option& Option::type_name(const std::string& name) {
   option_->type_name(name);
@@ -241,6 +257,7 @@ Program::Program(const std::string& name, const std::string& description,
                  const std::string& version)
     : app_(std::make_unique<CLI::App>(description, name)) {
   app_->set_version_flag("--version", version);
+  app_->formatter(std::make_shared<HelpFormatter>());
 }
 
 Program::~Program() = default;

@@ -9,32 +9,28 @@ namespace {
 constexpr const char* kBashHead =
     R"bash(# Completion of evenkeel for bash: source <(evenkeel completion bash)
 
-_evenkeel_runs() {
-  local file
-  for file in runs/*/run.toml runs/*/*/run.toml runs/*/*/*/run.toml; do
-    [ ! -e "$file" ] || printf '%s\n' "${file%/run.toml}"
-  done
-}
-
 # Offers the words that begin with what is typed.
 _evenkeel_words() {
   local IFS=$' \t\n'
-  COMPREPLY=($(compgen -W "$1" -- "$typed"))
+  mapfile -t COMPREPLY < <(compgen -W "$1" -- "$typed")
   [[ "${COMPREPLY[*]}" != *= ]] || compopt -o nospace 2>/dev/null
 }
 
 # Offers words, and lets readline complete files where there are none.
 _evenkeel_files() {
   local IFS=$' \t\n'
-  COMPREPLY=($(compgen -W "$1" -- "$typed"))
-  local IFS=$'\n'
-  COMPREPLY+=($(compgen -f -- "$typed"))
+  mapfile -t COMPREPLY < <(compgen -W "$1" -- "$typed"; compgen -f -- "$typed")
   compopt -o filenames 2>/dev/null
 }
 
+# Offers run folders, whose names no shell evaluates: readline quotes what it inserts.
 _evenkeel_run_folders() {
-  local IFS=$'\n'
-  COMPREPLY=($(compgen -W "$(_evenkeel_runs)" -- "$typed") $(compgen -d -- "$typed"))
+  local file folder
+  mapfile -t COMPREPLY < <(compgen -d -- "$typed")
+  for file in runs/*/run.toml runs/*/*/run.toml runs/*/*/*/run.toml; do
+    folder=${file%/run.toml}
+    [[ ! -e $file || $folder != "$typed"* ]] || COMPREPLY+=("$folder")
+  done
   compopt -o filenames 2>/dev/null
 }
 

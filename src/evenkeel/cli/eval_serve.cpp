@@ -39,7 +39,7 @@ Exit eval_serve(const train::TrainedModel& loaded, const CommonOptions& common, 
       .id = serve::model_id(run_name(*common.run), loaded.step),
       .has_tokenizer = train::has_tokenizer(loaded),
       .created = std::chrono::duration_cast<std::chrono::seconds>(now).count()};
-  train::catch_signals();
+  train::catch_signals(/*announces=*/true, train::Hangup::stops);
   const bool quiet = common.quiet;
   serve::Server server(served, port, [quiet](const serve::HttpLogEntry& entry) {
     if (!quiet) print_log(entry);

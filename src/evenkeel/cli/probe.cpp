@@ -10,6 +10,7 @@
 #include "evenkeel/base/nearest.h"
 #include "evenkeel/base/print.h"
 #include "evenkeel/cli/probe.h"
+#include "evenkeel/cli/trained_texts.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/config/measures.h"
 #include "evenkeel/data/load_corpora.h"
@@ -118,6 +119,7 @@ ProbeOutput probe_run(const ProbeOptions& options) {
   const auto what = selected_measures(options, config);
   const auto corpora = data::load_evaluation_corpora(config.data, loaded.encoding,
                                                      config.model.context, config.model.vocabulary);
+  check_trained_texts(common, corpora);
   const auto batch = data::evenly_spaced_text(corpora.validation.front().corpus,
                                               config.model.context, config.train.batch);
   const auto micro_batch_size = plan::micro_batch_size(config, loaded.shape.vocabulary);
@@ -189,8 +191,8 @@ void check_no_options_before(const Command& probe, const Command& subcommand) {
 /// `probe` runs one forward and backward pass on the first batch and prints measures by layer
 /// (docs/probes.md): of a new model, or of the checkpoint of --run. Records of a checkpoint are
 /// also appended to probes.jsonl of the run. The weights do not change. Exit codes: 64 an unknown
-/// measure; 75 another process holds the run; 77 no valid checkpoint; 78 a setting differs from the
-/// run's.
+/// measure; 75 another process holds the run; 77 no valid checkpoint; 78 a setting or the
+/// validation text differs from the run's.
 Verb add_probe(const Command& program) {
   const auto options = std::make_shared<ProbeOptions>();
   const auto command = program.add_subcommand("probe", verb_summary("probe"));

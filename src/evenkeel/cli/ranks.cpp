@@ -39,12 +39,12 @@ bool names_gpu(const CommonOptions& common) {
   return common.device.starts_with("cuda:");
 }
 
-/// The keys of the command line; those of a run that is resumed are read by rank 0.
-config::Distributed distributed_keys(const CommonOptions& common) {
+/// The configuration of the command, on top of run.toml if the run exists.
+config::Config config_of_rank(const CommonOptions& common) {
   const bool resumes = common.run && std::filesystem::exists(*common.run / "run.toml");
   auto sources = resumes ? common.sources_with_run() : common.sources();
   if (resumes) sources.preset.reset();  // open_run() compares it with that of run.toml
-  return config::resolve(sources).distributed;
+  return config::resolve(sources);
 }
 
 /// What this rank trains on: use_device() chose it.
@@ -67,7 +67,7 @@ void add_device_facts(comm::Facts& facts) {
 }
 
 /// What must be equal on all ranks. Network interfaces are those of a machine.
-comm::Facts facts_of_rank(const CommonOptions& common) {
+comm::Facts facts_of_rank(const CommonOptions& common, const config::Config& config) {
   comm::Facts facts = {{"evenkeel", text(kVersion, " (", commit(), ")")},
                        {"libtorch", TORCH_VERSION},
                        {"isa", CpuFeatures::detect().isa()},
@@ -75,7 +75,6 @@ comm::Facts facts_of_rank(const CommonOptions& common) {
                        {"float32_products", train::float32_products(ops::compute_device())},
                        {"--run", common.run ? common.run->string() : "(none)"}};
   add_device_facts(facts);
-  const auto config = config::resolve(common.sources());
   for (const auto& section : config::sections()) {
     for (const auto& key : section.keys) {
       const auto name = config::full_name(section, key);
@@ -164,10 +163,10 @@ std::optional<Exit> launch_ranks(const CommonOptions& common, const RankOptions&
                                   place.ranks, "; leave --ranks out"));
   }
   if (options.ranks == 1 && options.restarts == 0) return std::nullopt;
-  const auto config = config::resolve(common.sources());
+  const auto config = config_of_rank(common);
   auto command = own_command();
   if (options.restarts > 0) add_run_folder(command, common, config);
-  const auto timeout = static_cast<double>(distributed_keys(common).heartbeat_timeout);
+  const auto timeout = static_cast<double>(config.distributed.heartbeat_timeout);
   return static_cast<Exit>(comm::launch({.ranks = options.ranks,
                                          .restarts = options.restarts,
                                          .command = command,
@@ -184,7 +183,8 @@ comm::Group join_ranks(const CommonOptions& common) {
   }
   if (place.ranks == 1) return {};
   using std::chrono::seconds;
-  const auto keys = distributed_keys(common);
+  const auto config = config_of_rank(common);
+  const auto& keys = config.distributed;
   train::release_signals();  // one of them ends a rank that waits for other ranks
   auto group = comm::join(place,
                           {.connect_timeout = seconds(keys.connect_timeout),
@@ -193,7 +193,7 @@ comm::Group join_ranks(const CommonOptions& common) {
                            .interface = keys.interface,
                            .backend = keys.backend,
                            .device = device_of_rank(common)},
-                          facts_of_rank(common));
+                          facts_of_rank(common, config));
   train::hold_signals();
   return group;
 }

@@ -19,6 +19,7 @@
 #include "evenkeel/cli/eval_results.h"
 #include "evenkeel/cli/eval_serve.h"
 #include "evenkeel/cli/eval_tasks.h"
+#include "evenkeel/cli/trained_texts.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/data/load_corpora.h"
 #include "evenkeel/data/windows.h"
@@ -129,6 +130,7 @@ EvaluationInputs inputs_of(const train::TrainedModel& loaded, const EvalOptions&
   if (!options.tasks.empty()) return inputs;
   inputs.corpora = data::load_evaluation_corpora(config.data, loaded.encoding, config.model.context,
                                                  config.model.vocabulary);
+  check_trained_texts(options.common, *inputs.corpora);
   inputs.texts = data::load_named_texts(config.evaluate.texts, config.data, loaded.encoding,
                                         config.model.context, loaded.shape.vocabulary);
   return inputs;
@@ -221,6 +223,13 @@ void check_options(const EvalOptions& options) {
   if (options.serve != kNoPort && options.checkpoint == "all") {
     throw Error(Exit::usage, "--serve needs one checkpoint, but --checkpoint is \"all\"");
   }
+  for (const auto* const key :
+       {"evaluate.texts", "evaluate.tasks", "data.validation", "data.ood"}) {
+    if (options.tasks.empty() || !is_set(options.common, key)) continue;
+    throw Error(Exit::usage, text("--set ", key,
+                                  " has no effect with --task, which scores its "
+                                  "tasks only; leave one of them out"));
+  }
 }
 
 /// Loads the checkpoint of a step. With --checkpoint all, one that cannot be read is named and left
@@ -254,6 +263,7 @@ Exit run_eval(const EvalOptions& options) {
     return Exit::success;
   }
   use_device(common);
+  if (common.quiet) silence_notes();
   check_options(options);
   std::optional<LinesFile> rows;
   if (options.rows) rows.emplace(*options.rows);
@@ -297,8 +307,8 @@ Exit run_eval(const EvalOptions& options) {
 /// it scores these tasks only. Scores of tasks are also appended to evaluations.jsonl of the run,
 /// unless --quantize changes the weights.
 /// Exit codes: 65 a text or task is missing, too short or damaged; 76 the loss or a score is not
-/// finite; 77 no valid checkpoint, or --checkpoint all left one out; 78 a setting differs from that
-/// of the training.
+/// finite; 77 no valid checkpoint, or --checkpoint all left one out; 78 a setting or a text differs
+/// from that of the training.
 Verb add_eval(const Command& program) {
   const auto options = std::make_shared<EvalOptions>();
   const auto command = program.add_subcommand("eval", verb_summary("eval"));

@@ -9,6 +9,7 @@
 #include "evenkeel/base/print.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/convert/export.h"
+#include "evenkeel/train/signals.h"
 
 namespace evenkeel::cli {
 
@@ -92,6 +93,8 @@ Exit run_export(ExportOptions& options) {
   request.average = options.average;
   if (options.shard) request.shard_bytes = convert::parse_size(*options.shard);
   request.command = command_line(options);
+  train::catch_signals(/*announces=*/false);
+  request.stop_wanted = train::stop_wanted;
   convert::ExportResult result;
   {
     ExportProgress progress(options.common.quiet || options.common.json);
@@ -142,7 +145,9 @@ Verb add_export(const Command& program) {
   command.add_flag("--padded", request.padded, "keep the padding rows of the embedding");
   command.add_flag("--overwrite", request.overwrite, "replace an older export");
   command.footer(kExportExamples);
-  return {command, [options] { return run_export(*options); }};
+  return {.command = command,
+          .body = [options] { return run_export(*options); },
+          .catches_signals = true};
 }
 
 }  // namespace evenkeel::cli

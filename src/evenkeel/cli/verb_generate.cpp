@@ -9,8 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "evenkeel/base/number.h"
 #include "evenkeel/base/print.h"
 #include "evenkeel/base/utf8.h"
+#include "evenkeel/cli/checkpoint_step.h"
 #include "evenkeel/cli/standard_input.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/data/display_text.h"
@@ -28,12 +30,13 @@ namespace {
 constexpr const char* kGenerateExamples = R"(Examples:
   evenkeel generate --run runs/hybrid_norm_star-tiny-1
   evenkeel generate --run runs/x-1 --prompt "The old baker" --temperature 0.7 --count 3
+  evenkeel generate --run runs/x-1 --checkpoint 200     an earlier step
   echo "To be" | evenkeel generate --run runs/x-1 --tokens 500 --top-k 40 --stop $'\n\n')";
 
 /// Options of `generate`. `tokens` per text, `count` texts; no prompt: standard input.
 struct GenerateOptions {
   CommonOptions common;
-  std::optional<std::string> prompt;
+  std::optional<std::string> prompt, checkpoint;
   std::int64_t tokens = 300, count = 1, seed = 1;
   generate::Sampling sampling{.temperature = 0.8, .top_k = 0, .top_p = 1, .seed = 1};
   std::vector<std::string> stops;  // strings that end a text
@@ -56,6 +59,23 @@ void generate_check(const GenerateOptions& options) {
   }
 }
 
+/// The model of --checkpoint, or of the newest checkpoint of the run.
+/// \throws Error (usage) for a value that names no step
+train::TrainedModel generate_model(const GenerateOptions& options) {
+  std::optional<std::int64_t> step;
+  if (options.checkpoint) {
+    step = checkpoint_step(*options.checkpoint);
+    if (!step) {
+      throw Error(Exit::usage,
+                  text("--checkpoint must be a step, as 200 or step-00000200, but is \"",
+                       *options.checkpoint, "\""));
+    }
+  }
+  auto loaded = train::load_run(options.common.run, options.common.sources(), step);
+  for (const auto& line : loaded.skipped) print_message(line);
+  return loaded;
+}
+
 /// The text of --prompt, or of standard input if it is no terminal.
 /// \throws Error (data) if it is no UTF-8; (io) if standard input cannot be read
 std::string prompt_of(const GenerateOptions& options) {
@@ -70,13 +90,19 @@ std::string prompt_of(const GenerateOptions& options) {
   return prompt;
 }
 
-/// The prompt as tokens: at least one.
+/// The prompt as tokens: at least one. Prints a line if they are more than the model can see.
 /// \throws Error (usage) for an empty prompt where data.begin is false
 std::vector<std::int64_t> prompt_tokens(const std::string& prompt,
-                                        const data::TextEncoding& encoding) {
+                                        const train::TrainedModel& loaded) {
+  const auto& encoding = *loaded.encoding;
   auto tokens = encoding.prompt(prompt);
   if (tokens.empty() && encoding.end_of_text()) tokens.push_back(*encoding.end_of_text());
   if (tokens.empty()) throw Error(Exit::usage, "--prompt must have text, but is empty");
+  const auto context = loaded.model->scheme().shape.context;
+  if (static_cast<std::int64_t>(tokens.size()) > context) {
+    print_message(text("the prompt has ", with_commas(static_cast<std::int64_t>(tokens.size())),
+                       " tokens; the model sees at most the last ", with_commas(context)));
+  }
   return tokens;
 }
 
@@ -183,12 +209,11 @@ void generate_texts(const train::TrainedModel& loaded, const GenerateOptions& op
 Exit run_generate(const GenerateOptions& options) {
   use_device(options.common);
   generate_check(options);
-  const auto loaded = train::load_run(options.common.run, options.common.sources());
-  for (const auto& line : loaded.skipped) print_message(line);
+  const auto loaded = generate_model(options);
   check_has_text(loaded);
   const auto prompt = prompt_of(options);
   generate::GenerationOptions request;
-  request.prompt = prompt_tokens(prompt, *loaded.encoding);
+  request.prompt = prompt_tokens(prompt, loaded);
   request.max_new_tokens = options.tokens;
   request.stop_token = loaded.encoding->end_of_text();
   request.sampling = options.sampling;
@@ -232,6 +257,10 @@ Verb add_generate(const Command& program) {
   add_device(command, options->common);
   add_quantize(command, options->common);
   add_json(command, options->common);
+  command
+      .add_option("--checkpoint", options->checkpoint,
+                  "a step, as 200; default: the newest checkpoint")
+      .type_name("STEP");
   command.add_option("--prompt", options->prompt, "text to continue; default: standard input");
   command.add_option("--tokens", options->tokens, "tokens to add at most").show_default();
   command.add_option("--count", options->count, "texts to write").show_default();
@@ -245,8 +274,9 @@ Verb add_generate(const Command& program) {
   command.add_option("--stop", options->stops, "text that ends the output; repeatable")
       .type_name("TEXT")
       .repeated();
-  command.add_flag("--raw", options->raw,
-                   "write the bytes of the tokens, also if they are no UTF-8");
+  command
+      .add_flag("--raw", options->raw, "write the bytes of the tokens, also if they are no UTF-8")
+      .excludes(command.option("--json"));
   command.add_flag("--no-cache", options->no_cache,
                    "compute the whole text for every token, without a cache");
   command.footer(kGenerateExamples);

@@ -15,6 +15,7 @@
 #include "evenkeel/convert/hf_folder.h"
 #include "evenkeel/convert/import.h"
 #include "evenkeel/convert/olmo_yaml.h"
+#include "evenkeel/train/signals.h"
 
 namespace evenkeel::cli {
 
@@ -68,6 +69,7 @@ void print_keys(const std::vector<convert::ImportedKey>& keys) {
 
 /// Prints the configuration, or writes it to --output.
 Exit import_configuration(const ImportOptions& options) {
+  train::release_signals();
   const auto result =
       convert::import_yaml({.file = *options.folder, .arguments = options.arguments});
   const auto& output = options.output;
@@ -108,6 +110,8 @@ Exit run_import(ImportOptions& options) {
     const convert::HfConfig is_a_model(*options.folder);  // a wrong folder is the first mistake
     throw Error(Exit::usage, "--output is wanted: the folder of the new run");
   }
+  train::catch_signals(/*announces=*/false);
+  request.stop_wanted = train::stop_wanted;
   request.folder = *options.folder;
   request.output = *options.output;
   const auto result = convert::import_model(request);
@@ -149,7 +153,9 @@ Verb add_import(const Command& program) {
       .type_name("KEY=VALUE");
   command.add_flag("--overwrite", options->request.overwrite, "replace an older import");
   command.footer(kImportExamples);
-  return {command, [options] { return run_import(*options); }};
+  return {.command = command,
+          .body = [options] { return run_import(*options); },
+          .catches_signals = true};
 }
 
 }  // namespace evenkeel::cli

@@ -17,6 +17,7 @@
 #include "evenkeel/base/print.h"
 #include "evenkeel/cli/encoding_progress.h"
 #include "evenkeel/cli/standard_input.h"
+#include "evenkeel/cli/tokenize_options.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/config/length.h"
 #include "evenkeel/data/encode_files.h"
@@ -39,17 +40,6 @@ constexpr const char* kTokenizeExamples = R"(Examples:
   echo "It's a test" | evenkeel tokenize --show tokenizer.json         kind, special tokens, ids
 The tokens train with: evenkeel train --set data.train=tokens --set data.tokenizer=tokenizer.json)";
 
-struct TokenizeOptions {
-  CommonOptions common;
-  std::vector<std::string> inputs;
-  std::string tokenizer, output, format = "olmo", shard = "100Mt", text_key = "text",
-                                 name = "tokens";
-  std::string pattern = "gpt2", end_of_text = "auto", data_format = "auto";
-  std::optional<std::string> check, show;  // --check FOLDER, --show TOKENIZER
-  std::optional<std::int64_t> vocabulary;  // --train-vocabulary
-  int threads = 0;                         // 0: one per processor
-};
-
 /// The keys of [data] that change how texts are read and encoded.
 config::Data data_of(const TokenizeOptions& options) {
   config::Data data;
@@ -58,6 +48,7 @@ config::Data data_of(const TokenizeOptions& options) {
   data.format = options.data_format;
   data.text_key = options.text_key;
   data.end_of_text = options.end_of_text;
+  data.special_in_text = options.special_in_text == "true";
   return data;
 }
 
@@ -100,10 +91,11 @@ void print_manifest(const data::ShardManifest& manifest, const std::string& fold
 
 /// A message about keys of [data] with the options that set them here.
 std::string with_options(std::string message) {
-  constexpr std::array<std::array<std::string_view, 2>, 4> kOptions = {
+  constexpr std::array<std::array<std::string_view, 2>, 5> kOptions = {
       {{"data.text_key", "--text-key"},
        {"data.format", "--data-format"},
        {"data.tokenizer", "--tokenizer"},
+       {"data.special_in_text", "--special-in-text"},
        {"data.end_of_text", "--end-of-text"}}};
   for (const auto& [key, option] : kOptions) {
     for (std::size_t at = 0; (at = message.find(key, at)) != std::string::npos;) {
@@ -125,6 +117,9 @@ Exit write_shards(const TokenizeOptions& options) {
   require(!options.tokenizer.empty(), "--tokenizer must name a tokenizer, or be \"bytes\"");
   require(!options.output.empty(), "--output must name a folder for the shards");
   const auto data = data_of(options);
+  require(data.special_in_text || data.tokenizer != "bytes",
+          "--special-in-text has no effect with --tokenizer bytes, which has no special token in a "
+          "text; leave it out");
   const data::TextEncoding encoding(data);
   encoding.check_end_of_text(encoding.vocabulary());
   require(!options.name.empty() && options.name.find('/') == std::string::npos,
@@ -138,19 +133,22 @@ Exit write_shards(const TokenizeOptions& options) {
                             .shard_tokens = shard_tokens(options.shard),
                             .vocabulary = encoding.vocabulary(),
                             .end_of_text = encoding.required_end_of_text(),
-                            .tokenizer = encoding.tokenizer().digest()});
+                            .tokenizer = encoding.tokenizer().digest(),
+                            .special_in_text = data.special_in_text});
   data::ShardManifest manifest;
+  data::EncodedText sum;
   {
     EncodingProgress progress(options.common.quiet);
-    data::encode_files(
+    sum = data::encode_files(
         files.files, data, encoding, thread_count(options),
         [&](std::span<const data::TokenId> ids, bool is_end) {
           if (is_end) return writer.append(ids);
           writer.append_part(ids);
         },
-        [&](const data::EncodedText& sum) { progress.report(sum); });
+        [&](const data::EncodedText& so_far) { progress.report(so_far); });
     manifest = writer.finish();
   }
+  if (const auto met = sum.json.description(); !met.empty()) print_message("note: " + met);
   if (options.common.json) print_json(manifest_as_json(manifest));
   if (!options.common.json) print_manifest(manifest, options.output);
   return Exit::success;
@@ -159,17 +157,12 @@ Exit write_shards(const TokenizeOptions& options) {
 /// Checks a folder of shards; with --tokenizer also the round trip of 1,000 documents.
 Exit check_folder(const TokenizeOptions& options) {
   constexpr std::int64_t kDocuments = 1000;
-  const TokenizeOptions defaults;
-  require(options.format == defaults.format && options.shard == defaults.shard &&
-              options.name == defaults.name && options.threads == defaults.threads &&
-              options.data_format == defaults.data_format && options.text_key == defaults.text_key,
-          "--format, --shard, --name, --threads, --data-format and --text-key have no effect with "
-          "--check; leave them out");
   const auto manifest = data::check_shards(*options.check);
   std::int64_t documents = 0;
   if (!options.tokenizer.empty()) {
-    documents =
-        data::check_round_trip(*options.check, data::TextEncoding(data_of(options)), kDocuments);
+    auto data = data_of(options);
+    data.special_in_text = manifest.special_in_text.value_or(true);
+    documents = data::check_round_trip(*options.check, data::TextEncoding(data), kDocuments);
   }
   if (options.common.json) {
     auto out = manifest_as_json(manifest);
@@ -269,48 +262,6 @@ Exit run_tokenize(const TokenizeOptions& options) {
   } catch (const Error& error) {
     throw Error(error.exit(), with_options(error.what()));
   }
-}
-
-void add_tokenize_options(const Command& command, TokenizeOptions& options) {
-  command.add_option("input", options.inputs, "files, folders or patterns of text");
-  command.add_option("--tokenizer", options.tokenizer,
-                     "tokenizer.json, .model, .tiktoken, or bytes");
-  command.add_option("--output", options.output, "folder that is written").type_name("FOLDER");
-  command.add_option("--format", options.format, "of the shards")
-      .one_of({"olmo", "llm_c", "megatron", "nanogpt"})
-      .show_default();
-  command
-      .add_option("--shard", options.shard,
-                  "most tokens of a shard, as 20000 or 100Mt; a document is not cut")
-      .show_default();
-  command.add_option("--name", options.name, "first part of the names of shards").show_default();
-  command.add_option("--data-format", options.data_format, "of the inputs; auto: by their endings")
-      .one_of({"auto", "text", "jsonl", "json", "parquet"})
-      .show_default();
-  command.add_option("--text-key", options.text_key, "JSON key or parquet column of the text")
-      .show_default();
-  command.add_option("--end-of-text", options.end_of_text, "token or id after each document")
-      .show_default();
-  command
-      .add_option("--threads", options.threads,
-                  "threads that read, parse and encode; 0: one per processor")
-      .between(0, 1024);
-  auto train =
-      command.add_option("--train-vocabulary", options.vocabulary,
-                         "train a byte-level BPE of this size and write OUTPUT/tokenizer.json");
-  command.add_option("--pattern", options.pattern, "word pattern of a trained vocabulary")
-      .one_of({"gpt2", "gpt4"})
-      .show_default();
-  auto check =
-      command.add_option("--check", options.check, "folder of shards to check").type_name("FOLDER");
-  auto show =
-      command.add_option("--show", options.show, "tokenizer to print").type_name("TOKENIZER");
-  for (const auto* const name : {"--tokenizer", "--format", "--shard", "--name", "--end-of-text"}) {
-    train.excludes(command.option(name));
-  }
-  check.excludes(train).excludes(command.option("input")).excludes(command.option("--output"));
-  show.excludes(train).excludes(check).excludes(command.option("--tokenizer"));
-  show.excludes(command.option("input")).excludes(command.option("--output"));
 }
 
 }  // namespace

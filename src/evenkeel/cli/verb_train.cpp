@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
+#include <optional>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/nearest.h"
@@ -55,14 +57,35 @@ void check_override(const std::string& name) {
                                 did_you_mean(name, known, "docs/configuration.md lists them")));
 }
 
+struct TrainOptions {
+  CommonOptions common;
+  std::vector<std::string> overrides;
+  RankOptions ranks;
+  std::optional<std::int64_t> checkpoint;
+};
+
+/// \throws Error (usage)
+void check_train_options(const TrainOptions& options) {
+  for (const auto& name : options.overrides) check_override(name);
+  if (!options.checkpoint) return;
+  if (!options.common.run) throw Error(Exit::usage, "--checkpoint needs --run");
+  const auto restarts = comm::process_environment()("TORCHELASTIC_MAX_RESTARTS");
+  if (options.ranks.restarts == 0 && restarts.value_or("0") == "0") return;
+  throw Error(Exit::usage,
+              text("--checkpoint: each restart of ",
+                   options.ranks.restarts > 0 ? "--restarts" : "torchrun --max-restarts",
+                   " would go back again; go back without restarts first"));
+}
+
 /// train::train(). With --json a run that diverges prints its state, too.
-train::Result train_or_say_why(const CommonOptions& common,
-                               const std::vector<std::string>& overrides, comm::Group& group) {
+train::Result train_or_say_why(const TrainOptions& options, comm::Group& group) {
+  const auto& common = options.common;
   std::filesystem::path folder;
   try {
     return train::train({.sources = common.sources(),
                          .run = common.run,
-                         .overrides = overrides,
+                         .overrides = options.overrides,
+                         .checkpoint = options.checkpoint,
                          .quiet = common.quiet,
                          .opened = [&](const auto& opened) { folder = opened; }},
                         group);
@@ -76,9 +99,9 @@ train::Result train_or_say_why(const CommonOptions& common,
 /// Trains as a rank of the group. Rank 0 prints a summary, or JSON.
 /// \return the exit code of train::train()
 /// \throws Error (diverged)
-Exit train_rank(const CommonOptions& common, const std::vector<std::string>& overrides,
-                comm::Group& group) {
-  const auto result = train_or_say_why(common, overrides, group);
+Exit train_rank(const TrainOptions& options, comm::Group& group) {
+  const auto& common = options.common;
+  const auto result = train_or_say_why(options, group);
   if (!group.is_first()) return result.exit;
   if (common.json) {
     print_json(train_as_json(result.folder));
@@ -89,14 +112,15 @@ Exit train_rank(const CommonOptions& common, const std::vector<std::string>& ove
 }
 
 /// Starts the ranks of --ranks, or trains.
-Exit run_train(const CommonOptions& common, const std::vector<std::string>& overrides,
-               const RankOptions& ranks) {
-  for (const auto& name : overrides) check_override(name);
-  check_devices(common, ranks);
-  if (const auto exit = launch_ranks(common, ranks)) return *exit;
+Exit run_train(const TrainOptions& options) {
+  const auto& common = options.common;
+  check_train_options(options);
+  if (common.quiet) silence_notes();
+  check_devices(common, options.ranks);
+  if (const auto exit = launch_ranks(common, options.ranks)) return *exit;
   use_device(common);  // not earlier: the launcher needs no GPU
   auto group = join_ranks(common);
-  return run_rank(group, [&] { return train_rank(common, overrides, group); });
+  return run_rank(group, [&] { return train_rank(options, group); });
 }
 
 }  // namespace
@@ -105,12 +129,7 @@ Exit run_train(const CommonOptions& common, const std::vector<std::string>& over
 /// Exit codes: 75 another process holds the run, or memory is short; 76 training diverged; 77 no
 /// valid checkpoint; 78 a setting differs from the run's, without --override.
 Verb add_train(const Command& program) {
-  struct Options {
-    CommonOptions common;
-    std::vector<std::string> overrides;
-    RankOptions ranks;
-  };
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<TrainOptions>();
   const auto command = program.add_subcommand("train", verb_summary("train"));
   add_config_options(command, options->common);
   add_run(command, options->common);
@@ -121,11 +140,15 @@ Verb add_train(const Command& program) {
       .add_option("--override", options->overrides,
                   "on resume: a key that may differ from the start of the run")
       .type_name("KEY");
+  command
+      .add_option("--checkpoint", options->checkpoint,
+                  "go back to this step of the run, and delete later checkpoints")
+      .type_name("STEP")
+      .between(0, std::numeric_limits<int>::max());
   add_ranks(command, options->ranks);
   add_restarts(command, options->ranks);
   command.footer(kTrainExamples);
-  return {command,
-          [options] { return run_train(options->common, options->overrides, options->ranks); },
+  return {command, [options] { return run_train(*options); },
           /*computes=*/true, /*catches_signals=*/true};
 }
 

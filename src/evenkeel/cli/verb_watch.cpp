@@ -21,11 +21,11 @@ constexpr const char* kWatchExamples = R"(Examples:
   evenkeel watch runs/pre_norm-tiny-1     one run
   evenkeel watch runs/a runs/b --port 0   several runs, on a free port)";
 
-/// Serves the pages until SIGINT or SIGTERM.
+/// Serves the pages until SIGINT, SIGTERM or SIGHUP.
 /// \throws Error (data) for a place that is no folder; (busy, io) for the port
 Exit run_watch(const std::vector<std::filesystem::path>& places, int port) {
   constexpr std::chrono::milliseconds kSlice{100};
-  train::catch_signals();
+  train::catch_signals(/*announces=*/true, train::Hangup::stops);
   const watch::WatchServer server(watch::WatchedRuns(places), port);
   print("watching on http://127.0.0.1:%d/\n", server.port());
   std::fflush(stdout);
@@ -36,7 +36,7 @@ Exit run_watch(const std::vector<std::filesystem::path>& places, int port) {
 }  // namespace
 
 /// `watch` serves the pages of `report` on the loopback interface; open pages follow the runs. It
-/// ends at SIGINT or SIGTERM.
+/// ends at SIGINT, SIGTERM or SIGHUP.
 /// Exit codes: 65 a place is no folder; 74 the port cannot be used; 75 the port is in use.
 Verb add_watch(const Command& program) {
   struct Options {

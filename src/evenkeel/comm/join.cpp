@@ -19,6 +19,7 @@
 #include "evenkeel/comm/engine_nccl.h"
 #include "evenkeel/comm/exchange.h"
 #include "evenkeel/comm/network.h"
+#include "evenkeel/comm/rendezvous.h"
 #include "evenkeel/comm/roll_call.h"
 #include "evenkeel/comm/staged_exchange.h"
 #include "evenkeel/comm/store.h"
@@ -89,7 +90,9 @@ class JoinedRanks : public Engine {
 
   Place place_;
   Placement placement_;
-  Store store_;
+  Store connection_;
+  Rendezvous rendezvous_;
+  Store store_;  // the part of this start
   std::unique_ptr<Watch> watch_;
   c10::intrusive_ptr<c10d::Backend> backend_;
   std::unique_ptr<Exchange> exchange_;      // of CPU memory
@@ -129,12 +132,14 @@ int ranks_on_host(const std::vector<Member>& members, int rank) {
 
 JoinedRanks::JoinedRanks(const Place& place, const JoinOptions& options, const Facts& facts)
     : place_(place),
-      store_(
-          open_store(place, place.rank == 0 && !place.has_agent_store, options.connect_timeout)) {
+      connection_(
+          open_store(place, place.rank == 0 && !place.has_agent_store, options.connect_timeout)),
+      rendezvous_(connection_, place, options.connect_timeout),
+      store_(rendezvous_.part_of(connection_)) {
   Place client = place;
   client.listen_fd.reset();
   watch_ = std::make_unique<Watch>(
-      open_store(client, /*serves=*/false, options.connect_timeout), place,
+      rendezvous_.part_of(open_store(client, /*serves=*/false, options.connect_timeout)), place,
       WatchLimits{.heartbeat = static_cast<double>(options.heartbeat_timeout.count()),
                   .collective = static_cast<double>(options.collective_timeout.count())});
   try {
@@ -152,9 +157,13 @@ JoinedRanks::JoinedRanks(const Place& place, const JoinOptions& options, const F
 }
 
 void JoinedRanks::form(const JoinOptions& options) {
-  const auto members =
-      roll_call(store_, place_, options.connect_timeout, [this](int rank, const Member& member) {
+  const auto members = roll_call(
+      store_, place_, options.connect_timeout,
+      [this](int rank, const Member& member) {
         watch_->set_member(rank, member_name(rank, member), member.host);
+      },
+      [this](int rank) {
+        if (place_.rank == 0) rendezvous_.answer(rank);
       });
   // Not earlier: without the store of a rank 0 that ended, a late rank would wait for its timeout.
   check_interface(options.interface);

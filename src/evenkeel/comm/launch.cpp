@@ -114,7 +114,7 @@ class LossPipe {
 /// The ranks of one start.
 class LocalRanks {
  public:
-  explicit LocalRanks(const LaunchOptions& options, int attempt);
+  explicit LocalRanks(const LaunchOptions& options);
   LocalRanks(const LocalRanks&) = delete;
   LocalRanks& operator=(const LocalRanks&) = delete;
   ~LocalRanks() { kill_all(); }
@@ -127,7 +127,7 @@ class LocalRanks {
   bool have_loss() const { return has_signal_ || loss_.has_byte(); }
 
  private:
-  void start(int rank, const ListeningSocket& socket, int attempt);
+  void start(int rank, const ListeningSocket& socket);
   void pass_on(int signal);
   void collect();
   void judge(int rank, int status);
@@ -146,10 +146,10 @@ class LocalRanks {
   bool has_signal_ = false;  // ended a rank
 };
 
-LocalRanks::LocalRanks(const LaunchOptions& options, int attempt) : options_(options) {
+LocalRanks::LocalRanks(const LaunchOptions& options) : options_(options) {
   const auto socket = listen_on_loopback();
   try {
-    for (int rank = 0; rank < options.ranks; ++rank) start(rank, socket, attempt);
+    for (int rank = 0; rank < options.ranks; ++rank) start(rank, socket);
   } catch (...) {
     close(socket.fd);
     kill_all();
@@ -158,14 +158,14 @@ LocalRanks::LocalRanks(const LaunchOptions& options, int attempt) : options_(opt
   close(socket.fd);
 }
 
-void LocalRanks::start(int rank, const ListeningSocket& socket, int attempt) {
+void LocalRanks::start(int rank, const ListeningSocket& socket) {
   const Exec exec(
       options_.command,
       {text("RANK=", rank), text("WORLD_SIZE=", options_.ranks), text("LOCAL_RANK=", rank),
        text("LOCAL_WORLD_SIZE=", options_.ranks), "MASTER_ADDR=127.0.0.1",
-       text("MASTER_PORT=", socket.port), text("TORCHELASTIC_RESTART_COUNT=", attempt),
-       "TORCHELASTIC_USE_AGENT_STORE=False", "EVENKEEL_LAUNCHER=ranks",
-       text("EVENKEEL_STORE_FD=", socket.fd), text("EVENKEEL_LOSS_FD=", loss_.writing_end())});
+       text("MASTER_PORT=", socket.port), "TORCHELASTIC_USE_AGENT_STORE=False",
+       "EVENKEEL_LAUNCHER=ranks", text("EVENKEEL_STORE_FD=", socket.fd),
+       text("EVENKEEL_LOSS_FD=", loss_.writing_end())});
   const pid_t parent = getpid(), child = fork();
   if (child == 0) exec.run(parent, rank == 0 ? -1 : socket.fd, rank == 0);
   if (child < 0) {
@@ -248,7 +248,7 @@ int launch(const LaunchOptions& options) {
   for (int attempt = 0;; ++attempt) {
     int code = 0;
     {
-      LocalRanks ranks(options, attempt);
+      LocalRanks ranks(options);
       code = ranks.wait();
       const bool is_loss = code == static_cast<int>(Exit::busy) && ranks.have_loss();
       if (!is_loss || ranks.was_stopped() || attempt == options.restarts) return code;

@@ -90,7 +90,6 @@ Place place_of_torchrun(Place place, const Environment& environment) {
   place.launcher = environment("EVENKEEL_LAUNCHER") ? Launcher::own : Launcher::torchrun;
   place.local_ranks = optional_number(environment, "LOCAL_WORLD_SIZE", 1, kMostRanks).value_or(0);
   place.has_agent_store = environment("TORCHELASTIC_USE_AGENT_STORE") == "True";
-  place.attempt = environment("TORCHELASTIC_RESTART_COUNT").value_or("0");
   constexpr int kMostDescriptors = 1 << 20;
   place.loss_fd = optional_number(environment, "EVENKEEL_LOSS_FD", 0, kMostDescriptors);
   if (place.rank == 0) {
@@ -108,6 +107,7 @@ Place place_of_mpirun(Place place, const Environment& environment) {
   place.local_ranks = optional_number(environment, name, 1, kMostRanks).value_or(0);
   if (place.local_ranks == place.ranks && place.address.empty()) place.address = "127.0.0.1";
   require_address(place, "add -x MASTER_ADDR=HOST (Open MPI) or -genv MASTER_ADDR HOST (MPICH)");
+  place.is_port_of_parent = !has_port;
   if (!has_port && place.local_ranks > 0 && place.local_ranks != place.ranks) {
     throw Error(Exit::usage,
                 "MASTER_PORT must be set for ranks on several machines, because this launcher "
@@ -129,10 +129,7 @@ bool is_task_of_srun(const Environment& environment) {
 
 Place place_of_srun(Place place, const Environment& environment) {
   place.launcher = Launcher::srun;
-  const auto per_node = environment("SLURM_NTASKS_PER_NODE");
-  if (per_node) {
-    place.local_ranks = number_of("SLURM_NTASKS_PER_NODE", *per_node, 1, kMostRanks);
-  }
+  // SLURM_NTASKS_PER_NODE is only the most that a machine may have: names of machines are counted.
   if (place.address.empty()) {  // a step may have some machines of the job
     const auto step = environment("SLURM_STEP_NODELIST");
     place.address = first_host(step ? *step : environment("SLURM_JOB_NODELIST").value_or(""));
@@ -157,6 +154,13 @@ std::string launcher_name(Launcher launcher) {
       return "--ranks";
   }
   return "";
+}
+
+std::string cure_of_port(const Place& place) {
+  if (!place.is_port_of_parent) return "";
+  return "; the port follows from the parent process: set MASTER_PORT (-genv MASTER_PORT 29500), "
+         "or "
+         "let a wrapper script start the program with exec";
 }
 
 Environment process_environment() {

@@ -71,13 +71,12 @@ void check_sizes(const Store& store, const Place& place, int rank, const Member&
 }
 
 [[noreturn]] void refuse_missing(const std::vector<std::optional<Member>>& members,
-                                 std::chrono::seconds timeout) {
+                                 const Place& place, std::chrono::seconds timeout) {
   std::string missing;
   for (std::size_t rank = 0; rank < members.size(); ++rank) {
     if (!members[rank]) missing += text(missing.empty() ? "" : ", ", rank);
   }
-  throw Error(Exit::busy, text("waited ", timeout.count(), " s for ", members.size(),
-                               " processes; missing: rank ", missing));
+  throw Error(Exit::busy, missing_ranks_text(place, timeout, missing));
 }
 
 }  // namespace
@@ -130,7 +129,8 @@ void claim_rank(const Store& store, const Place& place, const Member& self) {
 }
 
 std::vector<Member> roll_call(const Store& store, const Place& place, std::chrono::seconds timeout,
-                              const std::function<void(int, const Member&)>& on_arrival) {
+                              const std::function<void(int, const Member&)>& on_arrival,
+                              const std::function<void(int)>& on_missing) {
   constexpr std::chrono::milliseconds kFirstPause{10}, kLongestPause{200};
   const auto end = RollCallClock::now() + timeout;
   std::vector<std::optional<Member>> found(static_cast<std::size_t>(place.ranks));
@@ -138,14 +138,18 @@ std::vector<Member> roll_call(const Store& store, const Place& place, std::chron
   for (auto pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
     for (int rank = 0; rank < place.ranks; ++rank) {
       auto& member = found[static_cast<std::size_t>(rank)];
-      if (member || !store.has(member_key(rank))) continue;
+      if (member) continue;
+      if (!store.has(member_key(rank))) {
+        if (on_missing) on_missing(rank);
+        continue;
+      }
       member = member_of(store.get({member_key(rank)}).front());
       ++count;
       on_arrival(rank, *member);
       check_sizes(store, place, rank, *member);
     }
     if (count == found.size()) break;
-    if (RollCallClock::now() >= end) refuse_missing(found, timeout);
+    if (RollCallClock::now() >= end) refuse_missing(found, place, timeout);
     std::this_thread::sleep_for(pause);
   }
   std::vector<Member> members;
@@ -160,6 +164,12 @@ std::vector<Member> roll_call(const Store& store, const Place& place, std::chron
   if (!difference.empty()) throw Error(Exit::differs, difference);
   if (place.rank == 0) store.set(kCompleteKey, "1");
   return members;
+}
+
+std::string missing_ranks_text(const Place& place, std::chrono::seconds timeout,
+                               const std::string& missing) {
+  return text("waited ", timeout.count(), " s for ", place.ranks, " processes; missing: rank ",
+              missing, cure_of_port(place));
 }
 
 std::string listening_address(const std::vector<Member>& members, int rank) {

@@ -48,12 +48,19 @@ void claim_rank(const Store& store, const Place& place, const Member& self);
 
 /// Reads all ranks as they come. This rank is claimed before.
 /// \param on_arrival  is called once for each rank, in the order of arrival
+/// \param on_missing  is called again and again for each rank that has not come; may be empty
 /// \return the members by rank
 /// \throws Error (busy, exit code 75) if ranks are missing after `timeout`; (usage, 64) if numbers
 ///         of ranks differ: NotAMember if the group is complete, or smaller than this rank;
 ///         (differs, 78) if facts differ
 std::vector<Member> roll_call(const Store& store, const Place& place, std::chrono::seconds timeout,
-                              const std::function<void(int, const Member&)>& on_arrival);
+                              const std::function<void(int, const Member&)>& on_arrival,
+                              const std::function<void(int)>& on_missing = {});
+
+/// "waited 300 s for 4 processes; missing: rank 1, 3", and what to do where the launcher names no
+/// port. \param missing  "1, 3"
+std::string missing_ranks_text(const Place& place, std::chrono::seconds timeout,
+                               const std::string& missing);
 
 /// "rank 3 (a2, process 4711) has train.batch = 16, but rank 0 has 8": the first difference.
 /// \param names  by rank, as of member_name()

@@ -25,7 +25,8 @@ void silence_engine() {
 
 std::string nobody_answers(const Place& place, std::chrono::seconds timeout) {
   return text("MASTER_ADDR: nobody answers at ", place.address, ":", place.port, " after ",
-              timeout.count(), " s; is rank 0 running, and is the name right?");
+              timeout.count(), " s; is rank 0 running, and is the name right?",
+              cure_of_port(place));
 }
 
 /// Why there is no connection to the store, after the timeout.
@@ -78,6 +79,11 @@ std::string Store::set_once(const std::string& key, const std::string& value) co
   return {now.begin(), now.end()};
 }
 
+Store Store::under(const std::string& prefix) const {
+  auto part = c10::make_intrusive<c10d::PrefixStore>(prefix, handle_->store);
+  return Store(std::make_shared<StoreHandle>(StoreHandle{std::move(part)}));
+}
+
 Store open_store(const Place& place, bool serves, std::chrono::seconds timeout) {
   silence_engine();
   c10d::TCPStoreOptions options;
@@ -91,8 +97,7 @@ Store open_store(const Place& place, bool serves, std::chrono::seconds timeout) 
                                  timeout + kForTheEngine);
   try {
     auto server = c10::make_intrusive<c10d::TCPStore>(place.address, options);
-    auto store = c10::make_intrusive<c10d::PrefixStore>("evenkeel/" + place.attempt, server);
-    return Store(std::make_shared<StoreHandle>(StoreHandle{std::move(store)}));
+    return Store(std::make_shared<StoreHandle>(StoreHandle{std::move(server)})).under("evenkeel");
   } catch (const std::exception& error) {
     refuse_store(place, timeout, error.what());
   }

@@ -26,13 +26,17 @@ class Store {
   /// \return the value of the key: `value` if there was none before
   std::string set_once(const std::string& key, const std::string& value) const;
 
+  /// The part of this store whose keys begin with PREFIX/.
+  Store under(const std::string& prefix) const;
+
   StoreHandle& handle() const { return *handle_; }
 
  private:
   std::shared_ptr<StoreHandle> handle_;
 };
 
-/// Connects to the store of a run. Rank 0 serves it, unless torchrun's agent does.
+/// Connects to the store of a run. Rank 0 serves it, unless torchrun's agent does; that one lives
+/// on when all ranks start again (comm/rendezvous.h).
 /// \param serves   this connection starts the server
 /// \param timeout  for the server to answer
 /// \throws Error (busy, exit code 75) if the port is in use, or nobody answers

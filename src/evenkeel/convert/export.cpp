@@ -14,6 +14,7 @@
 #include "evenkeel/base/version.h"
 #include "evenkeel/convert/gguf.h"
 #include "evenkeel/convert/hf_config.h"
+#include "evenkeel/convert/kept_files.h"
 #include "evenkeel/convert/model_card.h"
 #include "evenkeel/convert/model_class.h"
 #include "evenkeel/convert/output_folder.h"
@@ -147,7 +148,7 @@ class Exporter {
       : request_(request),
         source_(source),
         choice_(choose(source, request)),
-        output_(request.output, request.overwrite, kMark) {
+        output_(request.output, request.overwrite, kMark, request.stop_wanted) {
     result_.architecture = choice_.model_class ? choice_.model_class->architecture : kRemoteClass;
     result_.reason = choice_.reason;
     result_.step = source.steps.done;
@@ -159,15 +160,22 @@ class Exporter {
     if (!source.has_tokenizer) {
       result_.warnings.emplace_back(
           "the model was trained on token files of an unknown tokenizer: no tokenizer is exported");
+    } else if (request.as != "gguf") {
+      for (auto& each : tokenizer_warnings(*source.encoding)) result_.warnings.push_back(each);
     }
   }
 
   ExportResult run() && {
+    if (source_.has_tokenizer) {
+      kept_ = kept_files(store::Directory(source_.folder), *source_.encoding,
+                         source_.config.model.context);
+    }
     model_ = {.scheme = &source_.scheme,
               .steps = source_.steps,
               .config = &source_.config,
               .rows = rows(),
               .end_of_text = end_of_text(),
+              .token_ids = kept_ ? &kept_->token_ids : nullptr,
               .dtype = request_.dtype,
               .uses_cache = norm::leaks_of(source_.scheme).empty()};
     const MappedModel mapped = {.scheme = &source_.scheme,
@@ -209,7 +217,10 @@ class Exporter {
 
   /// Writes the bytes of a tensor and reports the progress.
   void copy(const OutputTensor& tensor, const store::ByteSink& sink) {
-    source_.weights.copy(tensor, sink);
+    source_.weights.copy(tensor, [&](const void* data, std::size_t size) {
+      output_.check_stop();
+      sink(data, size);
+    });
     done_ += tensor.bytes();
     if (request_.progress) request_.progress(done_, result_.bytes);
   }
@@ -243,13 +254,12 @@ class Exporter {
                             ? class_config_json(model_, *choice_.model_class, choice_.fit)
                             : evenkeel_config_json(model_);
     output_.write("config.json", config.dump(2) + "\n");
-    output_.write("generation_config.json", generation_config_json(model_).dump(2) + "\n");
-    if (source_.has_tokenizer) {
-      for (const auto& [name, content] :
-           tokenizer_files(*source_.encoding, source_.config.model.context)) {
-        output_.write(name, content);
-      }
-    }
+    NamedTexts files;
+    if (source_.has_tokenizer)
+      files = tokenizer_files(*source_.encoding, source_.config.model.context);
+    files.emplace_back("generation_config.json", generation_config_json(model_).dump(2) + "\n");
+    if (kept_) take_kept(files, *kept_);
+    for (const auto& [name, content] : files) output_.write(name, content);
     if (choice_.model_class) return;
     for (const auto& [stem, content] : embedded_remote_code()) {
       output_.write(std::string(stem) + ".py", content);
@@ -298,6 +308,7 @@ class Exporter {
   const RunSource& source_;
   Choice choice_;
   OutputFolder output_;
+  std::optional<KeptFiles> kept_;
   HfModel model_;
   ExportResult result_;
   std::uint64_t done_ = 0;

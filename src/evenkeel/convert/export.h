@@ -23,7 +23,8 @@ struct ExportRequest {
   std::int64_t average = 1;       // checkpoints whose mean is exported
   bool padded = false;            // native classes: the embedding keeps its padding rows
   bool overwrite = false;
-  std::string command;  // for the model card
+  std::string command;                // for the model card
+  std::function<bool()> stop_wanted;  // true: stop, and remove what was written
   /// Called after each tensor.
   std::function<void(std::uint64_t done, std::uint64_t all)> progress;
 };
@@ -49,7 +50,8 @@ std::uint64_t parse_size(const std::string& word);
 
 /// Exports a checkpoint. Tensors are read and written in parts.
 /// \throws Error (usage, exit code 64) if the model does not fit --as, with the first difference;
-///         (no_checkpoint, 77) without a valid checkpoint; (data, 65) if it is damaged; (io, 74)
+///         (no_checkpoint, 77) without a valid checkpoint; (data, 65) if it is damaged; (io, 74);
+///         (stopped, 130)
 ExportResult export_model(const ExportRequest& request);
 
 }  // namespace evenkeel::convert

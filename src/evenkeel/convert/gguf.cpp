@@ -224,7 +224,11 @@ GgufKeys gguf_keys(const GgufModel& model) {
     add("expert_used_count", size(shape.experts.active));
     add("expert_feed_forward_length", size(shape.inner));
   }
-  if (model.encoding != nullptr) add_token_keys(keys, *model.encoding, model.hf.rows);
+  if (model.encoding != nullptr) {
+    add_token_keys(keys, *model.encoding, model.hf.rows);
+  } else {
+    keys.emplace_back("tokenizer.ggml.model", std::string("no_vocab"));  // llama.cpp wants the key
+  }
   return keys;
 }
 

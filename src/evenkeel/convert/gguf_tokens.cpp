@@ -18,19 +18,52 @@ using PlainJson = nlohmann::json;
 
 constexpr std::uint64_t kMaxGgufTokenizer = std::uint64_t{256} << 20;
 
-/// llama.cpp's name of the pattern that divides words; "" if it has none.
-std::string pattern_name(const PlainJson& tokenizer) {
-  const auto steps = tokenizer.value("pre_tokenizer", PlainJson()).dump();
-  const auto has = [&](std::string_view part) { return steps.find(part) != std::string::npos; };
-  // The patterns differ in how they divide numbers and line feeds.
-  const bool is_of_cl100k = has(R"([^\\r\\n\\p{L}\\p{N}]?\\p{L}+)");
-  if (is_of_cl100k && has(R"(\\p{N}{1,3})")) {
-    return tokenizer.at("model").value("ignore_merges", false) ? "llama-bpe" : "dbrx";
+/// The steps of a pre-tokenizer, those of a Sequence one by one.
+void append_pre_tokenizers(const PlainJson& pre_tokenizer, std::vector<PlainJson>& steps) {
+  if (!pre_tokenizer.is_object()) return;
+  if (pre_tokenizer.at("type") != "Sequence") return steps.push_back(pre_tokenizer);
+  for (const auto& each : pre_tokenizer.at("pretokenizers")) append_pre_tokenizers(each, steps);
+}
+
+/// Whether a step keeps the matches of its pattern, and what is between them, as words.
+bool keeps_matches(const PlainJson& step) {
+  const bool is_inverted = step.value("invert", false);
+  return step.at("behavior") == (is_inverted ? "Removed" : "Isolated");
+}
+
+/// llama.cpp's name of a regular expression: GPT-4's with groups of three digits, or of one.
+std::string regex_name(std::string_view regex, bool ignore_merges) {
+  constexpr std::string_view kWords = R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N})";
+  constexpr std::string_view kOthers = R"(| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+  for (const std::string_view contractions :
+       {"(?i:'s|'t|'re|'ve|'m|'ll|'d)", "'(?i:[sdmt]|ll|ve|re)",
+        "(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])"}) {
+    const auto whole = [&](std::string_view digits) {
+      return text(contractions, kWords, digits, kOthers) == regex;
+    };
+    if (whole("{1,3}")) return ignore_merges ? "llama-bpe" : "dbrx";
+    if (whole("") && !ignore_merges) return "qwen2";
   }
-  if (is_of_cl100k && has(R"(|\\p{N}|)")) return "qwen2";
-  const bool is_byte_level = has(R"("type":"ByteLevel")");
-  if (is_byte_level && !has(R"("type":"Split")") && !has(R"("type":"Digits")")) return "gpt-2";
   return "";
+}
+
+/// llama.cpp's name of the steps that divide words; "" if it has none. Without merges each byte is
+/// a token, whatever the words.
+std::string pattern_name(const PlainJson& tokenizer) {
+  std::vector<PlainJson> steps;
+  append_pre_tokenizers(tokenizer.value("pre_tokenizer", PlainJson()), steps);
+  const auto& model = tokenizer.at("model");
+  if (steps.empty() || steps.back().at("type") != "ByteLevel") return "";
+  const bool ignore_merges = model.value("ignore_merges", false);
+  const bool uses_regex = steps.back().value("use_regex", true);
+  if (steps.back().value("add_prefix_space", true)) return "";
+  if (steps.size() == 1) {
+    const bool is_gpt2 = (uses_regex && !ignore_merges) || model.at("merges").empty();
+    return is_gpt2 ? "gpt-2" : "";
+  }
+  if (steps.size() > 2 || uses_regex || steps.front().at("type") != "Split") return "";
+  const auto regex = steps.front().at("pattern").value("Regex", "");
+  return keeps_matches(steps.front()) ? regex_name(regex, ignore_merges) : "";
 }
 
 [[noreturn]] void refuse_tokenizer(const std::string& what) {
@@ -78,7 +111,7 @@ void add_token_keys(GgufKeys& keys, const data::TextEncoding& encoding, std::int
         text("only the tokens of a byte-level BPE are written, and the tokenizer is ", kind));
   }
   const auto json =
-      encoding.is_bytes() ? byte_tokenizer_json(false) : read_file(path, kMaxGgufTokenizer);
+      encoding.is_bytes() ? byte_tokenizer_json() : read_file(path, kMaxGgufTokenizer);
   try {
     const auto tokenizer = parse_json(json, path);
     const auto pattern = pattern_name(tokenizer);

@@ -25,13 +25,20 @@ void require_flag(const HfConfig& hf, const char* key, bool wanted, const char* 
   if (hf.flag(key, wanted) != wanted) hf.refuse(key, wanted ? "true" : "false", what);
 }
 
+/// The key of the rotary parameters that transformers takes: rope_scaling in place of
+/// rope_parameters, unless it is empty.
+const char* rope_key(const HfConfig& hf) {
+  const bool has_scaling = hf.has("rope_scaling") && !hf.json().at("rope_scaling").empty();
+  return has_scaling ? "rope_scaling" : "rope_parameters";
+}
+
 /// StableLM rotates a quarter of each head by default.
 void check_rotated_part(const HfConfig& hf) {
   constexpr const char* kKey = "partial_rotary_factor";
-  const auto rope = hf.json().value("rope_parameters", nlohmann::json::object());
+  const auto rope = hf.json().value(rope_key(hf), nlohmann::json::object());
   const bool has_own = rope.is_object() && rope.contains(kKey);
   if (has_own ? rope.at(kKey) == 1 : hf.number(kKey, 0) == 1) return;
-  hf.refuse(has_own ? "rope_parameters" : kKey, "1", "our rotary embedding rotates whole heads");
+  hf.refuse(has_own ? rope_key(hf) : kKey, "1", "our rotary embedding rotates whole heads");
 }
 
 void refuse_unsupported(const HfConfig& hf, const ModelClass& model_class) {
@@ -59,20 +66,31 @@ void refuse_unsupported(const HfConfig& hf, const ModelClass& model_class) {
   if (is_type(model_class, "stablelm")) check_rotated_part(hf);
 }
 
-/// Refuses windows of attention that are shorter than the context.
-void check_windows(const HfConfig& hf, const ModelClass& model_class) {
-  const auto context = hf.integer("max_position_embeddings");
-  const bool is_qwen = is_type(model_class, "qwen3") || is_type(model_class, "qwen3_moe");
-  bool has_windows = model_class.is_gemma || (is_qwen && hf.flag("use_sliding_window", false));
+/// True if a layer has a window. Without layer_types, transformers derives them: in Gemma 3 each
+/// layer but every sliding_window_pattern-th one has a window.
+bool has_sliding_layers(const HfConfig& hf, const ModelClass& model_class) {
   if (hf.has("layer_types")) {
     const auto& types = hf.json().at("layer_types");
     const auto is_full = [](const nlohmann::json& each) {
       return each.is_string() && each.get<std::string>() == "full_attention";
     };
     if (!types.is_array()) hf.refuse("layer_types", "a list");
-    has_windows = !std::all_of(types.begin(), types.end(), is_full);
+    return !std::all_of(types.begin(), types.end(), is_full);
   }
-  if (!has_windows) return;
+  if (is_type(model_class, "gemma3_text")) {
+    constexpr std::int64_t kUsualPattern = 6;
+    const auto pattern = hf.integer("sliding_window_pattern", kUsualPattern);
+    if (pattern < 1) hf.refuse("sliding_window_pattern", "at least 1");
+    return pattern > 1;
+  }
+  const bool is_qwen = is_type(model_class, "qwen3") || is_type(model_class, "qwen3_moe");
+  return model_class.is_gemma || (is_qwen && hf.flag("use_sliding_window", false));
+}
+
+/// Refuses windows of attention that are shorter than the context.
+void check_windows(const HfConfig& hf, const ModelClass& model_class) {
+  const auto context = hf.integer("max_position_embeddings");
+  if (!has_sliding_layers(hf, model_class)) return;
   if (hf.integer("sliding_window", 0) >= context) return;
   hf.refuse("sliding_window", text("at least max_position_embeddings (", context, ")"),
             "our attention has no sliding windows");
@@ -99,32 +117,46 @@ double theta_of(const HfConfig& hf, const nlohmann::json& rope, double fallback)
   return theta->get<double>();
 }
 
+/// The theta of Gemma 3, whose layers with and without windows have tables of their own.
+double gemma3_theta(const HfConfig& hf, const ModelClass& model_class) {
+  constexpr double kUsualGlobalTheta = 1e6;
+  constexpr const char* kOneTable = "our layers have one rotary embedding";
+  const auto rope = hf.has("rope_parameters") ? hf.json().at("rope_parameters")
+                                              : nlohmann::json(nlohmann::json::object());
+  const auto table = [&](const char* key) {
+    const bool has = rope.is_object() && rope.contains(key) && !rope.at(key).is_null();
+    return has ? rope.at(key) : nlohmann::json(nlohmann::json::object());
+  };
+  auto full = table("full_attention");
+  const auto local = table("sliding_attention");
+  if (!rope.is_object() || (!rope.empty() && full.empty() && local.empty())) {
+    hf.refuse("rope_parameters", "tables full_attention and sliding_attention");
+  }
+  if (hf.has("rope_scaling")) {  // of the layers without windows
+    const auto& scaling = hf.json().at("rope_scaling");
+    if (!scaling.is_object() || !full.is_object()) return theta_of(hf, scaling, 0);
+    full.update(scaling);
+  }
+  const double theta = theta_of(hf, full, hf.number("rope_theta", kUsualGlobalTheta));
+  const double local_theta = theta_of(hf, local, hf.number("rope_local_base_freq", kUsualTheta));
+  if (theta == local_theta || !has_sliding_layers(hf, model_class)) return theta;
+  if (local.contains("rope_theta")) {
+    hf.refuse("rope_parameters", text("equal for all layers (rope_theta ", shortest(theta), ")"),
+              kOneTable);
+  }
+  hf.refuse("rope_local_base_freq", text("rope_theta (", shortest(theta), ")"), kOneTable);
+}
+
 double rope_theta(const HfConfig& hf, const ModelClass& model_class) {
-  if (hf.has("rope_scaling") &&
-      hf.json().at("rope_scaling") != hf.json().value("rope_parameters", nlohmann::json())) {
-    theta_of(hf, hf.json().at("rope_scaling"), 0);
+  if (is_type(model_class, "gemma3_text")) return gemma3_theta(hf, model_class);
+  const double plain = hf.number("rope_theta", kUsualTheta);
+  const auto* const key = rope_key(hf);
+  if (!hf.has(key)) return plain;
+  const auto& rope = hf.json().at(key);
+  if (rope.is_object() && (rope.contains("full_attention") || rope.contains("sliding_attention"))) {
+    hf.refuse(key, "one table for all layers", "our layers have one rotary embedding");
   }
-  const bool is_gemma3 = is_type(model_class, "gemma3_text");
-  const double plain = hf.number("rope_theta", is_gemma3 ? 1e6 : kUsualTheta);
-  if (!hf.has("rope_parameters")) {
-    if (is_gemma3 && !hf.has("layer_types") &&
-        hf.number("rope_local_base_freq", kUsualTheta) != plain) {
-      hf.refuse("rope_local_base_freq", text("rope_theta (", shortest(plain), ")"),
-                "our layers have one rotary embedding");
-    }
-    return plain;
-  }
-  const auto& rope = hf.json().at("rope_parameters");
-  if (!rope.is_object() || !rope.contains("full_attention")) return theta_of(hf, rope, plain);
-  const double full = theta_of(hf, rope.at("full_attention"), plain);
-  const auto& types = hf.json().value("layer_types", nlohmann::json::array());
-  const bool has_local = std::count(types.begin(), types.end(), "sliding_attention") > 0;
-  if (has_local && rope.contains("sliding_attention") &&
-      theta_of(hf, rope.at("sliding_attention"), plain) != full) {
-    hf.refuse("rope_parameters", text("equal for all layers (rope_theta ", shortest(full), ")"),
-              "our layers have one rotary embedding");
-  }
-  return full;
+  return theta_of(hf, rope, plain);
 }
 
 void take_sizes(const HfConfig& hf, const ModelClass& model_class, config::Model& model) {

@@ -24,6 +24,12 @@ Json json_number(double value) {
 }
 
 void add_token_ids(Json& out, const HfModel& model) {
+  if (model.token_ids != nullptr) {
+    for (const auto& [key, id] : model.token_ids->items()) out[key] = id;
+    if (!out.contains("eos_token_id") && model.end_of_text)
+      out["eos_token_id"] = *model.end_of_text;
+    return;
+  }
   const Json id = model.end_of_text ? Json(*model.end_of_text) : Json();
   for (const auto* const key : {"bos_token_id", "eos_token_id", "pad_token_id"}) out[key] = id;
 }

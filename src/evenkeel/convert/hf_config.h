@@ -21,7 +21,9 @@ struct HfModel {
   const config::Config* config = nullptr;
   std::int64_t rows = 0;                    // of the exported embedding
   std::optional<std::int64_t> end_of_text;  // eos, bos and pad token
-  std::string dtype;                        // "float32"
+  /// bos, eos and pad token of the imported model in place of end_of_text; nullptr: none.
+  const nlohmann::ordered_json* token_ids = nullptr;
+  std::string dtype;  // "float32"
   bool uses_cache = true;
 };
 

@@ -13,11 +13,11 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/file.h"
 #include "evenkeel/base/json_parser.h"
-#include "evenkeel/base/version.h"
 #include "evenkeel/convert/hf_class.h"
 #include "evenkeel/convert/hf_config.h"
 #include "evenkeel/convert/hf_folder.h"
 #include "evenkeel/convert/import_run.h"
+#include "evenkeel/convert/kept_files.h"
 #include "evenkeel/convert/output_folder.h"
 #include "evenkeel/convert/run_source.h"
 #include "evenkeel/convert/scheme_at_step.h"
@@ -71,7 +71,7 @@ class Importer {
         hf_(request.folder),
         class_(imported_class(hf_)),
         weights_(open_hf_weights(request.folder)),
-        output_(request.output, request.overwrite, kImportMark) {}
+        output_(request.output, request.overwrite, kImportMark, request.stop_wanted) {}
 
   ImportResult run() && {
     take_config();
@@ -120,6 +120,7 @@ class Importer {
                                    ": has neither tokenizer.json nor "
                                    "tokenizer.model; copy one there"));
     }
+    has_tokenizer_ = !name.empty();
     if (name.empty()) {
       result_.tokenizer = data.tokenizer;
     } else if (auto content = read_file(request_.folder / name, kMaxImportedTokenizer);
@@ -149,7 +150,9 @@ class Importer {
     data.begin = bos == eos && adds_begin();
     const data::TextEncoding automatic(data);
     const auto found = automatic.end_of_text();
-    if (found && nlohmann::json(*found) == eos) return;
+    // tokenizer_config.json, which may name it, is not in the folder of the tokenizer's copy.
+    const bool is_own = automatic.tokenizer().find_token("<|endoftext|>") == found;
+    if (found && is_own && nlohmann::json(*found) == eos) return;
     data.end_of_text = eos.dump();
   }
 
@@ -257,14 +260,14 @@ class Importer {
     const auto specs = norm::parameter_specs(scheme_, own_rows(), config_.model.tied);
     result_.tensors = static_cast<std::int64_t>(map.size());
     result_.parameters = norm::parameter_counts(specs).total;
-    const nlohmann::ordered_json origin = {
-        {"version", kVersion},
-        {"class", result_.architecture},
-        {"folder", std::filesystem::absolute(request_.folder).lexically_normal().string()},
-        {"config", hf_.json()}};
-    output_.write(kImportMark, origin.dump(2) + "\n");
+    const ImportOrigin origin = {.folder = request_.folder,
+                                 .architecture = result_.architecture,
+                                 .config = &hf_.json(),
+                                 .encoding = has_tokenizer_ ? encoding_.get() : nullptr};
+    output_.write(kImportMark, origin_json(origin).dump(2) + "\n");
+    keep_files(output_.folder(), origin);
     write_imported_run(output_.folder(), {.config = &config_, .scheme = &scheme_, .specs = specs},
-                       map, weights_);
+                       map, weights_, [&] { output_.check_stop(); });
   }
 
   const ImportRequest& request_;
@@ -275,7 +278,7 @@ class Importer {
   config::Config config_;
   norm::Scheme scheme_;
   std::shared_ptr<const data::TextEncoding> encoding_;
-  bool has_own_data_ = false;
+  bool has_own_data_ = false, has_tokenizer_ = false;
   ImportResult result_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ struct ImportRequest {
   std::filesystem::path folder;  // the Hugging Face model
   std::filesystem::path output;  // the new run
   bool overwrite = false;
+  std::function<bool()> stop_wanted;  // true: stop, and remove what was written
 };
 
 /// What was imported.
@@ -25,7 +27,7 @@ struct ImportResult {
 
 /// Makes a run with one checkpoint, of step 0, from a Hugging Face model.
 /// \throws Error (data, exit code 65) for a damaged model, or one that our models cannot express,
-///         by file and key; (usage, 64) if the output exists; (io, 74)
+///         by file and key; (usage, 64) if the output exists; (io, 74); (stopped, 130)
 ImportResult import_model(const ImportRequest& request);
 
 }  // namespace evenkeel::convert

@@ -5,8 +5,9 @@
 
 #include <algorithm>
 #include <map>
-#include <span>
 #include <string>
+#include <tuple>
+#include <utility>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/version.h"
@@ -19,38 +20,49 @@ namespace evenkeel::convert {
 
 namespace {
 
-using Values = std::map<std::string, std::vector<float>>;
-
-/// Copies one tensor of the imported model into its place.
-void take_tensor(const MappedTensor& tensor, const Weights& weights, Values& values) {
-  constexpr std::int64_t kPart = std::int64_t{1} << 16;
-  EK_ASSERT(tensor.factor == 1 && tensor.offset == 0);
-  auto& own = values.at(tensor.own);
-  std::vector<double> part;
-  for (std::int64_t at = 0; at < tensor.numel(); at += kPart) {
-    part.resize(static_cast<std::size_t>(std::min(kPart, tensor.numel() - at)));
-    weights.read(tensor.name, at, part);
-    std::transform(part.begin(), part.end(), own.begin() + tensor.first + at,
-                   [](double each) { return static_cast<float>(each); });
+/// Our tensors as slices of those of the imported model, by name; zeros where it has none.
+std::map<std::string, OutputTensor> own_tensors(const ImportedModel& model,
+                                                std::vector<MappedTensor> map) {
+  std::sort(map.begin(), map.end(), [](const MappedTensor& one, const MappedTensor& other) {
+    return std::tie(one.own, one.first) < std::tie(other.own, other.first);
+  });
+  std::map<std::string, OutputTensor> tensors;
+  for (const auto& spec : model.specs) {
+    tensors[spec.name] = {.name = spec.name, .shape = spec.shape, .slices = {}};
   }
+  std::map<std::string, std::int64_t> filled;
+  const auto fill = [&](const std::string& own, std::int64_t until) {
+    const auto missing = until - std::exchange(filled[own], until);
+    EK_ASSERT(missing >= 0);
+    if (missing > 0) tensors.at(own).slices.push_back({.tensor = "", .first = 0, .count = missing});
+  };
+  for (const auto& each : map) {
+    EK_ASSERT(each.factor == 1 && each.offset == 0);
+    fill(each.own, each.first);
+    tensors.at(each.own).slices.push_back({each.name, 0, each.numel()});
+    filled[each.own] += each.numel();
+  }
+  for (const auto& spec : model.specs) fill(spec.name, spec.numel());
+  return tensors;
 }
 
 }  // namespace
 
 void write_imported_run(const store::Directory& run, const ImportedModel& model,
-                        const std::vector<MappedTensor>& map, const Weights& weights) {
-  Values values;
-  for (const auto& spec : model.specs) {
-    values[spec.name].assign(static_cast<std::size_t>(spec.numel()), 0.0F);
-  }
-  for (const auto& each : map) take_tensor(each, weights, values);
+                        const std::vector<MappedTensor>& map, const Weights& weights,
+                        const std::function<void()>& check_stop) {
+  const auto tensors = own_tensors(model, map);
   store::CheckpointContent content;
   for (const auto& spec : model.specs) {
-    content.model.push_back({.name = spec.name,
-                             .dtype = store::Dtype::f32,
-                             .shape = spec.shape,
-                             .data = values.at(spec.name).data()});
+    content.model.push_back(
+        {.name = spec.name, .dtype = store::Dtype::f32, .shape = spec.shape, .data = nullptr});
   }
+  content.content = [&](const store::TensorView& tensor, const store::ByteSink& sink) {
+    weights.copy(tensors.at(tensor.name), [&](const void* data, std::size_t size) {
+      check_stop();
+      sink(data, size);
+    });
+  };
   const auto toml = config::to_toml(*model.config);
   content.state = nlohmann::json::object();
   content.manifest = {{"config", toml}, {"evenkeel", kVersion}, {"imported", true}};

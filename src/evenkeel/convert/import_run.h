@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "evenkeel/config/config.h"
@@ -20,10 +21,12 @@ struct ImportedModel {
 };
 
 /// Writes run.toml, scheme.txt, status.json and a checkpoint of step 0 with float32 weights and no
-/// moments. Rows of the embedding that the weights do not have are zeros.
+/// moments. Tensors move in parts. Rows of the embedding that the weights do not have are zeros.
 /// \param map  the tensors of the imported model; factors are 1 and offsets 0
-/// \throws Error (io, exit code 74)
+/// \param check_stop  called for each part; throws to stop
+/// \throws Error (io, exit code 74), and what `check_stop` throws
 void write_imported_run(const store::Directory& run, const ImportedModel& model,
-                        const std::vector<MappedTensor>& map, const Weights& weights);
+                        const std::vector<MappedTensor>& map, const Weights& weights,
+                        const std::function<void()>& check_stop);
 
 }  // namespace evenkeel::convert

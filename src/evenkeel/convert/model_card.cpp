@@ -3,9 +3,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include <string_view>
+
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/base/version.h"
+#include "evenkeel/convert/kept_files.h"
 #include "evenkeel/store/json_lines.h"
 
 namespace evenkeel::convert {
@@ -71,6 +74,46 @@ std::string checkpoint_text(const ExportResult& result) {
   return text("the mean of the weights of steps ", steps);
 }
 
+/// How the run began.
+struct Beginning {
+  bool is_import = false;    // it has the weights of an imported model, without training
+  std::string origin, base;  // the imported model; train.from; "" for none
+};
+
+Beginning beginning_of(const RunSource& source) {
+  return {.is_import = source.checkpoints.back().manifest.value("imported", false),
+          .origin = origin_text(store::Directory(source.folder)),
+          .base = source.config.train.from};
+}
+
+std::string first_sentence(const Beginning& beginning) {
+  const auto* const how = beginning.is_import      ? "Imported"
+                          : beginning.base.empty() ? "Trained"
+                                                   : "Trained from the weights of another model";
+  return text(how, " and exported by Evenkeel ", kVersion, ".\n\n");
+}
+
+/// The rows about weights and training.
+void add_training(std::string& out, const RunSource& source, const ExportResult& result,
+                  const Beginning& beginning) {
+  const auto& config = source.config;
+  if (!beginning.base.empty()) row(out, "weights at the start", beginning.base);
+  if (!beginning.origin.empty()) row(out, "imported model", beginning.origin);
+  if (!beginning.is_import) {
+    const auto tokens = source.steps.done * config.train.batch * config.model.context;
+    row(out, "tokens seen",
+        text(with_commas(tokens), beginning.base.empty() ? "" : ", in this training"));
+    row(out, "seed", std::to_string(config.seed));
+  }
+  for (const auto* const key : {"train", "validation"}) {
+    const auto data = data_text(source, key);
+    const bool is_train = std::string_view(key) == "train";
+    if (!data.empty()) row(out, is_train ? "training text" : "validation text", data);
+  }
+  if (!result.averaged.empty()) return;  // nobody evaluated the mean of the weights
+  if (const auto loss = loss_text(source); !loss.empty()) row(out, "validation loss", loss);
+}
+
 std::string loading(const ExportRequest& request, const ExportResult& result) {
   const auto name = std::filesystem::absolute(request.output).lexically_normal();
   const auto folder = name.has_filename() ? name.filename() : name.parent_path().filename();
@@ -89,29 +132,24 @@ std::string loading(const ExportRequest& request, const ExportResult& result) {
 std::string model_card(const RunSource& source, const ExportRequest& request,
                        const ExportResult& result) {
   const auto& config = source.config;
+  const auto beginning = beginning_of(source);
   const auto parameters = norm::parameter_counts(source.specs).total;
-  auto out = text("---\nlibrary_name: ", request.as == "gguf" ? "gguf" : "transformers",
-                  "\npipeline_tag: text-generation\ntags:\n- evenkeel\n---\n\n# ",
-                  config.scheme.name, ", ", with_unit(static_cast<double>(parameters)),
-                  " parameters\n\nTrained and exported by Evenkeel ", kVersion, ".\n\n",
-                  "| property | value |\n| --- | --- |\n");
+  auto out =
+      text("---\nlibrary_name: ", request.as == "gguf" ? "gguf" : "transformers",
+           "\npipeline_tag: text-generation\ntags:\n- evenkeel\n---\n\n# ", config.scheme.name,
+           ", ", with_unit(static_cast<double>(parameters)), " parameters\n\n",
+           first_sentence(beginning), "| property | value |\n| --- | --- |\n");
   row(out, "class", text(result.architecture, ": ", result.reason));
   row(out, "scheme", text(config.scheme.name, ": ", source.scheme.info.title));
   row(out, "source of the scheme", source.scheme.info.source);
   row(out, "sizes", sizes_text(source.scheme.shape));
   row(out, "parameters", with_commas(parameters));
   row(out, "weights", text(checkpoint_text(result), ", ", request.dtype));
-  row(out, "tokens seen",
-      with_commas(source.steps.done * config.train.batch * config.model.context));
-  row(out, "seed", std::to_string(config.seed));
-  if (const auto data = data_text(source, "train"); !data.empty()) row(out, "training text", data);
-  if (const auto data = data_text(source, "validation"); !data.empty()) {
-    row(out, "validation text", data);
-  }
-  if (const auto loss = loss_text(source); !loss.empty()) row(out, "validation loss", loss);
+  add_training(out, source, result, beginning);
   for (const auto& warning : result.warnings) row(out, "warning", warning);
   row(out, "command", request.command);
-  out += "\n`evenkeel.json` has the complete configuration of the training.\n\n## Use\n\n";
+  out += text("\n`evenkeel.json` has the complete configuration",
+              beginning.is_import ? "" : " of the training", ".\n\n## Use\n\n");
   return out + loading(request, result);
 }
 

@@ -15,7 +15,7 @@ constexpr const char* kLoader = "how OLMo loads its data";
 constexpr const char* kProfiling = "how OLMo measures and logs its speed";
 constexpr const char* kKernel = "how OLMo computes the same numbers";
 constexpr const char* kCheckpoints = "checkpoint.keep says how many checkpoints remain";
-constexpr const char* kStart = "of OLMo's checkpoints; train.from starts from a run";
+constexpr const char* kCheckpointReason = "of OLMo's checkpoints; train.from starts from a run";
 
 struct OtherKey {
   std::string_view key;
@@ -58,11 +58,11 @@ constexpr std::array kOtherKeys = {
     OtherKey{"save_num_unsharded_checkpoints_to_keep", kCheckpoints},
     OtherKey{"force_save_unsharded", kCheckpoints},
     OtherKey{"no_pre_train_checkpoint", kCheckpoints},
-    OtherKey{"load_path_sharded_checkpointer", kStart},
-    OtherKey{"reset_optimizer_state", kStart},
-    OtherKey{"reset_trainer_state", kStart},
-    OtherKey{"restore_dataloader", kStart},
-    OtherKey{"fast_forward_batches", kStart},
+    OtherKey{"load_path_sharded_checkpointer", kCheckpointReason},
+    OtherKey{"reset_optimizer_state", kCheckpointReason},
+    OtherKey{"reset_trainer_state", kCheckpointReason},
+    OtherKey{"restore_dataloader", kCheckpointReason},
+    OtherKey{"fast_forward_batches", kCheckpointReason},
     OtherKey{"speed_monitor", kProfiling},
     OtherKey{"gen1_gc_interval", kProfiling},
     OtherKey{"torch_profiling", kProfiling},

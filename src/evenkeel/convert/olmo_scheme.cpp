@@ -15,6 +15,7 @@ namespace evenkeel::convert {
 namespace {
 
 constexpr const char* kImportedName = "imported";
+constexpr const char* kPaperDistribution = "trunc_normal(1/sqrt(2.5*d), 3)";
 constexpr const char* kLastMatrices = R"(["attention.output", "feed_forward.down"])";
 
 /// A norm as TOML. \param has_gain  false: without gain and bias
@@ -80,46 +81,69 @@ std::string placement_toml(const OlmoNorms& norms) {
   return out;
 }
 
-/// The standard deviation of the paper, 1/sqrt(2.5 d), with its cut at 3.
-bool is_paper_deviation(const OlmoInit& init, const norm::Shape& shape) {
-  constexpr double kPaper = 2.5, kCut = 3, kRounding = 1e-6;
-  const double paper = 1 / std::sqrt(kPaper * static_cast<double>(shape.width));
-  return init.cutoff == kCut && std::fabs(init.deviation / paper - 1) < kRounding;
+/// The number as an expression: "3", not "3.0".
+std::string expression_of(double number) {
+  return norm::Expression(number).formula();
 }
 
-/// "trunc_normal(0.02,3)"
-std::string distribution_toml(const OlmoInit& init) {
-  if (!init.cutoff) return text("normal(", shortest(init.deviation), ")");
-  return text("trunc_normal(", shortest(init.deviation), ", ", shortest(*init.cutoff), ")");
+/// "trunc_normal(0.02, 3)"; the distribution of the paper by its expression.
+std::string distribution_toml(double deviation, const std::optional<double>& cutoff,
+                              const norm::Shape& shape) {
+  constexpr double kPaper = 2.5, kCut = 3, kRounding = 1e-6;
+  const double paper = 1 / std::sqrt(kPaper * static_cast<double>(shape.width));
+  if (cutoff == kCut && std::fabs(deviation / paper - 1) < kRounding) return kPaperDistribution;
+  if (!cutoff) return text("normal(", expression_of(deviation), ")");
+  return text("trunc_normal(", expression_of(deviation), ", ", expression_of(*cutoff), ")");
+}
+
+/// The distribution of the embedding, as in reset_parameters() of OLMo's model.
+/// \param base  that of the matrices
+std::string embedding_toml(const OlmoInit& init, const norm::Shape& shape,
+                           const std::string& base) {
+  if (init.embedding_deviation) {
+    return distribution_toml(*init.embedding_deviation, init.cutoff, shape);
+  }
+  if (init.scales_embedding && init.function == "full_megatron") {
+    const double root = std::sqrt(static_cast<double>(shape.width));
+    return distribution_toml(init.deviation * root, init.cutoff, shape);
+  }
+  return base;
 }
 
 /// Initial weights as the keys of a scheme, and as a word of model.init.
 struct InitText {
-  std::string toml;                 // base_init = ..., init = ...
+  std::string toml;                 // base_init = ..., embedding_init = ..., init = ...
   std::optional<std::string> word;  // nullopt: model.init has no such word
   bool has_other_head = false;
 };
 
 InitText init_text(const OlmoInit& init, const norm::Shape& shape, bool tied) {
-  const bool is_paper = is_paper_deviation(init, shape);
-  const auto base =
-      is_paper ? std::string("trunc_normal(1/sqrt(2.5*d), 3)") : distribution_toml(init);
+  const bool is_mitchell = init.function == "mitchell";
+  const auto base = is_mitchell ? text("trunc_normal(1/sqrt(d), ", expression_of(*init.cutoff), ")")
+                                : distribution_toml(init.deviation, init.cutoff, shape);
+  const bool is_paper = base == kPaperDistribution;
+  const auto embedding = embedding_toml(init, shape, base);
+  const auto embedding_key = embedding == kPaperDistribution
+                                 ? std::string()  // the default of a scheme
+                                 : text("embedding_init = \"", embedding, "\"\n");
+  InitText out;
   if (init.function == "normal") {
-    return {text("base_init = \"", base, "\"\n"), is_paper ? "normal" : base, false};
+    out.toml = text("base_init = \"", base, "\"\n", embedding_key);
+    if (embedding == base) out.word = is_paper ? "normal" : base;
+    return out;
   }
-  if (init.function == "mitchell") {
-    return {text("base_init = \"trunc_normal(1/sqrt(d), 3)\"\n",
-                 "init = [{ weights = [\"attention.output\"], factor = \"1/sqrt(2*l)\" }, ",
-                 "{ weights = [\"feed_forward.down\"], factor = \"sqrt(d/f)/sqrt(2*l)\" }]\n"),
-            std::nullopt, false};
+  if (is_mitchell) {
+    out.toml = text("base_init = \"", base, "\"\n", embedding_key,
+                    "init = [{ weights = [\"attention.output\"], factor = \"1/sqrt(2*l)\" }, ",
+                    "{ weights = [\"feed_forward.down\"], factor = \"sqrt(d/f)/sqrt(2*l)\" }]\n");
+    return out;
   }
   EK_ASSERT(init.function == "full_megatron");
   // The untied head has 1/sqrt(d), which our mixtures have with base_init "default".
   const bool is_default = !tied && shape.is_mixture() && is_paper;
-  InitText out;
-  out.toml = text("base_init = \"", is_default ? "default" : base,
-                  "\"\ninit = [{ weights = ", kLastMatrices, ", factor = \"1/sqrt(2*N)\" }]\n");
-  if (is_paper && !is_default) out.word = "megatron";
+  out.toml = text("base_init = \"", is_default ? "default" : base, "\"\n", embedding_key,
+                  "init = [{ weights = ", kLastMatrices, ", factor = \"1/sqrt(2*N)\" }]\n");
+  if (is_paper && !is_default && embedding == base) out.word = "megatron";
   out.has_other_head = !tied && !is_default;
   return out;
 }

@@ -27,9 +27,11 @@ struct OlmoNorms {
 
 /// The distribution of initial weights in OLMo's words.
 struct OlmoInit {
-  std::string function;          // "normal", "full_megatron", "mitchell"
-  double deviation = 0.02;       // init_std
-  std::optional<double> cutoff;  // init_cutoff_factor; nullopt: not truncated
+  std::string function;                       // "normal", "full_megatron", "mitchell"
+  double deviation = 0.02;                    // init_std
+  std::optional<double> cutoff;               // init_cutoff_factor; nullopt: not truncated
+  std::optional<double> embedding_deviation;  // emb_init_std; nullopt: that of the function
+  bool scales_embedding = false;              // scale_emb_init: init_std times sqrt(d_model)
 };
 
 /// A scheme and the key model.init.

@@ -204,18 +204,22 @@ OlmoInit take_init(OlmoKeys& keys) {
       init.function != "mitchell") {
     keys.refuse("model.init_fn", "\"normal\", \"full_megatron\" or \"mitchell\"", "");
   }
-  init.deviation = keys.number("model.init_std", "model.init").value_or(kOlmoDeviation);
-  init.cutoff = keys.number("model.init_cutoff_factor", "model.init");
-  if (init.function != "normal" && !init.cutoff) init.cutoff = kMegatronCutoff;
-  for (const auto* const key : {"model.init_std", "model.init_cutoff_factor"}) {
-    const auto value = keys.number(key, "model.init");
+  const auto positive = [&](const char* key, const char* as) {
+    const auto value = keys.number(key, as);
     if (value && *value <= 0) keys.refuse(key, "> 0", "");
+    return value;
+  };
+  init.deviation = positive("model.init_std", "model.init").value_or(kOlmoDeviation);
+  init.cutoff = positive("model.init_cutoff_factor", "model.init");
+  if (init.function != "normal" && !init.cutoff) init.cutoff = kMegatronCutoff;
+  init.embedding_deviation = positive("model.emb_init_std", "scheme");
+  init.scales_embedding = keys.flag("model.scale_emb_init", "scheme").value_or(false);
+  if (init.function != "full_megatron" || init.embedding_deviation) {
+    keys.note("model.scale_emb_init", KeyUse::no_effect,
+              "OLMo reads it only with init_fn full_megatron and without emb_init_std");
   }
-  const bool has_own =
-      keys.flag("model.scale_emb_init", "").value_or(false) || keys.has("model.emb_init_std");
-  for (const auto* const key : {"model.scale_emb_init", "model.emb_init_std"}) {
-    keys.note(key, has_own ? KeyUse::differs : KeyUse::equal,
-              has_own ? "embedding_init of a scheme can have this distribution" : "");
+  if (init.function == "mitchell") {
+    keys.note("model.init_std", KeyUse::no_effect, "init_fn mitchell computes its deviations");
   }
   return init;
 }

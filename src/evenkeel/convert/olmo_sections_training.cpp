@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <charconv>
 #include <cmath>
+#include <string_view>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/convert/olmo_sections.h"
@@ -61,6 +62,8 @@ void note_other_training(OlmoKeys& keys) {
     const auto* const value = keys.value(key, "");
     const bool is_off = value == nullptr || *value == false || *value == 0;
     keys.note(key, is_off ? KeyUse::equal : KeyUse::differs, is_off ? "" : why);
+    const bool is_z_loss = !is_off && std::string_view(key) == "softmax_auxiliary_loss";
+    if (is_z_loss) keys.note("auxiliary_loss_multiplier", KeyUse::differs, why);
   }
 }
 

@@ -19,7 +19,6 @@ namespace {
 using tokenizer::LineCut;
 
 constexpr std::size_t kBlockBytes = std::size_t{2} << 20;
-constexpr std::size_t kLargePiece = std::size_t{32} << 20;
 
 std::int64_t line_count(std::string_view lines) {
   std::int64_t count = 0;
@@ -40,8 +39,8 @@ bool has_json_lines(const TextFile& file) {
 /// Text, or lines of JSON.
 class BlockReader::RawFile {
  public:
-  RawFile(const TextFile& file, TextBlock::Form form, LineCut cut)
-      : file_(file), form_(form), cut_(cut), stream_(file.path) {}
+  RawFile(const TextFile& file, TextBlock::Form form, LineCut cut, std::size_t large_piece)
+      : file_(file), form_(form), cut_(cut), large_piece_(large_piece), stream_(file.path) {}
 
   /// Appends the next part to a block. \return false at the end of the file
   bool read(TextBlock& block) {
@@ -52,6 +51,8 @@ class BlockReader::RawFile {
     part.size = size;
     part.offset = offset_;
     part.line = line_;
+    part.continues = form_ == TextBlock::Form::text && has_begun_;
+    has_begun_ = has_begun_ || size > 0;
     part.is_end = is_at_end_;
     rest_ = block.bytes.view().substr(part.begin + size);
     block.bytes.resize(part.begin + size);
@@ -99,7 +100,7 @@ class BlockReader::RawFile {
   std::size_t first_wanted() const {
     constexpr std::uint64_t kLeast = 4096;  // files of /proc have size 0
     const bool is_exact = form_ == TextBlock::Form::lines || cut_ != LineCut::unknown;
-    const auto usual = is_exact ? kBlockBytes : kLargePiece;
+    const auto usual = is_exact ? kBlockBytes : large_piece_;
     if (stream_.compression() != Compression::none) return usual;
     const auto unread = stream_.file_bytes() - std::min(stream_.file_bytes(), offset_);
     return static_cast<std::size_t>(std::clamp<std::uint64_t>(unread + 1, kLeast, usual));
@@ -112,11 +113,13 @@ class BlockReader::RawFile {
   const TextFile& file_;
   TextBlock::Form form_;
   LineCut cut_;
+  std::size_t large_piece_;
   TextStream stream_;
   std::string rest_;  // bytes after the last cut
   std::uint64_t max_bytes_ = max_document_bytes(), offset_ = 0;
   std::int64_t line_ = 1;
   bool is_at_start_ = true, is_at_end_ = false;
+  bool has_begun_ = false;  // a part was read
 };
 
 /// Documents that are parsed one after another.
@@ -147,6 +150,7 @@ class BlockReader::ParsedFile {
         continue;
       }
       const auto document = elements_->next();
+      block.json += elements_->take_counts();
       if (!document) return false;
       add(*document);
     }
@@ -160,8 +164,9 @@ class BlockReader::ParsedFile {
   std::optional<JsonArrayReader> elements_;
 };
 
-BlockReader::BlockReader(std::span<const TextFile> files, std::string text_key, LineCut cut)
-    : files_(files), text_key_(std::move(text_key)), cut_(cut) {}
+BlockReader::BlockReader(std::span<const TextFile> files, std::string text_key, LineCut cut,
+                         std::size_t large_piece)
+    : files_(files), text_key_(std::move(text_key)), cut_(cut), large_piece_(large_piece) {}
 
 BlockReader::~BlockReader() = default;
 
@@ -171,9 +176,9 @@ void BlockReader::open_next() {
   files_ = files_.subspan(1);
   raw_.reset();
   if (file_->kind == TextKind::text) {
-    raw_ = std::make_unique<RawFile>(*file_, Form::text, cut_);
+    raw_ = std::make_unique<RawFile>(*file_, Form::text, cut_, large_piece_);
   } else if (has_json_lines(*file_)) {
-    raw_ = std::make_unique<RawFile>(*file_, Form::lines, cut_);
+    raw_ = std::make_unique<RawFile>(*file_, Form::lines, cut_, large_piece_);
   } else {
     parsed_ = std::make_unique<ParsedFile>(*file_, text_key_);
   }

@@ -19,8 +19,10 @@ class BlockReader {
   /// \param files        outlive the reader and its blocks
   /// \param text_key     JSON key or parquet column of the text
   /// \param cut          where files of kind text may be cut. Known: their pieces have about 2 MiB;
-  ///                     unknown: 32 MiB, because a cut may change tokens
-  BlockReader(std::span<const TextFile> files, std::string text_key, tokenizer::LineCut cut);
+  ///                     unknown: `large_piece`, because a cut may change tokens
+  /// \param large_piece  bytes; at least 4,096
+  BlockReader(std::span<const TextFile> files, std::string text_key, tokenizer::LineCut cut,
+              std::size_t large_piece = std::size_t{32} << 20);
   BlockReader(const BlockReader&) = delete;
   BlockReader& operator=(const BlockReader&) = delete;
   BlockReader(BlockReader&&) = delete;
@@ -43,6 +45,7 @@ class BlockReader {
   std::span<const TextFile> files_;  // that are not open yet
   std::string text_key_;
   tokenizer::LineCut cut_;
+  std::size_t large_piece_;
   const TextFile* file_ = nullptr;  // that is open: as one of these
   std::unique_ptr<RawFile> raw_;
   std::unique_ptr<ParsedFile> parsed_;

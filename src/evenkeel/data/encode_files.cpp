@@ -31,7 +31,8 @@ struct EncodedBlock {
   };
   std::vector<TokenId> ids;
   std::vector<Piece> pieces;
-  std::int64_t bytes = 0;    // of text
+  std::int64_t bytes = 0;  // of text
+  JsonCounts json;
   std::exception_ptr error;  // after the pieces
   bool is_last = false;      // of its group
 };
@@ -50,6 +51,8 @@ class BlockEncoder {
     } catch (...) {
       out.error = std::current_exception();  // before an error of the reader
     }
+    out.json = block.json;
+    out.json += parser_.take_counts();
   }
 
  private:
@@ -60,7 +63,7 @@ class BlockEncoder {
       return;
     }
     for_each_piece(block, part, parser_, [&](std::string_view piece, bool is_end) {
-      encoder_.encode(piece, out.ids);
+      encoder_.encode(piece, out.ids, part.continues);
       out.bytes += static_cast<std::int64_t>(piece.size());
       out.pieces.push_back({.ids_end = out.ids.size(), .end = is_end ? End::document : End::none});
     });
@@ -234,6 +237,7 @@ class EncodingPipeline {
       has_text_ = true;
     }
     sum_.bytes += block.bytes;
+    sum_.json += block.json;
     sum_.tokens += static_cast<std::int64_t>(block.ids.size());
     if (block.error) std::rethrow_exception(block.error);
     if (progress_) progress_(sum_);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "evenkeel/config/config.h"
+#include "evenkeel/data/json_text.h"
 #include "evenkeel/data/text_encoding.h"
 #include "evenkeel/data/text_files.h"
 
@@ -15,6 +16,7 @@ namespace evenkeel::data {
 /// What encode_files() has read.
 struct EncodedText {
   std::int64_t documents = 0, bytes = 0, tokens = 0;  // tokens without end-of-text
+  JsonCounts json;
 };
 
 /// The tokens of a document, or of a part of it.

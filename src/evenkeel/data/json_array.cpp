@@ -137,13 +137,14 @@ std::optional<std::string_view> JsonArrayReader::next() {
   window_.refuse(text("element ", number_, " must be a value, but is empty"));
 }
 
-void read_json_array(TextWindow& window, const std::string& key,
-                     const std::function<void(std::string_view document)>& use) {
+JsonCounts read_json_array(TextWindow& window, const std::string& key,
+                           const std::function<void(std::string_view document)>& use) {
   if (begins_with_object(window)) return read_json_lines(window, key, use);
   JsonArrayReader elements(window, key);
   while (const auto document = elements.next()) {
     if (!document->empty()) use(*document);
   }
+  return elements.take_counts();
 }
 
 }  // namespace evenkeel::data

@@ -28,6 +28,9 @@ class JsonArrayReader {
   /// \throws Error (data, exit code 65), with the number of the element
   std::optional<std::string_view> next();
 
+  /// Those since the last call.
+  JsonCounts take_counts() { return parser_.take_counts(); }
+
  private:
   TextWindow& window_;
   JsonText parser_;
@@ -38,9 +41,9 @@ class JsonArrayReader {
 
 /// Calls `use` for each document of a .json file: an array of strings, or of objects with a string
 /// under `key`. A file that begins with { holds JSON lines, as those of C4 and Dolma do. Empty
-/// strings are skipped. One element at a time is in memory.
+/// strings and null are skipped. One element at a time is in memory.
 /// \throws Error (data, exit code 65), with the number of the element, as read_json_lines() does
-void read_json_array(TextWindow& window, const std::string& key,
-                     const std::function<void(std::string_view document)>& use);
+JsonCounts read_json_array(TextWindow& window, const std::string& key,
+                           const std::function<void(std::string_view document)>& use);
 
 }  // namespace evenkeel::data

@@ -10,12 +10,12 @@ std::string_view document_in_line(JsonText& parser, std::string_view line, const
   return parser.find(line, place);
 }
 
-void read_json_lines(TextWindow& window, const std::string& key,
-                     const std::function<void(std::string_view document)>& use) {
+JsonCounts read_json_lines(TextWindow& window, const std::string& key,
+                           const std::function<void(std::string_view document)>& use) {
   JsonText parser(key);
   for (std::int64_t number = 1;; ++number) {
     const auto line = window.line();
-    if (!line) return;
+    if (!line) return parser.take_counts();
     const JsonPlace place = {.path = window.path(), .number = number, .offset = window.offset()};
     const auto found = document_in_line(parser, *line, place);
     if (!found.empty()) use(found);

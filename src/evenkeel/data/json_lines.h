@@ -14,10 +14,10 @@ namespace evenkeel::data {
 std::string_view document_in_line(JsonText& parser, std::string_view line, const JsonPlace& place);
 
 /// Calls `use` for the string under `key` in each line of a JSON Lines text, one object per line.
-/// Blank lines and empty strings are skipped.
+/// Blank lines, empty strings and null are skipped.
 /// \throws Error (data, exit code 65), with the line number, for a line that is not JSON in UTF-8,
-///         is not an object, is nested deeper than 64, or has no string under `key`
-void read_json_lines(TextWindow& window, const std::string& key,
-                     const std::function<void(std::string_view document)>& use);
+///         is not an object, is nested deeper than 64, or has no string and no null under `key`
+JsonCounts read_json_lines(TextWindow& window, const std::string& key,
+                           const std::function<void(std::string_view document)>& use);
 
 }  // namespace evenkeel::data

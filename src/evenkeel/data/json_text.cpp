@@ -4,7 +4,9 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -24,17 +26,21 @@ struct JsonText::Parser {
 
 namespace {
 
-/// The string in a value that simdjson has parsed; nullopt if there is none.
+constexpr std::string_view kNull = {};  // in the place of a text; strings have a pointer
+
+/// The string in a value that simdjson has parsed, or kNull; nullopt if there is none.
 std::optional<std::string_view> string_in_dom(const simdjson::dom::element& root,
                                               std::string_view key, bool is_element) {
   std::string_view string;
   if (is_element && root.get(string) == simdjson::SUCCESS) return string;
+  if (is_element && root.is_null()) return kNull;
   simdjson::dom::object object;
   if (root.get(object) != simdjson::SUCCESS) return std::nullopt;
   std::optional<simdjson::dom::element> found;
   for (const auto field : object) {
     if (field.key == key) found = field.value;
   }
+  if (found && found->is_null()) return kNull;
   if (!found || found->get(string) != simdjson::SUCCESS) return std::nullopt;
   return string;
 }
@@ -47,11 +53,47 @@ nlohmann::json parsed(std::string_view value, const JsonPlace& place) {
   }
 }
 
-std::string string_in(const nlohmann::json& value, const std::string& key, const JsonPlace& place) {
+/// The code unit of an escape as "\ud83d" at `at`; 0 for another text.
+std::uint32_t escaped_unit(std::string_view value, std::size_t at) {
+  constexpr std::size_t kDigits = 4;
+  if (!value.substr(at).starts_with("\\u")) return 0;
+  const auto digits = value.substr(std::min(at + 2, value.size())).substr(0, kDigits);
+  std::uint32_t unit = 0;
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), unit, /*base=*/16);
+  const bool is_whole = error == std::errc() && end == digits.data() + kDigits;
+  return digits.size() == kDigits && is_whole ? unit : 0;
+}
+
+/// The value with each escape of a lone surrogate as that of U+FFFD, in as many bytes.
+/// \param count  receives how many there are
+std::string without_lone_surrogates(std::string_view value, std::int64_t& count) {
+  constexpr std::size_t kEscape = 6;
+  constexpr std::uint32_t kHigh = 0xd800, kLow = 0xdc00, kEnd = 0xe000;
+  std::string out(value);
+  for (auto at = out.find('\\'); at != std::string::npos; at = out.find('\\', at)) {
+    const auto unit = escaped_unit(out, at);
+    if (unit < kHigh || unit >= kEnd) {
+      at += 2;  // an escape of two or more characters
+      continue;
+    }
+    const auto next = escaped_unit(out, at + kEscape);
+    const bool is_pair = unit < kLow && next >= kLow && next < kEnd;
+    if (!is_pair) out.replace(at, kEscape, "\\ufffd");
+    count += is_pair ? 0 : 1;
+    at += is_pair ? 2 * kEscape : kEscape;
+  }
+  return out;
+}
+
+/// The string in a value; nullopt for null.
+std::optional<std::string> string_in(const nlohmann::json& value, const std::string& key,
+                                     const JsonPlace& place) {
   const auto refuse = [&](const auto&... what) {
     throw Error(Exit::data, text(place.name(), ": ", what...));
   };
   if (place.is_element && value.is_string()) return value.get<std::string>();
+  if (place.is_element && value.is_null()) return std::nullopt;
   if (!value.is_object()) {
     refuse("must be ", place.is_element ? "a string or an object" : "an object",
            ", but is of type ", value.type_name(), "; mend or remove it");
@@ -62,6 +104,7 @@ std::string string_in(const nlohmann::json& value, const std::string& key, const
     for (const auto& [each, ignored] : value.items()) keys.push_back(each);
     refuse("no key \"", key, "\"", did_you_mean(key, keys), "; set data.text_key");
   }
+  if (found->is_null()) return std::nullopt;
   if (!found->is_string()) {
     refuse("\"", key, "\" must be a string, but is of type ", found->type_name(),
            "; mend it, or set data.text_key");
@@ -69,7 +112,25 @@ std::string string_in(const nlohmann::json& value, const std::string& key, const
   return found->get<std::string>();
 }
 
+std::string counted(std::int64_t count, const char* what) {
+  return text(count, " ", what, count == 1 ? "" : "s");
+}
+
 }  // namespace
+
+JsonCounts& JsonCounts::operator+=(const JsonCounts& other) {
+  nulls += other.nulls;
+  lone_surrogates += other.lone_surrogates;
+  return *this;
+}
+
+std::string JsonCounts::description() const {
+  std::string out;
+  if (nulls > 0) out = counted(nulls, "null text") + " left out";
+  if (lone_surrogates == 0) return out;
+  return text(out, out.empty() ? "" : ", ", counted(lone_surrogates, "lone surrogate"),
+              " read as U+FFFD");
+}
 
 std::string JsonPlace::name() const {
   return is_element ? text(path, ", element ", number) : text(path, ":", number);
@@ -90,16 +151,22 @@ std::string_view JsonText::find(std::string_view value, const JsonPlace& place) 
   const auto* const bytes = reinterpret_cast<const std::uint8_t*>(value.data());
   simdjson::dom::element root;
   if (dom.parse(bytes, value.size(), /*realloc_if_needed=*/false).get(root) == simdjson::SUCCESS) {
-    if (const auto string = string_in_dom(root, key_, place.is_element)) return *string;
+    if (const auto string = string_in_dom(root, key_, place.is_element)) {
+      counts_.nulls += string->data() == nullptr ? 1 : 0;
+      return *string;
+    }
   }
   return find_slowly(value, place);
 }
 
 /// Refuses the value with a reason, or finds the string in what simdjson does not take: integers of
-/// more than 64 bits, and very large values.
+/// more than 64 bits, lone surrogates, and very large values.
 std::string_view JsonText::find_slowly(std::string_view value, const JsonPlace& place) {
   check_utf8(value, std::string(place.path), place.offset);
-  found_ = string_in(parsed(value, place), key_, place);
+  const auto mended = without_lone_surrogates(value, counts_.lone_surrogates);
+  auto string = string_in(parsed(mended, place), key_, place);
+  counts_.nulls += string ? 0 : 1;
+  found_ = std::move(string).value_or(std::string());
   return found_;
 }
 

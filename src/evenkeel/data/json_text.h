@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace evenkeel::data {
 
@@ -17,6 +18,16 @@ struct JsonPlace {
 
   /// "a.jsonl:3", "a.json, element 3"
   std::string name() const;
+};
+
+/// What JsonText has met in the values, apart from texts.
+struct JsonCounts {
+  std::int64_t nulls = 0;            // values in the place of a text; they are left out
+  std::int64_t lone_surrogates = 0;  // escapes as "\ud83d" that are no pair; each is read as U+FFFD
+
+  JsonCounts& operator+=(const JsonCounts& other);
+  /// "2 null texts left out, 1 lone surrogate read as U+FFFD"; "" for none.
+  std::string description() const;
 };
 
 /// Finds the text of documents in JSON values. Every value is parsed completely: syntax, numbers,
@@ -32,11 +43,14 @@ class JsonText {
   ~JsonText();
 
   /// The string under the key of an object; if the place is an element, a string is itself the
-  /// text. Valid until the next call.
+  /// text. Empty for null. Valid until the next call.
   /// \param value  a JSON text; TextWindow::kPadding readable bytes follow it
   /// \throws Error (data, exit code 65), with the place, for a value that is not JSON in UTF-8, is
-  ///         nested deeper than 64, is no object, or has no string under the key
+  ///         nested deeper than 64, is no object, or has no string and no null under the key
   std::string_view find(std::string_view value, const JsonPlace& place);
+
+  /// Those since the last call.
+  JsonCounts take_counts() { return std::exchange(counts_, {}); }
 
  private:
   struct Parser;
@@ -45,6 +59,7 @@ class JsonText {
   std::string key_;
   std::unique_ptr<Parser> parser_;
   std::string found_;  // the result of find_slowly()
+  JsonCounts counts_;
 };
 
 }  // namespace evenkeel::data

@@ -46,20 +46,6 @@ std::string reachable_processes() {
   return text(host, "-", id, "-");
 }
 
-/// True if the writer of a part folder has ended. A folder of the number of this process is that of
-/// an earlier one, for example in a container that was started again.
-/// \param writer  "HOST-NAMESPACE-START-PROCESS-RANDOM", or only "PROCESS" in folders of version
-/// 0.1
-bool has_ended(const std::string& writer) {
-  const auto reachable = reachable_processes();
-  if (!writer.starts_with(reachable)) return false;
-  int process = 0;
-  const char* const end = writer.data() + writer.size();
-  const auto [stop, error] = std::from_chars(writer.data() + reachable.size(), end, process);
-  if (error != std::errc() || process <= 0 || stop == end || *stop != '-') return false;
-  return process == ::getpid() || (::kill(process, 0) != 0 && errno == ESRCH);
-}
-
 /// The paths in a folder; another machine may be removing it.
 std::vector<fs::path> paths_in(const fs::path& folder) {
   std::vector<fs::path> paths;
@@ -86,19 +72,35 @@ bool is_abandoned(const fs::path& folder) {
 
 }  // namespace
 
+std::string new_writer_mark() {
+  std::random_device random;
+  return text(reachable_processes(), ::getpid(), "-", std::hex, random());
+}
+
+bool has_writer_ended(const std::string& mark) {
+  const auto reachable = reachable_processes();
+  if (!mark.starts_with(reachable)) return false;
+  int process = 0;
+  const char* const end = mark.data() + mark.size();
+  const auto [stop, error] = std::from_chars(mark.data() + reachable.size(), end, process);
+  if (error != std::errc() || process <= 0 || stop == end || *stop != '-') return false;
+  return process == ::getpid() || (::kill(process, 0) != 0 && errno == ESRCH);
+}
+
 void remove_leftovers(const fs::path& target) {
   const auto prefix = target.filename().string() + kPart;
   for (const auto& each : paths_in(target.parent_path())) {
     const auto name = each.filename().string();
     if (!name.starts_with(prefix)) continue;
     std::error_code none;
-    if (has_ended(name.substr(prefix.size())) || is_abandoned(each)) fs::remove_all(each, none);
+    // Version 0.1 wrote only the number of the process, which no process can look up.
+    const bool is_left = has_writer_ended(name.substr(prefix.size())) || is_abandoned(each);
+    if (is_left) fs::remove_all(each, none);
   }
 }
 
 PartFolder::PartFolder(const fs::path& target) : path_(target) {
-  std::random_device random;
-  path_ += text(kPart, reachable_processes(), ::getpid(), "-", std::hex, random());
+  path_ += text(kPart, new_writer_mark());
 }
 
 PartFolder::~PartFolder() {

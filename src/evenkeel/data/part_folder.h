@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 namespace evenkeel::data {
 
@@ -29,6 +30,15 @@ class PartFolder {
  private:
   std::filesystem::path path_;
 };
+
+/// A mark of this process in the name of a folder that it writes:
+/// "HOST-NAMESPACE-START-PROCESS-RANDOM".
+std::string new_writer_mark();
+
+/// True if the process of a new_writer_mark() ran on this machine, in this namespace and since this
+/// start, and has ended. A mark with the number of this process is that of an earlier one, for
+/// example in a container that was started again. False for another text.
+bool has_writer_ended(const std::string& mark);
 
 /// Removes the folders that killed processes left of a target: those of this HOST, NAMESPACE and
 /// START whose process has ended, and all in which nothing has changed for a day. Call it before

@@ -99,6 +99,10 @@ ShardManifest manifest_in(const json& object) {
   if (manifest_string(object, "type") != name_of(manifest.type)) throw WrongField{"type"};
   manifest.end_of_text =
       static_cast<std::uint32_t>(number_in(object, "end_of_text", manifest.vocabulary - 1));
+  if (const auto special = object.find("special_in_text"); special != object.end()) {
+    if (!special->is_boolean()) throw WrongField{"special_in_text"};
+    manifest.special_in_text = special->get<bool>();
+  }
   const auto shards = object.find("shards");
   if (shards == object.end() || !shards->is_array()) throw WrongField{"shards"};
   for (const auto& each : *shards) manifest.shards.push_back(shard_in(each));
@@ -169,6 +173,7 @@ void write_shard_manifest(const std::string& folder, const ShardManifest& manife
                       {"end_of_text", manifest.end_of_text}, {"documents", manifest.documents()},
                       {"tokens", manifest.tokens()},         {"bytes", manifest.bytes()},
                       {"shards", ordered_json::array()}};
+  if (manifest.special_in_text) out["special_in_text"] = *manifest.special_in_text;
   for (const auto& each : manifest.shards) out["shards"].push_back(written(each));
   const auto content = out.dump(1) + "\n";
   NewFile file(std::filesystem::path(folder) / kShardManifest);

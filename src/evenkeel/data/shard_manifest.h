@@ -52,6 +52,7 @@ struct ShardManifest {
   std::string tokenizer;  // digest
   std::int64_t vocabulary = 0;
   std::uint32_t end_of_text = 0;
+  std::optional<bool> special_in_text;  // data.special_in_text; nullopt: unknown
   std::vector<Shard> shards;
 
   std::int64_t documents() const;

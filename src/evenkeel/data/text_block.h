@@ -44,10 +44,12 @@ struct TextBlock {
     std::size_t begin = 0, size = 0;  // in `bytes`
     std::uint64_t offset = 0;         // of the part in the text of its file
     std::int64_t line = 1;            // lines: the number of the first
+    bool continues = false;           // text: the document began before it
     bool is_end = false;              // text: the document ends with it
   };
   PaddedBytes bytes;
   std::vector<Part> parts;
+  JsonCounts json;  // of documents that are already parsed
 
   std::string_view view(const Part& part) const {
     return bytes.view().substr(part.begin, part.size);

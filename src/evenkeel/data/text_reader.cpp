@@ -62,18 +62,21 @@ std::string whole_text(const TextFile& file, TextWindow& window) {
 }
 
 /// Calls `use` for each document; the empty ones may be among them.
-void read_any(const TextFile& file, const std::string& key, TextWindow& window,
-              const std::function<void(std::string_view document)>& use) {
+JsonCounts read_any(const TextFile& file, const std::string& key, TextWindow& window,
+                    const std::function<void(std::string_view document)>& use) {
   switch (file.kind) {
     case TextKind::text:
-      return use(whole_text(file, window));
+      use(whole_text(file, window));
+      break;
     case TextKind::jsonl:
       return read_json_lines(window, key, use);
     case TextKind::json:
       return read_json_array(window, key, use);
     case TextKind::parquet:
-      return read_parquet(file.path, key, use);
+      read_parquet(file.path, key, use);
+      break;
   }
+  return {};
 }
 
 }  // namespace
@@ -84,22 +87,24 @@ std::uint64_t max_document_bytes() {
   return memory > 0 ? static_cast<std::uint64_t>(memory / kBytesPerByte) : kMaxRecordBytes;
 }
 
-void read_documents(const TextFile& file, const config::Data& data,
-                    const std::function<void(std::string_view document)>& use) {
+JsonCounts read_documents(const TextFile& file, const config::Data& data,
+                          const std::function<void(std::string_view document)>& use) {
   TextWindow window(file.path, max_document_bytes());
   bool is_empty = true;
-  read_any(file, data.text_key, window, [&](std::string_view document) {
+  const auto counts = read_any(file, data.text_key, window, [&](std::string_view document) {
     if (document.empty()) return;
     is_empty = false;
     use(document);
   });
   if (is_empty && !file.may_be_empty) window.refuse("must hold text, but is empty");
+  return counts;
 }
 
 void read_pieces(const TextFile& file, const config::Data& data,
                  const std::function<void(std::string_view piece, bool is_end)>& use) {
   if (file.kind != TextKind::text) {
-    return read_documents(file, data, [&](std::string_view document) { use(document, true); });
+    read_documents(file, data, [&](std::string_view document) { use(document, true); });
+    return;
   }
   TextWindow window(file.path, max_document_bytes());
   bool is_empty = true;

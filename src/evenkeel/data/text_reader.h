@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "evenkeel/config/config.h"
+#include "evenkeel/data/json_text.h"
 #include "evenkeel/data/text_files.h"
 
 namespace evenkeel::data {
@@ -16,10 +17,11 @@ std::uint64_t max_document_bytes();
 /// Calls `use` for each non-empty document of a file, in order. The documents are UTF-8, without a
 /// byte order mark. Memory: a block of 1 MiB, and the longest document four times.
 /// \param data  data.text_key
+/// \return what files of JSON have apart from texts
 /// \throws Error (data, exit code 65), with the file and the position in it: for text that is not
 ///         UTF-8, JSON that cannot be used, damaged compression, or a file without text
-void read_documents(const TextFile& file, const config::Data& data,
-                    const std::function<void(std::string_view document)>& use);
+JsonCounts read_documents(const TextFile& file, const config::Data& data,
+                          const std::function<void(std::string_view document)>& use);
 
 /// Calls `use` for each piece of the documents; the last piece of a document has `is_end`. No piece
 /// is empty. A file of kind text is cut as soon as 32 MiB are there, so that its size does not

@@ -17,10 +17,12 @@ std::int64_t Texts::bytes() const {
 Texts read_texts(const std::vector<std::string>& inputs, const config::Data& data) {
   auto [files, description] = find_text_files(inputs, data);
   Texts texts = {.documents = {}, .description = std::move(description)};
+  JsonCounts counts;
   for (const auto& file : files) {
-    read_documents(file, data,
-                   [&](std::string_view document) { texts.documents.emplace_back(document); });
+    counts += read_documents(
+        file, data, [&](std::string_view document) { texts.documents.emplace_back(document); });
   }
+  if (const auto met = counts.description(); !met.empty()) texts.description += ", " + met;
   return texts;
 }
 

@@ -11,6 +11,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/base/print.h"
+#include "evenkeel/data/cache_lock.h"
 #include "evenkeel/data/encode_files.h"
 #include "evenkeel/data/file_digest.h"
 #include "evenkeel/data/part_folder.h"
@@ -24,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kCacheVersion = 3;  // of the tokens that a text gives
+constexpr int kCacheVersion = 4;  // of the tokens that a text gives
 constexpr const char* kCacheVariable = "EVENKEEL_CACHE";
 constexpr const char* kNoManifest = "no manifest";
 
@@ -108,12 +109,13 @@ void fill_cache(const fs::path& target, const std::vector<TextFile>& files,
                 const config::Data& data, const TextEncoding& encoding, const StopWanted& stop) {
   remove_leftovers(target);
   const PartFolder part(target);
-  print_message(text("text   encoding ", files.size(), files.size() == 1 ? " file" : " files",
-                     " once; the tokens are saved in ", target.string()));
+  print_note(text("text   encoding ", files.size(), files.size() == 1 ? " file" : " files",
+                  " once; the tokens are saved in ", target.string()));
   const auto sum = write_tokens(part.path(), files, data, encoding, stop);
   publish(part, target);
-  print_message(text("text   encoded ", bytes_text(static_cast<double>(sum.bytes)), " as ",
-                     with_commas(sum.tokens), " tokens"));
+  print_note(text("text   encoded ", bytes_text(static_cast<double>(sum.bytes)), " as ",
+                  with_commas(sum.tokens), " tokens"));
+  if (const auto met = sum.json.description(); !met.empty()) print_message("note: " + met);
 }
 
 }  // namespace
@@ -142,10 +144,12 @@ std::string cached_tokens(const std::vector<TextFile>& files,
                           const std::vector<Tokens::File>& digests, const config::Data& data,
                           const TextEncoding& encoding, const StopWanted& stop) {
   const auto target = cache_folder() / cache_key(files, digests, data, encoding);
-  const auto defect = defect_of(target);
+  if (defect_of(target).empty()) return target.string();
+  const CacheLock lock(target, stop);
+  const auto defect = defect_of(target);  // another process may have filled it meanwhile
   if (defect.empty()) return target.string();
   if (defect != kNoManifest) {
-    print_message(text("text   encoding again, because the saved tokens are damaged: ", defect));
+    print_note(text("text   encoding again, because the saved tokens are damaged: ", defect));
   }
   fill_cache(target, files, data, encoding, stop);
   return target.string();

@@ -21,9 +21,10 @@ std::vector<Tokens::File> digests_of(const std::vector<TextFile>& files);
 /// The folder with the tokens of a text: .evenkeel-cache/KEY in the current folder, or KEY in the
 /// folder of the environment variable EVENKEEL_CACHE. If it is missing or damaged, the text is
 /// encoded and the folder written first, as a PartFolder until it is complete; an error leaves none
-/// of it, and what a killed process has left is removed. Processes of several machines may encode
-/// the same text at once: the first complete folder stays. KEY is a digest of the content of the
-/// files, of the tokenizer, and of the keys of [data] that change the tokens.
+/// of it, and what a killed process has left is removed. A process that finds another one at that
+/// work waits for it (CacheLock). Where files cannot be locked, processes may encode the same text
+/// at once: the first complete folder stays. KEY is a digest of the content of the files, of the
+/// tokenizer, and of the keys of [data] that change the tokens.
 /// \param digests  digests_of(files)
 /// \param stop     asked after each block of the text; may be empty
 /// \throws Error (data, exit code 65) as encode_files(); Error (io, exit code 74); Error (stopped,

@@ -35,6 +35,20 @@ void check_tokenizer(const ShardManifest& manifest, const TextEncoding& encoding
                    "that tokenizer, or tokenize the text again"));
 }
 
+/// \throws Error (data) if special tokens in the texts of the shards became other ids than those of
+///         the run. Shards whose manifest does not say it are of versions that wrote only `true`
+void check_special_in_text(const TokenInput& input, const config::Data& data) {
+  if (!input.manifest) return;
+  const bool made = input.manifest->special_in_text.value_or(true);
+  if (made == data.special_in_text) return;
+  const auto* const now = data.special_in_text ? "true" : "false";
+  throw Error(Exit::data, text(input.name, ": the tokens were made with data.special_in_text = ",
+                               made ? "true" : "false", ", but it is ", now,
+                               "; set it to that, or tokenize the text again with "
+                               "--special-in-text ",
+                               now));
+}
+
 /// \throws Error (data) if the manifest of the file has another digest
 void check_digest(const TokenInput& input, const TokenFile& file, const std::string& digest) {
   if (!input.manifest) return;
@@ -257,6 +271,7 @@ Corpus token_corpus(const std::vector<std::string>& inputs, const config::Data& 
   for (const auto& name : inputs) {
     found.push_back(token_input(name));
     const auto& input = found.back();
+    check_special_in_text(input, data);
     for (const auto& file : open_token_files(input, data, vocabulary)) {
       const auto digests = file->check_ids(vocabulary);
       check_digest(input, *file, digests.file);

@@ -44,8 +44,8 @@ void check_tokenizer_is_known(const config::Data& data, const TextEncoding& enco
 /// names. Checks all ids, and keeps none in memory.
 /// \param vocabulary           upper limit of the ids
 /// \param is_vocabulary_named  model.vocabulary is a number
-/// \throws Error (data, exit code 65) for an input without token files, and as token_layout() and
-///         TokenFile::check_ids()
+/// \throws Error (data, exit code 65) for an input without token files, for shards of another
+///         data.special_in_text, and as token_layout() and TokenFile::check_ids()
 Corpus token_corpus(const std::vector<std::string>& inputs, const config::Data& data,
                     const TextEncoding& encoding, std::int64_t vocabulary,
                     bool is_vocabulary_named);

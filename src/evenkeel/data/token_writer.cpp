@@ -201,6 +201,7 @@ TokenWriter::TokenWriter(TokenWriterOptions options) : options_(std::move(option
   manifest_.tokenizer = options_.tokenizer;
   manifest_.vocabulary = options_.vocabulary;
   manifest_.end_of_text = options_.end_of_text;
+  manifest_.special_in_text = options_.special_in_text;
   if (options_.shard_tokens < 1 || options_.shard_tokens > kMaxInt32) {
     throw Error(Exit::usage, text("a shard must have 1 to ", kMaxInt32, " tokens, but has ",
                                   options_.shard_tokens));

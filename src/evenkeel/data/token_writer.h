@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -14,10 +15,11 @@ struct TokenWriterOptions {
   std::string folder;  // is made if it does not exist
   std::string name = "tokens";
   ShardFormat format = ShardFormat::olmo;
-  std::int64_t shard_tokens = 100'000'000;  // most tokens of a shard
-  std::int64_t vocabulary = 0;              // number of ids
-  std::uint32_t end_of_text = 0;            // id
-  std::string tokenizer;                    // digest, for the manifest
+  std::int64_t shard_tokens = 100'000'000;             // most tokens of a shard
+  std::int64_t vocabulary = 0;                         // number of ids
+  std::uint32_t end_of_text = 0;                       // id
+  std::string tokenizer;                               // digest, for the manifest
+  std::optional<bool> special_in_text = std::nullopt;  // for the manifest
 };
 
 /// Writes the tokens of documents as shards NAME-00000, NAME-00001, ... and manifest.json. The same

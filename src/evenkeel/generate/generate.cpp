@@ -42,7 +42,10 @@ class CachedDecoder {
     const auto size = static_cast<std::int64_t>(texts.front().size());
     const auto batch = static_cast<std::int64_t>(texts.size());
     const bool full = size - window_start_ > context_;
-    if (full) window_start_ = size - std::max<std::int64_t>(1, context_ / 2);
+    // The first window is as long as possible; later ones leave room, so that few are needed.
+    const auto kept = is_first_ ? context_ : std::max<std::int64_t>(1, context_ / 2);
+    if (full) window_start_ = size - kept;
+    is_first_ = false;
     if (full || cache_.empty()) {
       cache_.clear();  // before the next one takes as much memory
       if (use_cache_) cache_ = model_.empty_cache(batch, capacity_);
@@ -84,7 +87,7 @@ class CachedDecoder {
 
   const nn::Model& model_;
   std::int64_t context_, capacity_;
-  bool use_cache_;
+  bool use_cache_, is_first_ = true;
   nn::ModelCache cache_;
   std::int64_t window_start_ = 0;   // index in the texts: first token in the cache
   std::int64_t cached_tokens_ = 0;  // index in the texts: first token that is not in the cache
@@ -173,12 +176,17 @@ std::vector<std::int64_t> generate(const nn::Model& model, const GenerationOptio
 
 void generate_batch(const nn::Model& model, const GenerationOptions& options, std::int64_t count,
                     const std::function<bool(std::int64_t, std::int64_t)>& on_token,
-                    const std::function<void(std::int64_t)>& on_end) {
-  generate_texts(model, options, count,
-                 {.on_sampled = [&](std::int64_t, std::int64_t token,
-                                    const std::vector<double>&) { return !is_end(options, token); },
-                  .on_token = on_token,
-                  .on_end = on_end});
+                    const std::function<void(std::int64_t)>& on_end,
+                    const SampledHandler& on_sampled) {
+  generate_texts(
+      model, options, count,
+      {.on_sampled =
+           [&](std::int64_t number, std::int64_t token, const std::vector<double>& logits) {
+             if (on_sampled) on_sampled(number, token, logits);
+             return !is_end(options, token);
+           },
+       .on_token = on_token,
+       .on_end = on_end});
 }
 
 std::int64_t largest_batch(const nn::Model& model, const GenerationOptions& options, double bytes) {

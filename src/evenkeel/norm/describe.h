@@ -42,6 +42,7 @@ std::string describe(const Experts& experts);
 ///   block 1      attention     rms_norm -> q, k, v: rms_norm per head -> attention -> + stream
 ///                feed-forward  rms_norm -> feed-forward -> + stream
 ///   blocks 2-12  ...
+/// The last lines are the scheme's own initial weights, without those that are defaults.
 std::string diagram(const Scheme& scheme);
 
 }  // namespace evenkeel::norm

@@ -18,12 +18,12 @@ std::string padded(std::string word, std::size_t width) {
   return word;
 }
 
-std::string of_number(const Number& number) {
-  if (const auto* fixed = std::get_if<Expression>(&number)) {
-    const bool is_sum = fixed->formula().find_first_of("+-", 1) != std::string::npos;
-    return is_sum ? text("(", fixed->formula(), ")") : fixed->formula();
-  }
-  return text("learned (from ", std::get<Learned>(number).init.formula(), ")");
+/// A number as a factor: in parentheses if it is a sum or learned.
+std::string as_factor(const Number& number) {
+  const auto* const fixed = std::get_if<Expression>(&number);
+  const bool is_single =
+      fixed != nullptr && fixed->formula().find_first_of("+-", 1) == std::string::npos;
+  return is_single ? fixed->formula() : text("(", describe(number), ")");
 }
 
 bool is_one(const Number& number) {
@@ -61,15 +61,18 @@ void describe_diagram_add_heads(DiagramSteps& steps, const Attention& attention)
 }
 
 void add_sum(DiagramSteps& steps, const Residual& add, const std::optional<Norm>& residual) {
-  if (!is_one(add.branch_scale)) steps.add(text("times ", of_number(add.branch_scale)));
+  if (!is_one(add.branch_scale)) steps.add(text("times ", as_factor(add.branch_scale)));
   std::string taps;
   for (const auto tap : add.skip) taps += text(taps.empty() ? "" : " + ", name_of(tap));
   if (!is_one(add.skip_scale)) {
     if (add.skip.size() > 1) taps = text("(", taps, ")");
-    taps = text(of_number(add.skip_scale), " * ", taps);
+    taps = text(as_factor(add.skip_scale), " * ", taps);
   }
-  steps.add(add.update == Update::add ? text("+ ", taps)
-                                      : text(name_of(add.update), " step from ", taps));
+  const bool has_decay = add.update == Update::geodesic && !is_one(add.angle_decay);
+  steps.add(add.update == Update::add
+                ? text("+ ", taps)
+                : text(name_of(add.update), " step from ", taps,
+                       has_decay ? text(", angle times ", as_factor(add.angle_decay)) : ""));
   steps.add(residual);
 }
 
@@ -78,7 +81,7 @@ std::string attention_line(const Attention& attention) {
   steps.add(attention.input);
   describe_diagram_add_heads(steps, attention);
   std::string softmax = "attention";
-  if (attention.score_scale) softmax += text(", scores times ", of_number(*attention.score_scale));
+  if (attention.score_scale) softmax += text(", scores times ", as_factor(*attention.score_scale));
   if (attention.softcap) softmax += text(", capped at ", attention.softcap->formula());
   steps.add(softmax);
   if (attention.context) steps.add(text("context: ", describe(*attention.context)));
@@ -92,7 +95,8 @@ std::string feed_forward_line(const FeedForward& feed_forward, const std::string
   DiagramSteps steps;
   if (feed_forward.shares_input) steps.add("what attention reads");
   steps.add(feed_forward.input);
-  steps.add(work);
+  const auto& factor = feed_forward.up_gate_scale;
+  steps.add(factor ? text(work, ", up and gate times ", as_factor(*factor)) : work);
   if (feed_forward.hidden) steps.add(text("hidden: ", describe(*feed_forward.hidden)));
   steps.add(feed_forward.output);
   add_sum(steps, feed_forward.add, feed_forward.residual);
@@ -103,7 +107,7 @@ std::string ends(const std::optional<Norm>& norm, const Number& scale,
                  const std::optional<Expression>& softcap) {
   DiagramSteps steps;
   steps.add(norm);
-  if (!is_one(scale)) steps.add(text("times ", of_number(scale)));
+  if (!is_one(scale)) steps.add(text("times ", as_factor(scale)));
   if (softcap) steps.add(text("capped at ", softcap->formula()));
   auto line = std::move(steps).line();
   return line.empty() ? "-" : line;
@@ -118,7 +122,7 @@ std::string block_lines(const Block& block, std::size_t first, std::size_t last,
                 feed_forward_line(block.feed_forward, work), "\n");
   if (block.damp) {
     lines +=
-        text(padded("", kFirstColumn), padded("damp", kSecondColumn), of_number(*block.damp), "\n");
+        text(padded("", kFirstColumn), padded("damp", kSecondColumn), describe(*block.damp), "\n");
   }
   return lines;
 }
@@ -148,6 +152,20 @@ std::string hook_line(const Hook& hook) {
   return text(padded("hook", kFirstColumn), what, "\n");
 }
 
+/// The scheme's distributions of initial weights and their factors, without defaults.
+std::string start_lines(const Scheme& scheme) {
+  std::string lines;
+  const auto add = [&](const std::string& line) {
+    lines += text(padded("start", kFirstColumn), line, "\n");
+  };
+  if (scheme.base_init != "default") add(text("base_init ", scheme.base_init));
+  if (scheme.embedding_init != "default") add(text("embedding_init ", scheme.embedding_init));
+  for (const auto& rule : scheme.init) {
+    add(text(describe_diagram_list(rule.weights), " times ", as_factor(rule.factor)));
+  }
+  return lines;
+}
+
 }  // namespace
 
 std::string diagram(const Scheme& scheme) {
@@ -172,12 +190,13 @@ std::string diagram(const Scheme& scheme) {
   out += text(padded("final", kFirstColumn), ends(scheme.final, Expression(1), std::nullopt), "\n");
   out += text(padded("logits", kFirstColumn),
               ends(std::nullopt, scheme.logits_scale, scheme.logits_softcap), "\n");
+  if (scheme.tied) out += text(padded("head", kFirstColumn), *scheme.tied ? "" : "un", "tied\n");
   for (const auto& rule : scheme.reparameterize) {
     out += text(padded("matrices", kFirstColumn), rule.rule, " of ",
                 describe_diagram_list(rule.weights), "\n");
   }
   for (const auto& hook : scheme.hooks) out += hook_line(hook);
-  return out;
+  return out + start_lines(scheme);
 }
 
 }  // namespace evenkeel::norm

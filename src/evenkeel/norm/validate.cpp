@@ -141,13 +141,21 @@ void validate_check_block(const Scheme& scheme, std::int64_t l, const Block& blo
   check_layout(scheme, l, block);
 }
 
+/// The only known name that begins with this one ("attention.o"); else the name itself.
+std::string completed(const std::string& name, const std::vector<std::string>& known) {
+  const auto begins = [&](const std::string& each) { return each.starts_with(name); };
+  if (std::count_if(known.begin(), known.end(), begins) != 1) return name;
+  return *std::find_if(known.begin(), known.end(), begins);
+}
+
 void check_weights(const Scheme& scheme) {
   const auto check = [&](const char* place, const std::vector<std::string>& names,
                          const std::vector<std::string>& known) {
     for (const auto& name : names) {
       if (std::count(known.begin(), known.end(), name) > 0) continue;
-      throw SchemeError("unknown_weights", place_in(scheme, 0, place),
-                        text("there is no matrix \"", name, "\"", did_you_mean(name, known)));
+      throw SchemeError(
+          "unknown_weights", place_in(scheme, 0, place),
+          text("there is no matrix \"", name, "\"", did_you_mean(completed(name, known), known)));
     }
   };
   std::vector<std::string> known(kBlockMatrices.begin(), kBlockMatrices.end());

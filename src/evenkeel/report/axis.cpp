@@ -16,7 +16,8 @@ namespace {
 constexpr double kTen = 10;
 constexpr std::array<double, 3> kNice = {1, 2, 5};
 constexpr double kLargestEnd = 1e300, kSmallestEnd = 1e-300;  // of the ends of an axis
-constexpr double kSlack = 1e-9;  // of a tick step: lets ends that are ticks count as inside
+constexpr double kLargestPlain = 1e15;  // from here on labels have an exponent
+constexpr double kSlack = 1e-9;         // of a tick step: lets ends that are ticks count as inside
 
 /// The smallest nice step that cuts [low, high] into at most `wanted` parts.
 double nice_step(double low, double high, int wanted) {
@@ -34,27 +35,14 @@ struct Unit {
   const char* letter;
 };
 
-/// The unit in which labels of values up to `largest` stay short.
+/// The unit in which labels of values up to `largest` stay short; 1 where they have an exponent.
 Unit unit_of(double largest) {
-  constexpr std::array<Unit, 3> kUnits = {{{1e9, "G"}, {1e6, "M"}, {1e3, "k"}}};
+  constexpr std::array<Unit, 4> kUnits = {{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}}};
+  if (largest >= kLargestPlain) return {1, ""};
   for (const auto& unit : kUnits) {
     if (largest >= kTen * unit.size) return unit;
   }
   return {1, ""};
-}
-
-/// At most four significant digits, the exponent without padding: 3e-05 as "3e-5".
-std::string short_number(double value) {
-  constexpr int kDigits = 4;
-  std::array<char, 32> out{};
-  const auto end =
-      std::to_chars(out.data(), out.data() + out.size(), value, std::chars_format::general, kDigits)
-          .ptr;
-  std::string digits(out.data(), end);
-  const auto zero = digits.find("e-0");
-  if (zero != std::string::npos) digits.erase(zero + 2, 1);
-  std::erase(digits, '+');
-  return digits;
 }
 
 /// True if the two are so close that ticks between them would have equal labels.
@@ -81,7 +69,7 @@ std::vector<double> multiples_of_powers(double low, double high,
 
 /// The label of a tick on an axis whose ticks are `step` apart and whose largest is `largest`.
 std::string axis_label(double value, double step, double largest) {
-  constexpr double kSmallestPlain = 1e-4, kLargestPlain = 1e15;
+  constexpr double kSmallestPlain = 1e-4;
   if (std::abs(value) < step * kSlack) return "0";
   if (step < kSmallestPlain && largest < 1) return short_number(value);
   if (largest >= kLargestPlain) return short_number(value);
@@ -95,6 +83,21 @@ std::string axis_label(double value, double step, double largest) {
 double Axis::place(double value) const {
   if (logarithmic) return (std::log(value) - std::log(low)) / (std::log(high) - std::log(low));
   return (value - low) / (high - low);
+}
+
+std::string short_number(double value) {
+  constexpr int kDigits = 4;
+  std::array<char, 32> out{};
+  const auto end =
+      std::to_chars(out.data(), out.data() + out.size(), value, std::chars_format::general, kDigits)
+          .ptr;
+  std::string digits(out.data(), end);
+  std::erase(digits, '+');
+  const auto exponent = digits.find('e');
+  if (exponent == std::string::npos) return digits;
+  const auto zero = digits.find_first_not_of('-', exponent + 1);
+  if (digits[zero] == '0') digits.erase(zero, 1);  // of two digits at least
+  return digits;
 }
 
 std::vector<Tick> linear_ticks(double low, double high, int wanted) {

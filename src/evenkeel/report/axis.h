@@ -23,8 +23,12 @@ struct Axis {
   double place(double value) const;
 };
 
+/// At most four significant digits, the exponent without padding: 3e-05 as "3e-5", 1e+31 as "1e31".
+std::string short_number(double value);
+
 /// Multiples of 1, 2 or 5 times a power of ten inside [low, high], at most `wanted` + 1 of them,
-/// with labels of equal decimals: 0, 0.5, 1; from 10,000 on in k, M or G.
+/// with labels of equal decimals: 0, 0.5, 1; from 10,000 on in k, M, G or T; from 1e15 on with an
+/// exponent.
 std::vector<Tick> linear_ticks(double low, double high, int wanted);
 
 /// Ticks inside [low, high] at 1, 2 and 5 times powers of ten. More than `wanted` + 1 ticks are

@@ -6,7 +6,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/json_dump.h"
@@ -36,30 +35,77 @@ std::string json_axis(const Axis& axis) {
               axis.logarithmic ? "true" : "false", ']');
 }
 
+/// \param line  downsampled
 std::string json_line(const Line& line) {
-  return text("{\"name\":", json_string(line.name), ",\"run\":", line.run, ",\"style\":\"",
-              classes_of(line), "\",\"x\":", json_numbers(line.points.x),
-              ",\"y\":", json_numbers(line.points.y), '}');
+  auto out = text("{\"name\":", json_string(line.name), ",\"run\":", line.run, ",\"style\":\"",
+                  classes_of(line), "\",\"x\":", json_numbers(line.points.x),
+                  ",\"y\":", json_numbers(line.points.y));
+  if (!line.bounds.high.empty()) {
+    const bool is_band = line.bounds.as == ErrorBounds::As::band;
+    out += text(",\"bounds\":\"", is_band ? "band" : "bars",
+                "\",\"low\":", json_numbers(line.bounds.low),
+                ",\"high\":", json_numbers(line.bounds.high));
+  }
+  if (line.shift != 0) out += text(",\"shift\":", json_number(line.shift));
+  if (has_dots(line)) out += ",\"dots\":true";
+  if (line.stroke == Stroke::points) out += ",\"curve\":false";
+  return out + '}';
+}
+
+/// `[each, each, ...]`
+template <typename Item, typename Function>
+std::string json_list(const std::vector<Item>& items, const Function& json_of) {
+  std::string out = "[";
+  for (const auto& item : items) out += text(out.size() > 1 ? "," : "", json_of(item));
+  return out + ']';
+}
+
+/// What a chart shows besides its lines: `,"reference":{...},"flags":[...]`; "" if nothing.
+std::string json_marks(const Chart& chart) {
+  std::string out;
+  if (chart.reference) {
+    out += text(",\"reference\":{\"at\":", json_number(chart.reference->at),
+                ",\"label\":", json_string(chart.reference->label), '}');
+  }
+  const auto titled = [](const auto& mark) {
+    return text("\"at\":", json_number(mark.at), ",\"title\":", json_string(mark.title));
+  };
+  if (!chart.flags.empty()) {
+    const auto flag = [&](const Flag& each) { return text('{', titled(each), '}'); };
+    out += text(",\"flags\":", json_list(chart.flags, flag));
+  }
+  if (!chart.crosses.empty()) {
+    const auto cross = [&](const Cross& each) {
+      return text('{', titled(each), ",\"colour\":", each.colour % kColours, '}');
+    };
+    out += text(",\"crosses\":", json_list(chart.crosses, cross));
+  }
+  if (!chart.x_ticks.empty()) {
+    const auto tick = [](const Tick& each) {
+      return text('[', json_number(each.at), ',', json_string(each.label), ']');
+    };
+    out += text(",\"ticks\":", json_list(chart.x_ticks, tick));
+  }
+  return out;
 }
 
 /// The tokens, seconds and FLOPs of a run at the steps that downsampling retains.
 std::string clock_of(const Run& run) {
-  constexpr double kFlopsPerWeight = 6;  // forward and backward pass, of a token
   const auto& clock = run.tokens_over_steps;
-  const double parameters = std::strtod(value_of(run.environment, "parameters").c_str(), nullptr);
+  const double of_token = flops_per_token(run);
   const bool has_seconds = run.seconds_over_steps.size() == clock.size();
   std::vector<double> steps, tokens, seconds, flops;
   for (const auto at : downsample_indices({&clock.y}, kClockBuckets)) {
     steps.push_back(clock.x[at]);
     tokens.push_back(clock.y[at]);
-    flops.push_back(kFlopsPerWeight * parameters * tokens.back());
+    flops.push_back(of_token * tokens.back());
     if (has_seconds) seconds.push_back(run.seconds_over_steps.y[at]);
   }
   auto out = text("{\"name\":", json_string(run.name), ",\"step\":", json_numbers(steps));
   if (steps.empty()) return out + "}";
   out += text(",\"tokens\":", json_numbers(tokens));
   if (has_seconds) out += text(",\"seconds\":", json_numbers(seconds));
-  if (parameters > 0) out += text(",\"FLOPs\":", json_numbers(flops));
+  if (of_token > 0) out += text(",\"FLOPs\":", json_numbers(flops));
   return out + "}";
 }
 
@@ -106,7 +152,7 @@ std::string chart_data(const Chart& chart, const std::vector<Line>& lines, const
       json_string(chart.x_label), ",\"zero\":", chart.scale == Scale::from_zero ? "true" : "false",
       ",\"logx\":", chart.logarithmic_x ? "true" : "false", ",\"frame\":", json_numbers(area),
       ",\"ax\":", json_axis(frame.x), ",\"ay\":", json_axis(frame.y), ",\"legend\":[", legend,
-      "],\"lines\":[", all, "]}"));
+      "],\"lines\":[", all, "]", json_marks(chart), '}'));
 }
 
 std::string clocks_data(const std::vector<const Run*>& runs) {

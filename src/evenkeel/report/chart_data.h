@@ -11,12 +11,13 @@
 /// The numbers of a page as JSON, for page_script.js and for other programs.
 namespace evenkeel::report {
 
-/// The numbers of a chart as `<script type="application/json">`: the plot area, both axes, and the
-/// points that the picture shows.
+/// The numbers of a chart as `<script type="application/json">`: the plot area, both axes, and all
+/// that the picture shows: points, error bounds, dots, reference line, flags, crosses, tick labels.
 /// \param lines  of drawable(), downsampled
 std::string chart_data(const Chart& chart, const std::vector<Line>& lines, const Frame& frame);
 
-/// Tokens, seconds of training and FLOPs (6 * parameters * tokens) over the steps of each run, as
+/// Tokens, seconds of training and FLOPs (flops_per_token() * tokens) over the steps of each run,
+/// as
 /// `<script type="application/json" id="clocks">`. Line::run counts these runs.
 std::string clocks_data(const std::vector<const Run*>& runs);
 

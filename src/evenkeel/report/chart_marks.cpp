@@ -142,9 +142,13 @@ std::string bars(const Line& line, const Frame& frame) {
   return text("<path class=\"bar c", line.colour % kColours, "\" d=\"", path, "\"/>\n");
 }
 
-std::string dots(const Chart& chart, const Line& line, const Frame& frame) {
+bool has_dots(const Line& line) {
   const bool are_few = line.points.size() <= kDotsUpTo && line.stroke == Stroke::dotted;
-  if (!are_few && line.stroke != Stroke::points) return {};
+  return are_few || line.stroke == Stroke::points;
+}
+
+std::string dots(const Chart& chart, const Line& line, const Frame& frame) {
+  if (!has_dots(line)) return {};
   std::string out;
   for (std::size_t at = 0; at < line.points.size(); ++at) {
     const double x = line.points.x[at], y = line.points.y[at];

@@ -24,7 +24,10 @@ std::string band(const Line& line, const Frame& frame);
 /// A bar from low to high through each point. A bar that leaves the frame has no cap there.
 std::string bars(const Line& line, const Frame& frame);
 
-/// A dot with a tooltip at each point, for Stroke::points, or Stroke::dotted with few points.
+/// Whether the line has dots: Stroke::points, or Stroke::dotted with few points.
+bool has_dots(const Line& line);
+
+/// A dot with a tooltip at each point, if the line has dots.
 std::string dots(const Chart& chart, const Line& line, const Frame& frame);
 
 /// Crosses at the upper edge; crosses at one position are drawn side by side.

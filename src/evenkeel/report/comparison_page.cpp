@@ -10,6 +10,7 @@
 #include "evenkeel/report/chart.h"
 #include "evenkeel/report/chart_data.h"
 #include "evenkeel/report/comparison_tables.h"
+#include "evenkeel/report/end_loss.h"
 #include "evenkeel/report/html.h"
 #include "evenkeel/report/layer_figures.h"
 #include "evenkeel/report/page_parts.h"
@@ -19,14 +20,12 @@ namespace evenkeel::report {
 
 namespace {
 
-constexpr int kComparisonPageDecimals = 4;
-
-/// The last finite validation loss, in nats per token; NaN without one.
+/// The validation loss at the end, in nats per token; NaN without one.
 double validation(const Run& run) {
-  return last_finite(run.validation_loss.y);
+  return end_validation(run).value;
 }
 
-/// Lowest validation loss first, runs without one last.
+/// Lowest validation loss first, runs without one last: those that failed, too.
 bool is_better(const Run& left, const Run& right) {
   const double a = validation(left), b = validation(right);
   return std::isfinite(a) && (!std::isfinite(b) || a < b);
@@ -64,17 +63,21 @@ std::string confounding_conditions(const std::vector<Run>& runs) {
 /// \param differing  result of confounding_conditions()
 std::string comparison_page_verdict(const std::vector<Run>& runs, const std::string& differing) {
   const double best = validation(runs.front()), next = validation(runs[1]);
-  if (!std::isfinite(best)) return "No run has a validation loss yet.";
+  if (!std::isfinite(best)) {
+    const bool has_failed = std::any_of(runs.begin(), runs.end(), [](const Run& run) {
+      return end_validation(run).failure.has_value();
+    });
+    return has_failed ? "No run has a finite validation loss at its end."
+                      : "No run has a validation loss yet.";
+  }
   if (!differing.empty()) {
     return text("No run is called the best: the runs differ in ", element("strong", differing),
                 ". Their validation losses cannot be compared.");
   }
   auto out = text(element("strong", escaped(runs.front().name)),
-                  " has the lowest validation loss: ", fixed(best, kComparisonPageDecimals),
-                  " nats per token");
+                  " has the lowest validation loss: ", loss_text(best), " nats per token");
   if (std::isfinite(next)) {
-    out +=
-        text(", ", fixed(next - best, kComparisonPageDecimals), " below ", escaped(runs[1].name));
+    out += text(", ", loss_text(next - best), " below ", escaped(runs[1].name));
   }
   out += '.';
   const auto caution = caution_text(runs);
@@ -87,9 +90,12 @@ std::string row(const Run& run, const LineStyle& style, bool is_best, bool has_f
   const double rate = median(run.tokens_per_second.y);
   auto cells = element("td", swatch(style.colour, style.dash) + " " + escaped(run.name), "name") +
                element("td", escaped(run.scheme)) + number(with_commas(std::llround(run.step))) +
-               number(fixed(final_loss(run), kComparisonPageDecimals)) +
-               number(fixed(validation(run), kComparisonPageDecimals));
-  if (has_floor) cells += number(fixed(last_finite(run.gap.y), kComparisonPageDecimals));
+               number(end_loss_text(end_training(run))) +
+               number(end_loss_text(end_validation(run)));
+  if (has_floor) {
+    const bool has_end = std::isfinite(validation(run));
+    cells += number(has_end ? loss_text(last_finite(run.gap.y)) : "–");
+  }
   cells += number(std::isfinite(rate) ? with_unit(rate) : "–") + element("td", state_text(run));
   return element("tr", cells, is_best ? "best" : "") + "\n";
 }
@@ -153,7 +159,7 @@ std::optional<Reference> common_floor(const std::vector<Run>& runs) {
     if (!run.floor) return std::nullopt;
     const double floor = run.floor->nats_per_token;
     if (common && std::abs(common->at - floor) > kSame) return std::nullopt;
-    common = {floor, "entropy floor " + fixed(floor, kComparisonPageDecimals)};
+    common = {floor, "entropy floor " + loss_text(floor)};
   }
   return common;
 }
@@ -243,17 +249,20 @@ std::string environment(const std::vector<Run>& runs) {
 
 }  // namespace
 
-std::string comparison_page(std::vector<Run> runs, const std::string& events) {
+std::string comparison_page(std::vector<Run> runs, const std::string& events,
+                            const std::string& note) {
   EK_ASSERT(runs.size() > 1);
   std::stable_sort(runs.begin(), runs.end(), is_better);
   const bool has_floor =
       std::any_of(runs.begin(), runs.end(), [](const Run& run) { return run.floor.has_value(); });
   const auto differing = confounding_conditions(runs);
+  const bool has_best = differing.empty() && std::isfinite(validation(runs.front()));
   const auto title = text("Comparison of ", runs.size(), " runs");
   auto out =
       element("header", element("h1", title) + "\n" +
                             element("p", comparison_page_verdict(runs, differing), "verdict")) +
-      "\n" + runs_table(runs, differing.empty(), has_floor);
+      "\n" + (note.empty() ? "" : element("p", escaped(note), "notice") + "\n") +
+      runs_table(runs, has_best, has_floor);
   out += sizes_table(runs);
   std::vector<const Run*> all(runs.size());
   std::transform(runs.begin(), runs.end(), all.begin(), [](const Run& run) { return &run; });

@@ -12,6 +12,8 @@ namespace evenkeel::report {
 /// keys of the configuration and the environment.
 /// \param runs  two or more
 /// \param events  as in page()
-std::string comparison_page(std::vector<Run> runs, const std::string& events = "");
+/// \param note  plain text below the verdict; may be empty
+std::string comparison_page(std::vector<Run> runs, const std::string& events = "",
+                            const std::string& note = "");
 
 }  // namespace evenkeel::report

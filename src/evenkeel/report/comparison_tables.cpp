@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/report/chart.h"
+#include "evenkeel/report/end_loss.h"
 #include "evenkeel/report/html.h"
 #include "evenkeel/report/page_parts.h"
 #include "evenkeel/report/run_scheme.h"
@@ -44,7 +46,7 @@ double norm_parameters(const Run& run) {
 }
 
 double last_validation(const Run& run) {
-  return last_finite(run.validation_loss.y);
+  return end_validation(run).value;
 }
 
 /// The run to which others are compared: the first one with the scheme pre_norm and a validation
@@ -91,9 +93,27 @@ Line mean_line(const std::vector<Run>& runs, const SeedGroup& group) {
   return line;
 }
 
+/// The runs of a group with a validation loss at the end.
+SeedGroup with_validation(const std::vector<Run>& runs, const SeedGroup& group) {
+  SeedGroup out;
+  std::copy_if(group.begin(), group.end(), std::back_inserter(out),
+               [&](std::size_t at) { return std::isfinite(last_validation(runs[at])); });
+  return out;
+}
+
+/// The runs of a group that failed: "a (not finite since step 29), b (diverged at step 40)".
+std::string failures_text(const std::vector<Run>& runs, const SeedGroup& group) {
+  std::string out;
+  for (const auto at : group) {
+    const auto failure = end_validation(runs[at]).failure;
+    if (!failure) continue;
+    out += text(out.empty() ? "" : ", ", escaped(runs[at].name), " (", failure_text(*failure), ")");
+  }
+  return out;
+}
+
 /// The row of sizes_table().
 std::string sizes_row(const Run& run, const LineStyle& style, const Run* baseline) {
-  constexpr double kFlopsPerWeight = 6;
   const auto cell = [](const std::string& value) { return element("td", value, "number"); };
   const double parameters = std::strtod(value_of(run.environment, "parameters").c_str(), nullptr);
   const auto seed = value_of(run.settings, "seed");
@@ -101,12 +121,11 @@ std::string sizes_row(const Run& run, const LineStyle& style, const Run* baselin
                element("td", run.preset.empty() ? kAbsent : escaped(run.preset)) +
                cell(seed.empty() ? kAbsent : escaped(seed)) + cell(count_text(parameters)) +
                cell(count_text(norm_parameters(run))) + cell(count_text(run.tokens)) +
-               cell(count_text(kFlopsPerWeight * parameters * run.tokens)) +
+               cell(count_text(flops_per_token(run) * run.tokens)) +
                cell(run.seconds > 0 ? duration_text(run.seconds) : kAbsent) +
                cell(run.cpu_contention ? percent(*run.cpu_contention) : kAbsent);
   if (baseline != nullptr) {
-    constexpr int kDecimals = 4;
-    cells += cell(fixed(last_validation(run) / last_validation(*baseline), kDecimals));
+    cells += cell(loss_text(last_validation(run) / last_validation(*baseline)));
   }
   return element("tr", cells) + "\n";
 }
@@ -137,8 +156,10 @@ std::string sizes_table(const std::vector<Run>& runs) {
     rows += sizes_row(runs[at], styles[at], baseline);
   }
   auto note = std::string(
-      "FLOPs: 6 × parameters × tokens. CPU contention: largest share of the CPU time that other "
-      "processes took; throughputs with contention are not comparable.");
+      "FLOPs: forward and backward passes, as `plan` counts them; 6 × parameters × tokens for a "
+      "run "
+      "whose provenance.json has no flops_per_token. CPU contention: largest share of the CPU time "
+      "that other processes took; throughputs with contention are not comparable.");
   if (baseline != nullptr) {
     note += text(" Loss ratio: validation loss over that of ", escaped(baseline->name), ".");
   }
@@ -147,40 +168,46 @@ std::string sizes_table(const std::vector<Run>& runs) {
 }
 
 std::string seeds_section(const std::vector<Run>& runs) {
-  constexpr int kDecimals = 4;
   Chart chart{"Validation loss", "nats per token", "Lines: mean; bands: smallest to largest."};
   chart.wide = true;
   const auto number = [](const std::string& name) { return element("th", name, "number"); };
-  std::string rows;
+  const auto cell = [](const std::string& value) { return element("td", value, "number"); };
+  std::string rows, left_out;
   for (const auto& group : seed_groups(runs)) {
-    std::vector<double> values;
-    for (const auto at : group) {
-      if (std::isfinite(last_validation(runs[at]))) values.push_back(last_validation(runs[at]));
-    }
-    if (values.size() < 2) continue;
-    auto line = mean_line(runs, group);
+    if (group.size() < 2) continue;
+    const auto failed = failures_text(runs, group);
+    if (!failed.empty()) left_out += text(left_out.empty() ? "" : ", ", failed);
+    const auto members = with_validation(runs, group);
+    if (members.size() < 2) continue;
+    auto line = mean_line(runs, members);
     line.colour = static_cast<int>(chart.lines.size()) % kColours;
     line.dash = static_cast<int>(chart.lines.size()) % kDashes;
-    line.run = group.front();
+    line.run = members.front();
     chart.lines.push_back(std::move(line));
+    std::vector<double> values;
+    for (const auto at : members) values.push_back(last_validation(runs[at]));
     const auto [mean, deviation] = mean_and_deviation(values);
-    const auto cell = [](const std::string& value) { return element("td", value, "number"); };
-    rows += element("tr", element("td", escaped(runs[group.front()].scheme)) +
-                              cell(std::to_string(values.size())) + cell(fixed(mean, kDecimals)) +
-                              cell(fixed(deviation, kDecimals))) +
+    rows += element("tr", element("td", escaped(runs[members.front()].scheme)) +
+                              cell(std::to_string(values.size())) + cell(loss_text(mean)) +
+                              cell(loss_text(deviation))) +
             "\n";
   }
-  if (rows.empty()) return "";
+  if (!left_out.empty()) {
+    left_out = element("p", text("Left out of the means: ", left_out, "."), "below") + "\n";
+  }
+  if (rows.empty()) return left_out;
   const auto head =
       element("tr", element("th", "scheme") + number("seeds") + number("mean validation loss") +
                         number("standard deviation"));
-  return element("div", element("table", head + "\n" + rows), "scroll") + "\n" +
+  return element("div", element("table", head + "\n" + rows), "scroll") + "\n" + left_out +
          element("div", figure(chart), "figures");
 }
 
 std::string caution_text(const std::vector<Run>& runs) {
   const auto groups = seed_groups(runs);
-  const auto is_single = [](const SeedGroup& group) { return group.size() == 1; };
+  const auto is_single = [&](const SeedGroup& group) {
+    return with_validation(runs, group).size() == 1;
+  };
   if (std::none_of(groups.begin(), groups.end(), is_single)) return "";
   return "A difference between single runs may be noise of the seed: compare several seeds before "
          "one is called better.";

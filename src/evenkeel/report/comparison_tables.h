@@ -20,10 +20,12 @@ std::vector<SeedGroup> seed_groups(const std::vector<Run>& runs);
 std::string sizes_table(const std::vector<Run>& runs);
 
 /// Mean and standard deviation of the last validation loss of each group with several seeds, and
-/// their validation losses over steps as mean and range; "" without such a group.
+/// their validation losses over steps as mean and range, without the runs that failed, which are
+/// named; "" without such a group.
 std::string seeds_section(const std::vector<Run>& runs);
 
-/// A sentence of caution about a best run; "" if every scheme has several seeds.
+/// A sentence of caution about a best run; "" if every scheme has several seeds with a validation
+/// loss at the end.
 std::string caution_text(const std::vector<Run>& runs);
 
 }  // namespace evenkeel::report

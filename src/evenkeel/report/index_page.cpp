@@ -8,6 +8,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/report/chart_frame.h"
+#include "evenkeel/report/end_loss.h"
 #include "evenkeel/report/html.h"
 #include "evenkeel/report/page_parts.h"
 
@@ -43,14 +44,15 @@ std::string sparkline(const Run& run) {
               "\"><path class=\"line c0\" d=\"", path, "\"/></svg>");
 }
 
-std::string index_row(const Run& run, const std::string& address) {
-  constexpr int kDecimals = 4;
+std::string index_row(const IndexRow& row) {
+  const auto& run = *row.run;
   const auto cell = [](const std::string& value) { return element("td", value, "number"); };
-  const auto name = text("<a href=\"", escaped(address), "\">", escaped(run.name), "</a>");
+  auto name = escaped(row.name);
+  if (!row.address.empty()) name = text("<a href=\"", escaped(row.address), "\">", name, "</a>");
   return element("tr", element("td", name, "name") + element("td", escaped(run.scheme)) +
                            element("td", escaped(run.preset)) + element("td", state_text(run)) +
-                           cell(steps_text(run)) + cell(fixed(final_loss(run), kDecimals)) +
-                           cell(fixed(last_finite(run.validation_loss.y), kDecimals)) +
+                           cell(steps_text(run)) + cell(end_loss_text(end_training(run))) +
+                           cell(end_loss_text(end_validation(run))) +
                            element("td", sparkline(run))) +
          "\n";
 }
@@ -74,16 +76,15 @@ std::string url_part(const std::string& name) {
   return out;
 }
 
-std::string index_page(const std::string& title, const std::vector<Run>& runs,
-                       const std::function<std::string(const Run&)>& link, const std::string& more,
-                       const std::string& events) {
+std::string index_page(const std::string& title, const std::vector<IndexRow>& runs,
+                       const std::string& more, const std::string& events) {
   const auto number = [](const char* name) { return element("th", name, "number"); };
   auto rows =
       element("tr", element("th", "run") + element("th", "scheme") + element("th", "preset") +
                         element("th", "state") + number("steps") + number("training loss") +
                         number("validation loss") + element("th", "training loss")) +
       "\n";
-  for (const auto& run : runs) rows += index_row(run, link(run));
+  for (const auto& run : runs) rows += index_row(run);
   const auto count = text(runs.size(), runs.size() == 1 ? " run" : " runs");
   const auto table = runs.empty() ? element("p", "The folder has no run yet.", "missing")
                                   : element("div", element("table", rows), "scroll dense") +

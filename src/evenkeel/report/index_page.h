@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -9,14 +8,19 @@
 
 namespace evenkeel::report {
 
+/// A run in the table of a folder of runs.
+struct IndexRow {
+  const Run* run = nullptr;  // must outlive the row
+  std::string name;          // shown; differs from the names of other rows
+  std::string address;       // of the run's own page; "": it has none
+};
+
 /// The page of a folder of runs: a row per run with its state, losses, a small curve of the
 /// training loss, and a link.
 /// \param title   plain text
-/// \param link    the address of a run's own page
 /// \param more    HTML below the table; may be empty
 /// \param events  as in page()
-std::string index_page(const std::string& title, const std::vector<Run>& runs,
-                       const std::function<std::string(const Run&)>& link,
+std::string index_page(const std::string& title, const std::vector<IndexRow>& runs,
                        const std::string& more = "", const std::string& events = "");
 
 /// A name as a part of an address: all bytes but letters, digits, "-", "." and "_" become %XX.

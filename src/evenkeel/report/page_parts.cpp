@@ -7,6 +7,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
+#include "evenkeel/report/axis.h"
 #include "evenkeel/report/chart.h"
 #include "evenkeel/report/html.h"
 
@@ -82,7 +83,13 @@ std::string differences_table(const std::vector<Run>& runs, const std::vector<Di
 
 std::string loss_text(double value) {
   constexpr int kDecimals = 4;
-  return fixed(value, kDecimals);
+  return decimal_text(value, kDecimals);
+}
+
+std::string decimal_text(double value, int decimals) {
+  constexpr double kLargestPlain = 1e5;
+  if (!(std::abs(value) >= kLargestPlain) || !std::isfinite(value)) return fixed(value, decimals);
+  return short_number(value);
 }
 
 std::size_t half_window(std::size_t points) {

@@ -57,7 +57,11 @@ extern const Quantity kExactMatch, kOodLoss,
 std::size_t half_window(std::size_t points);
 
 /// A loss with four decimals, since the sampling error of 64 sequences is about 0.001; "–" for NaN.
+/// From 100,000 on as in decimal_text().
 std::string loss_text(double value);
+
+/// fixed(), but from 100,000 on short_number(): 5160951505.75 becomes "5.161e9".
+std::string decimal_text(double value, int decimals);
 
 /// "no data: metrics.jsonl is missing" or "no data: metrics.jsonl has no lr".
 std::string no_data(const std::vector<const Run*>& runs, const Quantity& quantity);

@@ -20,6 +20,7 @@
   };
   const short = (v) => {
     const a = Math.abs(v);
+    if (a >= 1e15) return (+v.toPrecision(4)).toExponential().replace("+", "");
     if (a >= 1e4) for (const [u, s] of [["T", 1e12], ["G", 1e9], ["M", 1e6], ["k", 1e3]])
       if (a >= s) return +(v / s).toPrecision(4) + u;
     return a > 0 && a < 1e-3 ? v.toExponential(2) : String(+v.toPrecision(5));
@@ -49,25 +50,36 @@
       return sum / weight;
     });
   };
-  const linesOf = (c) => c.data.lines.filter((l, i) => !(state.off[c.key] || {})[l.name || i]).map((l) => ({
-    ...l, xs: canChange(c) ? l.x.map((x) => toAxis(l, x)) : l.x,
-    ys: canChange(c) ? ema(l.y, state.smooth) : l.y }));
+  const linesOf = (c) => c.data.lines.filter((l, i) => !(state.off[c.key] || {})[l.name || i]).map((l) => {
+    const smooth = (values) => canChange(c) ? ema(values, state.smooth) : values;
+    return { ...l, shift: l.shift || 0, xs: canChange(c) ? l.x.map((x) => toAxis(l, x)) : l.x, ys: smooth(l.y),
+      low: smooth(l.low || []), high: smooth(l.high || []) };
+  });
   const place = (axis, v) => axis.log ? Math.log(v / axis.low) / Math.log(axis.high / axis.low)
     : (v - axis.low) / (axis.high - axis.low);
   const atX = (c, v) => c.data.frame[0] + place(c.ax, v) * (c.data.frame[2] - c.data.frame[0]);
   const atY = (c, v) => c.data.frame[3] - place(c.ay, v) * (c.data.frame[3] - c.data.frame[1]);
-  const ticks = (axis, wanted) => {
+  const linearTicks = (axis, wanted) => {
+    const out = [], least = (axis.high - axis.low) / wanted, decade = 10 ** Math.floor(Math.log10(least));
+    const step = decade * [1, 2, 5, 10].find((m) => m * decade >= least * 0.999);
+    for (let i = Math.ceil(axis.low / step - 1e-6); i * step <= axis.high + step * 1e-6; i++) out.push(i * step);
+    return out;
+  };
+  // Multiples of every `stride`-th power of ten.
+  const powerTicks = (axis, multiples, stride) => {
     const out = [];
-    if (axis.log && axis.high / axis.low > 8) {
-      const many = Math.log10(axis.high / axis.low) * 3 <= wanted ? [1, 2, 5] : [1];
-      for (let p = Math.floor(Math.log10(axis.low)); p <= Math.log10(axis.high); p++)
-        for (const m of many) out.push(m * 10 ** p);
-    } else {
-      const least = (axis.high - axis.low) / wanted, decade = 10 ** Math.floor(Math.log10(least));
-      const step = decade * [1, 2, 5, 10].find((m) => m * decade >= least * 0.999);
-      for (let v = Math.ceil(axis.low / step) * step; v <= axis.high; v += step) out.push(Math.abs(v) < step / 1e6 ? 0 : v);
-    }
-    return out.filter((v) => v >= axis.low * (axis.log ? 0.999 : 1) && v <= axis.high * 1.000001);
+    for (let p = Math.floor(Math.log10(axis.low)); p <= Math.floor(Math.log10(axis.high)); p++)
+      if (p % stride === 0) for (const m of multiples) out.push(+`${m}e${p}`);
+    return out.filter((v) => v >= axis.low * 0.999999 && v <= axis.high * 1.000001);
+  };
+  // As logarithmic_ticks() of axis.cpp.
+  const ticks = (axis, wanted) => {
+    if (!axis.log) return linearTicks(axis, wanted);
+    const all = [[1, 2, 5], [1, 3], [1]].map((m) => powerTicks(axis, m, 1));
+    const out = all.find((each) => each.length <= wanted + 1) || all[2];
+    if (out.length < 3) return linearTicks(axis, wanted);
+    const decades = Math.ceil(Math.log10(axis.high) - Math.log10(axis.low));
+    return decades > wanted ? powerTicks(axis, [1], Math.ceil(decades / wanted)) : out;
   };
   const isLog = (c) => c.key in state.log ? state.log[c.key] : c.data.ay[2];
   const isDefault = (c) => isLog(c) === c.data.ay[2] && !Object.values(state.off[c.key] || {}).some(Boolean)
@@ -76,39 +88,127 @@
     const axis = (a) => ({ low: a[0], high: a[1], log: a[2] });
     c.ax = axis(c.data.ax); c.ay = axis(c.data.ay);
   };
-  const draw = (c) => {
-    c.svg.innerHTML = c.original;
-    defaultAxes(c);
-    if (isDefault(c)) return;
-    const log = isLog(c), lines = linesOf(c), xs = [], ys = [];
-    for (const l of lines) l.ys.forEach((y, i) => { if (y !== null && (!log || y > 0)) { xs.push(l.xs[i]); ys.push(y); } });
-    if (!ys.length) return;
-    const range = (v) => v.reduce((r, x) => [Math.min(r[0], x), Math.max(r[1], x)], [Infinity, -Infinity]);
-    const [x0, x1] = range(xs);
+  const isShown = (v, log) => v !== null && v !== undefined && (!log || v > 0);
+  // Whether a point has error bounds of this form.
+  const hasBounds = (l, i, form, log) => l.bounds === form && isShown(l.high[i], log) && isShown(l.ys[i], log);
+  const flagX = (c, flag) => canChange(c) ? toAxis({}, flag.at) : flag.at;
+  const range = (v) => v.reduce((r, x) => [Math.min(r[0], x), Math.max(r[1], x)], [Infinity, -Infinity]);
+  // The axes that contain all lines, their bounds, crosses and the reference; false without a point.
+  const fitAxes = (c, lines, log) => {
+    const xs = (c.data.crosses || []).map((cross) => cross.at), ys = [];
+    for (const l of lines) l.ys.forEach((y, i) => { if (isShown(y, log)) { xs.push(l.xs[i]); ys.push(y); } });
+    if (!ys.length) return false;
+    const [least, most] = range(ys), [x0, x1] = range(xs), reach = most - least;
+    for (const l of lines) for (const v of [...l.low, ...l.high])
+      if (isShown(v, log)) ys.push(l.bounds === "bars" && !log && reach > 0 ? Math.max(least - reach, Math.min(most + reach, v)) : v);
+    const reference = c.data.reference;
+    if (reference && isShown(reference.at, log)) ys.push(reference.at);
     let [y0, y1] = range(ys);
     if (c.data.zero && !log) y0 = Math.min(0, y0);
-    const pad = log ? (y1 / y0) ** 0.05 : (y1 - y0 || Math.abs(y1) || 1) * 0.05;
-    c.ay = log ? { low: y0 / (pad > 1 ? pad : 2), high: y1 * (pad > 1 ? pad : 2), log } : { low: c.data.zero ? y0 : y0 - pad, high: y1 + pad, log };
-    c.ax = c.data.ax[2] || !canChange(c) ? c.ax : { low: x0 < 0.1 * x1 ? 0 : x0, high: x1 > x0 ? x1 : x0 + 1, log: false };
-    c.svg.innerHTML = "";
-    const [left, top, right, bottom] = c.data.frame;
+    const size = Math.max(Math.abs(y0), Math.abs(y1)), one = y1 - y0 <= 1e-9 * size;  // equal but for roundings
+    const pad = log ? (one ? 1 : (y1 / y0) ** 0.05) : (one ? size || 1 : y1 - y0) * 0.05, times = pad > 1 ? pad : 2;
+    c.ay = log ? { low: y0 / times, high: y1 * times, log } : { low: c.data.zero ? y0 : y0 - pad, high: y1 + pad, log };
+    if (!c.data.ax[2] && canChange(c)) c.ax = { low: x0 < 0.1 * x1 ? 0 : x0, high: x1 > x0 ? x1 : x0 + 1, log: false };
+    return true;
+  };
+  const drawAxes = (c) => {
+    const [left, , right, bottom] = c.data.frame;
     for (const v of ticks(c.ay, 6)) {
       mark(c.svg, "path", { class: "grid", d: `M${left} ${atY(c, v)}H${right}` });
       mark(c.svg, "text", { class: "end", x: left - 8, y: atY(c, v) + 4 }, short(v));
     }
-    mark(c.svg, "path", { class: "axis", d: `M${left} ${bottom}H${right}` });
-    for (const v of ticks(c.ax, right - left > 500 ? 10 : 5))
-      mark(c.svg, "text", { class: "middle", x: Math.min(atX(c, v), right - 8), y: bottom + 19 }, short(v));
-    mark(c.svg, "text", { x: 0, y: bottom + 19 }, canChange(c) ? state.x : c.data.x);
-    for (const l of lines) {
-      let d = "", down = false;
-      l.ys.forEach((y, i) => {
-        const ok = y !== null && (!log || y > 0);
-        if (ok) d += `${down ? "L" : "M"}${atX(c, l.xs[i]).toFixed(1)} ${atY(c, y).toFixed(1)}`;
-        down = ok;
-      });
-      mark(c.svg, "path", { class: `line ${l.style}`, d });
+    const across = c.data.ticks || ticks(c.ax, right - left > 500 ? 10 : 5).map((v) => [v, short(v)]);
+    const ends = across.map(([v]) => `M${atX(c, v)} ${bottom}v5`).join("");
+    mark(c.svg, "path", { class: "axis", d: `M${left} ${bottom}H${right}${ends}` });
+    for (const [v, label] of across)
+      mark(c.svg, "text", { class: "middle", x: Math.min(atX(c, v), right - 8), y: bottom + 19 }, label);
+    const name = canChange(c) ? state.x : c.data.x, isLong = !canChange(c) && name.length > 6;
+    mark(c.svg, "text", isLong ? { class: "middle", x: (left + right) / 2, y: bottom + 36 } : { x: 0, y: bottom + 19 }, name);
+  };
+  const drawFlags = (c) => {
+    const [, top, , bottom] = c.data.frame;
+    for (const flag of c.data.flags || []) {
+      const v = flagX(c, flag);
+      if (!(v >= c.ax.low && v <= c.ax.high)) continue;
+      const out = mark(c.svg, "path", { class: "flag", d: `M${atX(c, v)} ${top}V${bottom}M${atX(c, v) - 4} ${top}h8` });
+      mark(out, "title", {}, flag.title);
     }
+  };
+  const xOf = (c, l, i) => (atX(c, l.xs[i]) + l.shift).toFixed(1);
+  const lowY = (c, l, i, log) => isShown(l.low[i], log) ? atY(c, l.low[i]) : c.data.frame[3];
+  const colourOf = (l) => l.style.split(" ")[0];
+  const drawBand = (c, l, log) => {
+    let d = "";
+    for (let i = 0; i < l.ys.length; i++) {
+      let forth = "", back = "";
+      for (; hasBounds(l, i, "band", log); i++) {
+        forth += `${forth ? "L" : "M"}${xOf(c, l, i)} ${atY(c, l.high[i]).toFixed(1)}`;
+        back = `L${xOf(c, l, i)} ${lowY(c, l, i, log).toFixed(1)}` + back;
+      }
+      if (forth) d += forth + back + "Z";
+    }
+    if (d) mark(c.svg, "path", { class: `band ${colourOf(l)}`, d });
+  };
+  const drawCurve = (c, l, log) => {
+    if (l.curve === false) return;
+    let d = "", down = false;
+    l.ys.forEach((y, i) => {
+      const shown = isShown(y, log);
+      if (shown) d += `${down ? "L" : "M"}${xOf(c, l, i)} ${atY(c, y).toFixed(1)}`;
+      if (shown && !down && !isShown(l.ys[i + 1], log)) d += "h0";  // a dot
+      down = shown;
+    });
+    mark(c.svg, "path", { class: `line ${l.style}`, d });
+  };
+  const drawBars = (c, l, log) => {
+    const [, top, , bottom] = c.data.frame;
+    let d = "";
+    l.ys.forEach((_, i) => {
+      if (!hasBounds(l, i, "bars", log)) return;
+      const x = xOf(c, l, i), high = atY(c, l.high[i]), low = lowY(c, l, i, log);
+      d += `M${x} ${Math.max(high, top)}V${Math.min(low, bottom)}`;
+      for (const y of [high, low]) if (y >= top && y < bottom) d += `M${x - 3} ${y}h6`;
+    });
+    if (d) mark(c.svg, "path", { class: `bar ${colourOf(l)}`, d });
+  };
+  const drawDots = (c, l, log) => {
+    if (l.dots) l.ys.forEach((y, i) => {
+      if (!isShown(y, log)) return;
+      const out = mark(c.svg, "circle", { class: colourOf(l), cx: xOf(c, l, i), cy: atY(c, y).toFixed(1), r: 2.6 });
+      mark(out, "title", {}, `${l.name ? l.name + ", " : ""}${canChange(c) ? state.x : c.data.x} ${short(l.xs[i])}: ${short(y)}`);
+    });
+  };
+  const drawCrosses = (c) => {
+    const all = c.data.crosses || [], y = c.data.frame[1] + 4;
+    all.forEach((cross) => {  // those at one x side by side
+      const same = all.filter((o) => o.at === cross.at), place = same.indexOf(cross) - (same.length - 1) / 2;
+      const x = atX(c, cross.at) + 10 * place;
+      const out = mark(c.svg, "path", { class: `cross c${cross.colour}`,
+        d: `M${x - 4} ${y - 4}L${x + 4} ${y + 4}M${x + 4} ${y - 4}L${x - 4} ${y + 4}` });
+      mark(out, "title", {}, cross.title);
+    });
+  };
+  const drawReference = (c, log) => {
+    const reference = c.data.reference, [left, , right, bottom] = c.data.frame;
+    if (!reference || !isShown(reference.at, log)) return;
+    const y = atY(c, reference.at);
+    mark(c.svg, "path", { class: "reference", d: `M${left} ${y}H${right}` });
+    mark(c.svg, "text", { class: "end", x: right, y: y + (y + 18 < bottom ? 14 : -5) }, reference.label);
+  };
+  // The chart as figure() of chart.cpp draws it, with the chosen axes and smoothing. A heat map has none.
+  const draw = (c) => {
+    if (c.data.cells) return;
+    c.svg.innerHTML = c.original;
+    defaultAxes(c);
+    if (isDefault(c)) return;
+    const log = isLog(c), lines = linesOf(c);
+    if (!fitAxes(c, lines, log)) return;
+    c.svg.innerHTML = "";
+    drawAxes(c);
+    drawFlags(c);
+    for (const each of [drawBand, drawCurve, drawBars, drawDots]) for (const l of lines) each(c, l, log);
+    drawCrosses(c);
+    drawReference(c, log);
   };
   const hideTip = () => {
     if (tip) tip.hidden = true;
@@ -239,7 +339,7 @@
     });
     for (const c of charts) {
       addButtons(c);
-      if (!c.data.cells) draw(c);
+      draw(c);
       c.svg.addEventListener("pointermove", (event) => hover(c, event));
       c.svg.addEventListener("pointerleave", hideTip);
     }

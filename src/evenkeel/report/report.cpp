@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/report/report.h"
 
-#include <map>
+#include <set>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/file.h"
@@ -19,30 +19,37 @@ namespace {
 
 constexpr const char* kPageName = "report.html";
 
+/// The address of a run's own page, relative to a folder; "" if the run has none: `train` writes it
+/// at the end.
+std::string address_from(const std::filesystem::path& base, const std::filesystem::path& run) {
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(run / kPageName, none)) return "";
+  const auto page = std::filesystem::absolute(run).lexically_relative(base) / kPageName;
+  std::string address;
+  for (const auto& part : page) address += (address.empty() ? "" : "/") + url_part(part.string());
+  return address;
+}
+
 /// Writes the page of a folder of runs.
 std::vector<std::string> write_index(const std::filesystem::path& folder,
                                      const std::optional<std::filesystem::path>& page) {
   const auto target = page.value_or(folder / kPageName);
   const auto base = std::filesystem::absolute(target).lexically_normal().parent_path();
   std::vector<Run> runs;
-  std::map<std::string, std::string> links;
+  std::vector<IndexRow> rows;
+  std::set<std::string> names;
   for (const auto& summary : store::list_runs(folder)) {
     try {
       runs.push_back(read_run(summary.folder));
     } catch (const Error&) {
       continue;  // a folder that has only a status
     }
-    const auto own = std::filesystem::absolute(summary.folder).lexically_relative(base) / kPageName;
-    std::string address;
-    for (const auto& part : own) {
-      address += (address.empty() ? "" : "/") + url_part(part.string());
-    }
-    auto& name = runs.back().name;  // of the folder; its path where another run has that name
-    if (links.contains(name)) name = summary.folder.lexically_relative(folder).string();
-    links[name] = address;
+    auto name = runs.back().name;  // of the folder; its path where another run has that name
+    if (!names.insert(name).second) name = summary.folder.lexically_relative(folder).string();
+    rows.push_back({nullptr, name, address_from(base, summary.folder)});
   }
-  write_file(target, index_page("Runs in " + folder.string(), runs,
-                                [&](const Run& run) { return links[run.name]; }));
+  for (std::size_t at = 0; at < runs.size(); ++at) rows[at].run = &runs[at];
+  write_file(target, index_page("Runs in " + folder.string(), rows));
   return {};
 }
 
@@ -54,7 +61,7 @@ bool is_folder_of_runs(const std::filesystem::path& folder) {
   for (const auto* const name : {"run.toml", "metrics.jsonl", "status.json"}) {
     if (std::filesystem::exists(folder / name, none)) return false;
   }
-  return !store::list_runs(folder).empty();
+  return !store::run_folders(folder).empty();
 }
 
 bool is_bench_file(const std::filesystem::path& path) {

@@ -22,7 +22,8 @@ bool is_folder_of_runs(const std::filesystem::path& folder);
 /// run.toml, provenance.json, health.jsonl, sample.txt, scheme.txt. The page names missing and
 /// damaged files.
 /// \param runs  one run folder, several run folders to compare, a folder of runs
-///              (is_folder_of_runs) for a table of all with links, or one file (is_bench_file)
+///              (is_folder_of_runs) for a table of all, with links to the report.html that exist,
+///              or one file (is_bench_file)
 /// \param page  output file, whose symbolic links are followed; nullopt: report.html in the only
 ///              run folder, where a link of this name is replaced
 /// \return what the records of the runs have lost: "runs/x: metrics.jsonl: 2 lines are damaged"

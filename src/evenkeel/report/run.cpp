@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <functional>
 #include <new>
 #include <numeric>
@@ -278,6 +279,15 @@ std::vector<std::string> record_losses(const Run& run) {
 std::size_t final_loss_count(const Run& run) {
   constexpr std::size_t kLogged = 20;
   return std::min(kLogged, run.loss.y.size());
+}
+
+double flops_per_token(const Run& run) {
+  constexpr double kFlopsPerWeight = 6;
+  const auto value = [&](const char* key) {
+    return std::strtod(value_of(run.environment, key).c_str(), nullptr);
+  };
+  const double counted = value("flops_per_token");
+  return counted > 0 ? counted : kFlopsPerWeight * value("parameters");
 }
 
 double final_loss(const Run& run) {

@@ -87,6 +87,10 @@ Run read_run(const store::Directory& folder);
 /// The mean training loss of the last 20 logged steps, in nats per token; NaN without steps.
 double final_loss(const Run& run);
 
+/// FLOPs of the forward and backward pass of a token: `flops_per_token` of provenance.json, which
+/// counts the active experts only; for a run without it, 6 * parameters. 0 if unknown.
+double flops_per_token(const Run& run);
+
 /// The number of logged steps in final_loss(): 20, or fewer for a short run.
 std::size_t final_loss_count(const Run& run);
 

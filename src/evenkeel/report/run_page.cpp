@@ -12,6 +12,7 @@
 #include "evenkeel/base/number.h"
 #include "evenkeel/base/printable.h"
 #include "evenkeel/report/chart_data.h"
+#include "evenkeel/report/end_loss.h"
 #include "evenkeel/report/html.h"
 #include "evenkeel/report/layer_figures.h"
 #include "evenkeel/report/mixture_figures.h"
@@ -60,8 +61,13 @@ std::string header(const Run& run) {
 
 /// The run in a sentence.
 std::string run_page_verdict(const Run& run) {
-  const double validation = last_finite(run.validation_loss.y), gap = last_finite(run.gap.y);
+  const auto [validation, failure] = end_validation(run);
+  const double gap = last_finite(run.gap.y), training = end_training(run).value;
   const auto after = text(" after ", steps_text(run), ".");
+  if (failure) {
+    return text("Validation loss ", element("strong", failure_text(*failure)), " (",
+                steps_text(run), ").");
+  }
   if (run.floor && std::isfinite(gap)) {
     return text("Validation loss ", loss_text(validation), " nats per token: ",
                 element("strong", text(loss_text(gap), " nats (", bits(gap), " bits) a byte ",
@@ -75,9 +81,9 @@ std::string run_page_verdict(const Run& run) {
     return text("Validation loss ", element("strong", loss_text(validation)), " nats per token,",
                 per_byte, after);
   }
-  if (std::isfinite(final_loss(run))) {
-    return text("Training loss ", element("strong", loss_text(final_loss(run))), " nats per token,",
-                after, " The run has no validation yet.");
+  if (std::isfinite(training)) {
+    return text("Training loss ", element("strong", loss_text(training)), " nats per token,", after,
+                " The run has no validation yet.");
   }
   return "The run has no measurements yet.";
 }
@@ -91,12 +97,19 @@ std::string tile(const char* name, const std::string& value, const std::string& 
       kind);
 }
 
-/// The remark below the validation loss: its unit, and the best value unless it is the last.
-std::string best_text(const Series& series) {
+/// The remark below the validation loss: its unit, or when it failed; and the best value unless it
+/// is the last.
+std::string best_text(const Series& series, const std::optional<Failure>& failure) {
   const auto values = finite_values(series.y);
-  if (values.empty()) return "no validation yet";
+  const auto unit = failure ? failure->when : std::string("nats per token");
+  if (values.empty()) return failure ? unit : "no validation yet";
   const double best = *std::min_element(values.begin(), values.end());
-  return best < values.back() ? "nats per token; best " + loss_text(best) : "nats per token";
+  return failure || best < values.back() ? text(unit, "; best ", loss_text(best)) : unit;
+}
+
+/// The value of the tile of a loss: the loss, or how it failed.
+std::string loss_value(const EndLoss& loss) {
+  return loss.failure ? loss.failure->what : loss_text(loss.value);
 }
 
 /// A count with a unit letter, "1.5M"; "–" for NaN.
@@ -104,23 +117,36 @@ std::string known(double value) {
   return std::isfinite(value) ? with_unit(value) : "–";
 }
 
+/// The key figures of the last validation.
+std::string validation_tiles(const Run& run) {
+  const auto validation = end_validation(run);
+  const auto at_end = [&](const Series& series) {
+    return validation.failure ? std::nan("") : last_finite(series.y);
+  };
+  auto out = tile("Validation loss", loss_value(validation),
+                  best_text(run.validation_loss, validation.failure));
+  if (run.floor) {
+    const double gap = at_end(run.gap);
+    return out +
+           tile("Gap to the floor", loss_text(gap), "nats per byte; " + bits(gap) + " bits",
+                "lead") +
+           tile("Entropy floor", loss_text(run.floor->nats_per_byte),
+                "nats per byte; " + bits(run.floor->nats_per_byte) + " bits");
+  }
+  if (run.bits_per_byte.size() > 0) {
+    out += tile("Bits a byte", loss_text(at_end(run.bits_per_byte)), "validation");
+  }
+  return out +
+         tile("Perplexity", decimal_text(std::exp(validation.value), 2), "a token, validation");
+}
+
 /// The key figures of the run.
 std::string tiles(const Run& run) {
-  const double validation = last_finite(run.validation_loss.y), gap = last_finite(run.gap.y);
-  auto out = tile("Validation loss", loss_text(validation), best_text(run.validation_loss));
-  if (run.floor) {
-    out +=
-        tile("Gap to the floor", loss_text(gap), "nats per byte; " + bits(gap) + " bits", "lead");
-    out += tile("Entropy floor", loss_text(run.floor->nats_per_byte),
-                "nats per byte; " + bits(run.floor->nats_per_byte) + " bits");
-  } else {
-    if (run.bits_per_byte.size() > 0) {
-      out += tile("Bits a byte", loss_text(last_finite(run.bits_per_byte.y)), "validation");
-    }
-    out += tile("Perplexity", fixed(std::exp(validation), 2), "a token, validation");
-  }
-  out += tile("Training loss", loss_text(final_loss(run)),
-              text("mean of the last ", final_loss_count(run), " logged"));
+  const auto training = end_training(run);
+  auto out = validation_tiles(run);
+  out += tile("Training loss", loss_value(training),
+              training.failure ? training.failure->when
+                               : text("mean of the last ", final_loss_count(run), " logged"));
   const auto planned =
       std::isfinite(run.steps) ? "of " + with_commas(std::llround(run.steps)) + "; " : "";
   out +=

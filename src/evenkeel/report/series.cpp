@@ -31,6 +31,31 @@ void add_extremes(const std::vector<double>& curve, std::size_t begin, std::size
   }
 }
 
+/// Sums over windows whose ends move to the right only. A sum has no term outside of its window, so
+/// one huge value does not erase the digits of later windows, as a difference of two sums would.
+class WindowSum {
+ public:
+  explicit WindowSum(const std::vector<double>& values) : values_(values), tail_(values.size()) {}
+
+  /// The sum of [begin, end), which must not be empty.
+  double over(std::size_t begin, std::size_t end) {
+    for (; end_ < end; ++end_) head_ += values_[end_];
+    if (begin >= split_) {
+      double sum = 0;
+      for (auto at = end; at > begin; --at) tail_[at - 1] = sum += values_[at - 1];
+      split_ = end;
+      head_ = 0;
+    }
+    return tail_[begin] + head_;
+  }
+
+ private:
+  const std::vector<double>& values_;
+  std::vector<double> tail_;  // [at] is the sum of [at, split_)
+  double head_ = 0;           // the sum of [split_, end_)
+  std::size_t split_ = 0, end_ = 0;
+};
+
 }  // namespace
 
 Series downsampled(const Series& series, std::size_t buckets) {
@@ -64,19 +89,20 @@ std::vector<std::size_t> downsample_indices(const std::vector<const std::vector<
 
 Series smoothed(const Series& series, std::size_t half) {
   const auto size = series.size();
-  std::vector<double> sum(size + 1, 0), count(size + 1, 0);
+  auto values = series.y;
+  std::vector<double> count(size + 1, 0);
   for (std::size_t at = 0; at < size; ++at) {
-    const bool counts = std::isfinite(series.y[at]);
-    sum[at + 1] = sum[at] + (counts ? series.y[at] : 0);
+    const bool counts = std::isfinite(values[at]);
+    if (!counts) values[at] = 0;
     count[at + 1] = count[at] + (counts ? 1 : 0);
   }
+  WindowSum sum(values);
   Series out{series.x, series.y};
   for (std::size_t at = 0; at < size; ++at) {
     const auto reach = std::min(half, at);
     const auto begin = at - reach, end = std::min(at + reach + 1, size);
-    if (std::isfinite(series.y[at])) {
-      out.y[at] = (sum[end] - sum[begin]) / (count[end] - count[begin]);
-    }
+    const double all = sum.over(begin, end);
+    if (std::isfinite(series.y[at])) out.y[at] = all / (count[end] - count[begin]);
   }
   return out;
 }

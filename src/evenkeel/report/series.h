@@ -28,7 +28,7 @@ std::vector<std::size_t> downsample_indices(const std::vector<const std::vector<
 
 /// The moving mean over finite values: each point and `half` neighbours on either side. Near the
 /// start the window shrinks on both sides, which preserves a steep start; near the end only on the
-/// right. Gaps stay gaps.
+/// right. Gaps stay gaps. A spike moves only the means whose windows contain it.
 Series smoothed(const Series& series, std::size_t half);
 
 /// The points with x >= `from`.

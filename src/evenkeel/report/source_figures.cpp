@@ -6,6 +6,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/report/chart.h"
+#include "evenkeel/report/end_loss.h"
 #include "evenkeel/report/html.h"
 #include "evenkeel/report/page_parts.h"
 
@@ -21,12 +22,14 @@ std::string source_table(const Run& run) {
                                 element("th", "share", "number") +
                                 element("th", "validation loss", "number")) +
               "\n";
+  const bool has_failed = end_validation(run).failure.has_value();
   for (const auto& [name, source] : run.sources) {
+    const double loss = has_failed ? std::nan("") : last_finite(source.loss.y);
     const auto share = all > 0 ? percent(source.tokens / all) : std::string("–");
     rows += element("tr", element("td", escaped(name)) +
                               element("td", with_commas(std::llround(source.tokens)), "number") +
                               element("td", share, "number") +
-                              element("td", loss_text(last_finite(source.loss.y)), "number")) +
+                              element("td", loss_text(loss), "number")) +
             "\n";
   }
   return element("div", element("table", rows), "scroll");

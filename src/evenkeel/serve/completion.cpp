@@ -2,6 +2,7 @@
 #include "evenkeel/serve/completion.h"
 
 #include <algorithm>
+#include <deque>
 #include <set>
 
 #include "evenkeel/base/error.h"
@@ -71,6 +72,7 @@ class Choice {
     return {.index = index_, .text = rest, .finish_reason = has_stopped_ ? "stop" : "length"};
   }
 
+  std::size_t index() const { return index_; }
   bool has_stopped() const { return has_stopped_; }
 
  private:
@@ -101,9 +103,9 @@ class Choice {
   generate::GeneratedText text_;
 };
 
-/// The options of generate() for a prompt.
+/// The options of generate_batch() for a prompt.
 generate::GenerationOptions options_of(const ServedModel& served, const CompletionRequest& request,
-                                       const EncodedPrompt& prompt, std::size_t index) {
+                                       const EncodedPrompt& prompt) {
   generate::GenerationOptions options;
   options.prompt = prompt.ids;
   options.max_new_tokens = request.max_tokens;
@@ -112,7 +114,6 @@ generate::GenerationOptions options_of(const ServedModel& served, const Completi
                       .top_k = request.top_k,
                       .top_p = request.top_p,
                       .seed = request.seed};
-  options.sequence = index;
   return options;
 }
 
@@ -124,32 +125,50 @@ class Completion {
              const std::function<bool()>& interrupted)
       : served_(served), request_(request), on_piece_(on_piece), interrupted_(interrupted) {}
 
-  /// False: it was ended.
+  /// Runs prompt number `index`. False: it was ended.
   bool run(const EncodedPrompt& prompt, std::size_t index, const TokenLogprobs* logprobs) {
-    Choice choice(served_, request_, index);
-    if (request_.echo) give(choice.prompt(prompt, logprobs));
-    const auto options = options_of(served_, request_, prompt, index);
-    const bool is_known = request_.max_tokens == 1 && logprobs != nullptr;
-    if (is_known) {
-      const auto token =
-          generate::sample_token(logprobs->next_logits, options.sampling, prompt.ids.size(), index);
-      on_logits(choice, token, logprobs->next_logits);
-      if (token != options.stop_token) on_token(choice, token);
-    } else {
-      generate_into(choice, options);
+    constexpr std::int64_t kTexts = 32;
+    constexpr double kCacheBytes = 1 << 30;
+    auto options = options_of(served_, request_, prompt);
+    const auto most =
+        std::min(kTexts, generate::largest_batch(*served_.model, options, kCacheBytes));
+    for (std::int64_t first = 0; first < request_.n && !is_ended_; first += most) {
+      const auto count = std::min(most, request_.n - first);
+      options.sequence =
+          index * static_cast<std::size_t>(request_.n) + static_cast<std::size_t>(first);
+      run_batch(prompt, options, count, logprobs);
     }
-    auto last = choice.finish();
-    if (request_.max_tokens == 0) last.finish_reason = "length";
-    give(std::move(last));
     return !is_ended_;
   }
 
   std::int64_t generated() const { return generated_; }
 
  private:
+  /// Runs `count` choices, numbered from options.sequence.
+  void run_batch(const EncodedPrompt& prompt, const generate::GenerationOptions& options,
+                 std::int64_t count, const TokenLogprobs* logprobs) {
+    std::deque<Choice> choices;  // a choice cannot be moved
+    for (std::int64_t i = 0; i < count; ++i) {
+      choices.emplace_back(served_, request_, options.sequence + static_cast<std::size_t>(i));
+      if (request_.echo) give(choices.back().prompt(prompt, logprobs));
+    }
+    const bool is_known = request_.max_tokens == 1 && logprobs != nullptr;
+    if (is_known) {
+      for (auto& choice : choices) sample_known(choice, options, logprobs->next_logits);
+    } else if (!is_ended_) {
+      generate_into(choices, options);
+    }
+  }
+
   void give(CompletionPiece piece) {
     generated_ += piece.generated;
     if (!is_ended_) is_ended_ = !on_piece_(std::move(piece));
+  }
+
+  void finish(Choice& choice) {
+    auto last = choice.finish();
+    if (request_.max_tokens == 0) last.finish_reason = "length";
+    give(std::move(last));
   }
 
   /// Remembers the log-probability of a sampled token; ends the choice at end-of-text.
@@ -165,12 +184,27 @@ class Completion {
     return !is_ended_ && !choice.has_stopped();
   }
 
-  void generate_into(Choice& choice, generate::GenerationOptions options) {
-    options.on_logits = [&](std::int64_t token, const std::vector<double>& logits) {
-      on_logits(choice, token, logits);
+  /// Samples the only token of a choice.
+  void sample_known(Choice& choice, const generate::GenerationOptions& options,
+                    const std::vector<double>& logits) {
+    const auto token =
+        generate::sample_token(logits, options.sampling, options.prompt.size(), choice.index());
+    on_logits(choice, token, logits);
+    if (token != options.stop_token) on_token(choice, token);
+    finish(choice);
+  }
+
+  void generate_into(std::deque<Choice>& choices, const generate::GenerationOptions& options) {
+    const auto at = [&](std::int64_t number) -> Choice& {
+      return choices[static_cast<std::size_t>(number)];
     };
-    options.on_token = [&](std::int64_t token) { return on_token(choice, token); };
-    if (!is_ended_) generate::generate(*served_.model, options);
+    generate::generate_batch(
+        *served_.model, options, static_cast<std::int64_t>(choices.size()),
+        [&](std::int64_t number, std::int64_t token) { return on_token(at(number), token); },
+        [&](std::int64_t number) { finish(at(number)); },
+        [&](std::int64_t number, std::int64_t token, const std::vector<double>& logits) {
+          on_logits(at(number), token, logits);
+        });
   }
 
   const TokenLogprob* wanted() const { return request_.logprobs ? &sampled_ : nullptr; }

@@ -23,7 +23,7 @@ struct CompletionToken {
 
 /// A part of a choice: the echoed prompt, or what one generated token adds.
 struct CompletionPiece {
-  std::size_t index = 0;                // number of the prompt
+  std::size_t index = 0;                // number of the choice
   std::string text;                     // UTF-8
   std::vector<CompletionToken> tokens;  // empty without `logprobs`
   const char* finish_reason = nullptr;  // of the last piece: "length" or "stop"
@@ -32,18 +32,19 @@ struct CompletionPiece {
 
 /// The numbers of tokens of a request.
 struct Usage {
-  std::int64_t prompt_tokens = 0;
+  std::int64_t prompt_tokens = 0;      // of each prompt once, for any `n`
   std::int64_t completion_tokens = 0;  // an end-of-text token that ends a text is one of them
 };
 
-/// Runs a request, prompt after prompt. Each prompt gives a choice with the same index.
+/// Runs a request, prompt after prompt. Prompt i gives the choices i n to i n + n - 1, which grow
+/// together. Choice c has the random stream (seed, c).
 ///
 /// With `logprobs`, a choice has one token entry per token of the prompt (if `echo`) and per
 /// generated token, end-of-text included. The probabilities are those of the model, before
 /// temperature, top-k and top-p. A begin token before a text has no entry.
 ///
 /// \param prompts      encode_prompts()
-/// \param on_piece     gets the pieces in order; false ends the request
+/// \param on_piece     gets the pieces, those of a choice in order; false ends the request
 /// \param interrupted  is called before each forward pass; true ends the request
 /// \return nullopt if on_piece or interrupted ended it
 /// \throws Error (diverged) if logits are not finite

@@ -19,8 +19,9 @@ struct CompletionHead {
   std::string model;
 };
 
-/// The whole result: one choice per prompt, in the order of the prompts.
-/// \param pieces  of all choices, in order
+/// The whole result.
+/// \param pieces   of all choices; those of one choice in order
+/// \param choices  choices_of()
 nlohmann::ordered_json completion_json(const CompletionHead& head,
                                        const std::vector<CompletionPiece>& pieces,
                                        std::size_t choices, bool has_logprobs, const Usage& usage);

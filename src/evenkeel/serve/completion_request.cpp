@@ -91,10 +91,20 @@ bool includes_usage(RequestFields& fields) {
   return wanted;
 }
 
+/// `n`. \param prompts  number of prompts
+std::int64_t copies_of(RequestFields& fields, std::size_t prompts) {
+  const auto copies = fields.integer("n", 1, 1, kMaxCopies);
+  const auto choices = static_cast<std::int64_t>(prompts) * copies;
+  if (choices <= kMaxChoices) return copies;
+  throw RequestError(400,
+                     text("n: prompts times n must be at most ", kMaxChoices, ", but is ", choices,
+                          "; send several requests"),
+                     "n");
+}
+
 /// Refuses settings that would change the result, but have no effect here.
-void check_neutral_fields(RequestFields& fields) {
-  fields.require("n", 1);
-  fields.require("best_of", 1);
+void check_neutral_fields(RequestFields& fields, const CompletionRequest& request) {
+  fields.require("best_of", request.n);
   fields.require("suffix", "");
   fields.require("presence_penalty", 0);
   fields.require("frequency_penalty", 0);
@@ -113,6 +123,7 @@ CompletionRequest parse_completion_request(std::string_view body) {
   RequestFields fields(body);
   CompletionRequest request;
   request.prompts = prompts_of(fields);
+  request.n = copies_of(fields, request.prompts.size());
   request.max_tokens = fields.integer("max_tokens", request.max_tokens, 0, kMaxTokens);
   if (const auto logprobs = fields.integer("logprobs", -1, 0, kMaxLogprobs); logprobs >= 0) {
     request.logprobs = logprobs;
@@ -129,7 +140,7 @@ CompletionRequest parse_completion_request(std::string_view body) {
   request.echo = fields.boolean("echo", false);
   request.stream = fields.boolean("stream", false);
   request.include_usage = includes_usage(fields);
-  check_neutral_fields(fields);
+  check_neutral_fields(fields, request);
   fields.check_all_known();
   if (request.max_tokens == 0 && !request.echo) {
     throw RequestError(400, "max_tokens: must be 1 or more without \"echo\", but is 0",

@@ -159,7 +159,9 @@ void set_answer(const std::shared_ptr<Job>& job, httplib::Response& response) {
       [job](std::size_t, httplib::DataSink& sink) { return write_events(*job, sink); },
       [job](bool is_complete) {
         if (!is_complete) job->cancel();
-        if (current != nullptr) current->log.tokens = job->tokens();
+        if (current == nullptr) return;
+        current->log.tokens = job->tokens();
+        if (!is_complete) current->log.status = kClientClosed;
       });
 }
 

@@ -20,7 +20,7 @@ struct HttpPage {
 /// A request that was answered.
 struct HttpLogEntry {
   std::string method, path;  // as the client wrote them; "-" if the request has none
-  int status = 0;            // 0: the client went away
+  int status = 0;            // 499: the client went away
   std::int64_t tokens = 0;   // computed
   double milliseconds = 0;
 };

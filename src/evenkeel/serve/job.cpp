@@ -77,6 +77,7 @@ std::int64_t Job::tokens() {
 void JobQueue::push(const std::shared_ptr<Job>& job) {
   const std::lock_guard lock(mutex_);
   if (is_closed_) return refuse_job(*job, 503, "the server is stopping");
+  std::erase_if(waiting_, [](const std::shared_ptr<Job>& each) { return each->is_cancelled(); });
   if (waiting_.size() >= kMostWaiting) {
     return refuse_job(*job, 429, "too many requests are waiting; send this one again later");
   }

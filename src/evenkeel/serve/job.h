@@ -63,8 +63,8 @@ class JobQueue {
  public:
   static constexpr std::size_t kMostWaiting = 32;
 
-  /// Adds a job. The job is answered at once with the status 429 if kMostWaiting jobs wait, with
-  /// 503 after close().
+  /// Adds a job, and discards cancelled ones. The job is answered at once with the status 429 if
+  /// kMostWaiting jobs wait, with 503 after close().
   void push(const std::shared_ptr<Job>& job);
   /// The next job; nullptr if none came.
   std::shared_ptr<Job> pop(std::chrono::milliseconds limit);

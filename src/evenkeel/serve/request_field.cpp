@@ -53,7 +53,7 @@ RequestFields::RequestFields(std::string_view body) : body_(parse_json(body)) {
 }
 
 const nlohmann::json* RequestFields::find(const std::string& name) {
-  known_.push_back(name);
+  if (std::find(known_.begin(), known_.end(), name) == known_.end()) known_.push_back(name);
   const auto found = body_.find(name);
   return found == body_.end() || found->is_null() ? nullptr : &*found;
 }

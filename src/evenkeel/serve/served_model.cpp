@@ -87,11 +87,11 @@ void check_result_size(const CompletionRequest& request,
   for (const auto& prompt : prompts) {
     tokens += request.max_tokens + static_cast<std::int64_t>(request.echo ? prompt.ids.size() : 0);
   }
-  const auto numbers = tokens * (request.logprobs.value_or(0) + 1);
+  const auto numbers = tokens * request.n * (request.logprobs.value_or(0) + 1);
   if (numbers <= kMaxTokens) return;
   throw RequestError(
       400, text("the result must have at most ", kMaxTokens, " log-probabilities, but would have ",
-                numbers, "; send fewer prompts, or a smaller logprobs or max_tokens"));
+                numbers, "; send fewer prompts, or a smaller n, logprobs or max_tokens"));
 }
 
 }  // namespace

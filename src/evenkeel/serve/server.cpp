@@ -60,7 +60,7 @@ class PieceWriter {
   void finish(const Usage& usage) {
     const auto computed = usage.prompt_tokens + usage.completion_tokens;
     if (!request_.stream) {
-      const auto result = completion_json(head_, pieces_, request_.prompts.size(),
+      const auto result = completion_json(head_, pieces_, choices_of(request_),
                                           request_.logprobs.has_value(), usage);
       return job_.answer(200, json_text(result), computed);
     }

@@ -100,4 +100,18 @@ std::vector<std::int64_t> checkpoint_steps(const std::filesystem::path& run) {
   return steps;
 }
 
+CheckpointSearch checkpoint_of_step(const std::filesystem::path& run, std::int64_t step) {
+  const auto steps = checkpoint_steps(run);
+  if (std::find(steps.begin(), steps.end(), step) == steps.end()) {
+    std::string known;
+    for (const auto each : steps) known += text(known.empty() ? "" : ", ", each);
+    throw Error(Exit::no_checkpoint, text(run.string(), ": has no checkpoint of step ", step,
+                                          ", but of: ", known.empty() ? "(none)" : known));
+  }
+  const auto name = step_name(step);
+  auto search = find_checkpoint(run / kCheckpointsName / name);
+  for (auto& line : search.skipped) line = text("checkpoints/", name, ": ", line);
+  return search;
+}
+
 }  // namespace evenkeel::store

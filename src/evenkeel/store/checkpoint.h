@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include "evenkeel/store/directory.h"
 #include "evenkeel/store/lock.h"
 #include "evenkeel/store/safetensors.h"
+#include "evenkeel/store/safetensors_stream.h"
 
 /// Crash-safe checkpoints: they survive SIGKILL and power loss (docs/checkpoints.md has the
 /// protocol).
@@ -29,6 +31,9 @@ struct TensorFile {
   std::map<std::string, std::string> metadata;  // ranges of tensors
 };
 
+/// Writes the bytes of a tensor to a sink, in parts.
+using TensorContent = std::function<void(const TensorView& tensor, const ByteSink& sink)>;
+
 /// The content of a new checkpoint. NaN and infinity in the JSON parts are written as null.
 struct CheckpointContent {
   std::int64_t step = 0;              // optimizer steps so far
@@ -36,6 +41,7 @@ struct CheckpointContent {
   std::vector<TensorView> optimizer;  // optimizer.safetensors: AdamW moments
   std::vector<TensorFile> pieces;     // in place of both: the pieces of several gradient shards
   nlohmann::json state;               // state.json: counters, state of the health monitor
+  TensorContent content = {};  // of all tensors, instead of their `data`; empty: `data` is there
   nlohmann::json manifest;  // merged into MANIFEST.json; reserved keys: digest_kind, files, format,
                             // root_digest, step
 };
@@ -48,9 +54,10 @@ struct VerifiedCheckpoint {
 };
 
 /// Writes RUN/checkpoints/step-00001000 durably: after the return, the checkpoint survives power
-/// loss. Then removes all but the newest `keep` checkpoints, and all checkpoints of later steps,
-/// which a resume from an older step has made obsolete. On failure the older checkpoints are
-/// intact, and no incomplete folder has a final name.
+/// loss. Then removes all but the newest `keep` checkpoints and the newest one whose manifest does
+/// not say "is_finite": false, and all checkpoints of later steps, which a resume from an older
+/// step has made obsolete. On failure the older checkpoints are intact, and no incomplete folder
+/// has a final name.
 /// \param lock  of the run folder; a moved folder gets its checkpoint at its new path
 /// \param keep  at least 1; the configuration requires checkpoint.keep >= 2
 /// \return "", or why an obsolete checkpoint could not be removed; the new one is safe
@@ -79,6 +86,10 @@ CheckpointSearch newest_checkpoint(const Directory& run);
 /// of the run `folder`.
 /// \throws Error (io) as newest_checkpoint() does
 CheckpointSearch find_checkpoint(const std::filesystem::path& folder);
+
+/// The checkpoint of a step.
+/// \throws Error (no_checkpoint, exit code 77) if the run has none of `step`
+CheckpointSearch checkpoint_of_step(const std::filesystem::path& run, std::int64_t step);
 
 /// The name of a checkpoint's folder: "step-00001000".
 std::string step_name(std::int64_t step);

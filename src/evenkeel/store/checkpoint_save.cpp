@@ -94,16 +94,22 @@ void move_into_place(const Directory& checkpoints, const std::string& temporary,
   checkpoints.rename(temporary, name);
 }
 
-/// Removes all but the newest `keep` checkpoints, and those of steps after `saved`. Only
-/// checkpoints with the file sizes of their manifests count towards `keep`.
+/// Removes all but the newest `keep` checkpoints and the newest finite one, and those of steps
+/// after `saved`. Only checkpoints with the file sizes of their manifests count towards `keep`.
 void remove_old_checkpoints(const Directory& checkpoints, std::int64_t saved, std::int64_t keep) {
   const auto steps = listed_steps(checkpoints);
   std::int64_t kept_count = 0;
-  bool moved = false;
+  bool moved = false, has_finite = false;
   for (auto at = steps.rbegin(); at != steps.rend(); ++at) {
-    if (*at <= saved && kept_count < keep) {
-      kept_count += check_checkpoint(checkpoints, *at, CheckLevel::sizes).defect.empty() ? 1 : 0;
-      continue;
+    if (*at <= saved && (kept_count < keep || !has_finite)) {
+      const auto found = check_checkpoint(checkpoints, *at, CheckLevel::sizes);
+      const bool is_valid = found.defect.empty();
+      const bool is_finite = is_valid && found.manifest.value(kIsFiniteName, true);
+      if (kept_count < keep || is_finite) {
+        kept_count += is_valid ? 1 : 0;
+        has_finite = has_finite || is_finite;
+        continue;
+      }
     }
     checkpoints.rename(step_name(*at), process_unique_name(kTrash, *at));
     moved = true;
@@ -131,7 +137,7 @@ struct CheckpointFiles::File {
   SafetensorsWriter writer;
 };
 
-CheckpointFiles::CheckpointFiles(const CheckpointContent& content) {
+CheckpointFiles::CheckpointFiles(const CheckpointContent& content) : content_(content.content) {
   if (content.pieces.empty()) {
     // The metadata is required by Hugging Face's tools.
     files_.push_back({kModelName, {content.model, {{"format", "pt"}}}});
@@ -155,7 +161,10 @@ std::uint64_t CheckpointFiles::size() const {
 nlohmann::json CheckpointFiles::write(const Directory& folder) const {
   auto files = nlohmann::json::object();
   for (const auto& [name, writer] : files_) {
-    files[name] = file_json(writer.write(OutputFile(folder, name, writer.size())));
+    const auto size = writer.size();
+    const auto written = content_ ? writer.write(OutputFile(folder, name, size), content_)
+                                  : writer.write(OutputFile(folder, name, size));
+    files[name] = file_json(written);
     files[name]["tensors"] = writer.tensors();
   }
   return files;

@@ -34,6 +34,7 @@ class CheckpointFiles {
  private:
   struct File;
   std::vector<File> files_;
+  TensorContent content_;
 };
 
 /// A checkpoint that is being written: a folder without its final name. One process has it, and any

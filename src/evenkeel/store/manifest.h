@@ -15,6 +15,7 @@ inline constexpr const char* kManifestName = "MANIFEST.json";
 inline constexpr const char* kModelName = "model.safetensors";
 inline constexpr const char* kOptimizerName = "optimizer.safetensors";
 inline constexpr const char* kStateName = "state.json";
+inline constexpr const char* kIsFiniteName = "is_finite";  // of loss and gradient; default true
 inline constexpr std::uint64_t kMaxJsonBytes = std::uint64_t{64} << 20;  // of manifest and state
 
 /// The text of a manifest: `extra`, step, files and root_digest. The root digest covers the whole

@@ -84,14 +84,14 @@ nlohmann::ordered_json host_facts() {
 }
 
 /// The sort key of a run: "x/a-10" becomes ("x", "a", 10), so that a-2 precedes a-10.
-std::tuple<path, std::string, std::int64_t> order_of(const RunSummary& run) {
-  const auto name = run.folder.filename().string();
+std::tuple<path, std::string, std::int64_t> order_of(const path& run) {
+  const auto name = run.filename().string();
   const auto dash = name.rfind('-');
   std::int64_t number = -1;
   if (dash != std::string::npos) {
     std::from_chars(name.data() + dash + 1, name.data() + name.size(), number);
   }
-  return {run.folder.parent_path(), number < 0 ? name : name.substr(0, dash), number};
+  return {run.parent_path(), number < 0 ? name : name.substr(0, dash), number};
 }
 
 /// The integer value of a key; 0 if the key is missing.
@@ -156,13 +156,15 @@ double age_of(const Directory& folder, const char* name) {
   return std::max(0.0, (now - written).count());
 }
 
-/// The row of a run; nullopt if the folder is no run.
+bool is_run(const Directory& folder) {
+  return folder.has(kStatusName) || folder.has_file("run.toml");
+}
+
+/// The row of a run; nullopt if the folder is no run any more.
 std::optional<RunSummary> summary_of(const path& folder) {
-  if (::access(folder.c_str(), R_OK | X_OK) != 0) return std::nullopt;  // such as lost+found
   const auto opened = Directory::find(folder);
-  if (!opened) return std::nullopt;
+  if (!opened || !is_run(*opened)) return std::nullopt;
   const bool has_status = opened->has(kStatusName);
-  if (!has_status && !opened->has_file("run.toml")) return std::nullopt;
   RunSummary run;
   run.folder = folder;
   run.state = "empty";
@@ -185,11 +187,12 @@ bool is_searched(const path& folder) {
          is_directory(symlink_status(folder, none)) && ::access(folder.c_str(), R_OK | X_OK) == 0;
 }
 
-/// Adds the runs in a folder. \param levels  levels of subfolders that are searched
-void add_runs_in(const path& folder, int levels, std::vector<RunSummary>& all) {
+/// Adds the run folders in a folder. \param levels  levels of subfolders that are searched
+void add_runs_in(const path& folder, int levels, std::vector<path>& all) {
   for (const auto& entry : directory_entries(folder)) {
-    if (auto run = summary_of(entry)) {
-      all.push_back(std::move(*run));
+    if (::access(entry.c_str(), R_OK | X_OK) != 0) continue;  // such as lost+found
+    if (const auto opened = Directory::find(entry); opened && is_run(*opened)) {
+      all.push_back(entry);
     } else if (levels > 0 && is_searched(entry)) {
       add_runs_in(entry, levels - 1, all);
     }
@@ -298,13 +301,21 @@ nlohmann::json read_provenance(const Directory& run) {
   return json.is_object() ? json : nlohmann::json::object();
 }
 
-std::vector<RunSummary> list_runs(const path& runs) {
+std::vector<path> run_folders(const path& runs) {
   constexpr int kLevels = 4;
-  std::vector<RunSummary> all;
+  std::vector<path> all;
   add_runs_in(runs, kLevels, all);
-  std::stable_sort(all.begin(), all.end(), [](const RunSummary& one, const RunSummary& other) {
+  std::stable_sort(all.begin(), all.end(), [](const path& one, const path& other) {
     return order_of(one) < order_of(other);
   });
+  return all;
+}
+
+std::vector<RunSummary> list_runs(const path& runs) {
+  std::vector<RunSummary> all;
+  for (const auto& folder : run_folders(runs)) {
+    if (auto run = summary_of(folder)) all.push_back(std::move(*run));
+  }
   return all;
 }
 

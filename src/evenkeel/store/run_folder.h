@@ -85,10 +85,14 @@ struct RunSummary {
   std::int64_t damaged_lines = 0;  // of metrics.jsonl, and of metrics.jsonl.damaged
 };
 
-/// The runs in a folder and in its subfolders, up to four levels below it, sorted by folder, by
-/// name and then by number; empty if the folder does not exist. A folder is a run if it contains
+/// The run folders in a folder and in its subfolders, up to four levels below it, sorted by folder,
+/// by name and then by number; empty if the folder does not exist. A folder is a run if it contains
 /// run.toml or status.json. Subfolders of a run, hidden ones and symbolic links to folders are not
 /// searched.
+/// \throws Error (io, exit code 74) if a folder cannot be read
+std::vector<std::filesystem::path> run_folders(const std::filesystem::path& runs);
+
+/// The runs of run_folders(), in this order.
 /// \throws Error (io, exit code 74) if a folder or a file cannot be read
 std::vector<RunSummary> list_runs(const std::filesystem::path& runs);
 

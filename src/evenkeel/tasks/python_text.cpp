@@ -10,39 +10,18 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/utf8.h"
+#include "evenkeel/base/white_space.h"
 
 namespace evenkeel::tasks {
 
-namespace {
-
-/// The white space of str.isspace(): characters of category Zs or of bidirectional class WS, B or
-/// S.
-constexpr std::string_view kSpaces[] = {
-    "\t",           "\n",           "\v",           "\f",           "\r",
-    "\x1c",         "\x1d",         "\x1e",         "\x1f",         " ",
-    "\xc2\x85",     "\xc2\xa0",     "\xe1\x9a\x80", "\xe2\x80\x80", "\xe2\x80\x81",
-    "\xe2\x80\x82", "\xe2\x80\x83", "\xe2\x80\x84", "\xe2\x80\x85", "\xe2\x80\x86",
-    "\xe2\x80\x87", "\xe2\x80\x88", "\xe2\x80\x89", "\xe2\x80\x8a", "\xe2\x80\xa8",
-    "\xe2\x80\xa9", "\xe2\x80\xaf", "\xe2\x81\x9f", "\xe3\x80\x80"};
-
-/// The white space character at one end of a text; empty if there is none.
-std::string_view space_at_end(std::string_view text, bool at_start) {
-  for (const auto& space : kSpaces) {
-    if (at_start ? text.starts_with(space) : text.ends_with(space)) return space;
-  }
-  return {};
+std::string_view rstrip(std::string_view text) {
+  while (const auto space = white_space_at_end(text)) text.remove_suffix(space);
+  return text;
 }
 
-}  // namespace
-
 std::string_view strip(std::string_view text) {
-  for (auto space = space_at_end(text, true); !space.empty(); space = space_at_end(text, true)) {
-    text.remove_prefix(space.size());
-  }
-  for (auto space = space_at_end(text, false); !space.empty(); space = space_at_end(text, false)) {
-    text.remove_suffix(space.size());
-  }
-  return text;
+  while (const auto space = white_space_at_start(text)) text.remove_prefix(space);
+  return rstrip(text);
 }
 
 std::string capitalize(std::string_view text) {

@@ -13,6 +13,9 @@ namespace evenkeel::tasks {
 /// str.strip(): without white space at both ends, that of Unicode included.
 std::string_view strip(std::string_view text);
 
+/// str.rstrip(): without the same white space at the end.
+std::string_view rstrip(std::string_view text);
+
 /// str.capitalize(): the first character in title case, the rest in lower case.
 std::string capitalize(std::string_view text);
 

@@ -7,6 +7,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/utf8.h"
+#include "evenkeel/tasks/python_text.h"
 #include "evenkeel/tokenizer/encoder.h"
 
 namespace evenkeel::tasks {
@@ -20,12 +21,6 @@ struct EncodedRow {
   Tokens context, continuation;
   bool differs = false;  // encoded together, they have other tokens
 };
-
-/// The text without the spaces and line ends at its end, as Python's rstrip() for ASCII.
-std::string_view without_trailing_space(std::string_view context) {
-  const auto last = context.find_last_not_of(" \t\n\r\f\v");
-  return context.substr(0, last == std::string_view::npos ? 0 : last + 1);
-}
 
 /// Encodes the rows of one task.
 class RowEncoder {
@@ -57,7 +52,7 @@ class RowEncoder {
     std::string_view context = row.context;
     std::string continuation = row.continuation;
     if (options_.rule == Rule::lm_eval) {
-      const auto kept = without_trailing_space(context);
+      const auto kept = rstrip(context);
       continuation = std::string(context.substr(kept.size())) + continuation;
       context = kept;
     }

@@ -36,8 +36,8 @@ struct TokenRows {
 
 /// Encodes the rows of a task. The contexts begin as a prompt of the model does
 /// (TextEncoding::prompt). Rule::olmo and olmo_v2 encode context and continuation separately;
-/// Rule::lm_eval encodes them together, after spaces at the end of the context have moved to the
-/// continuation, and splits the tokens at the length of the encoded context.
+/// Rule::lm_eval encodes them together, after white space at the end of the context (rstrip()) has
+/// moved to the continuation, and splits the tokens at the length of the encoded context.
 /// \throws Error (data, exit code 65), with task and document, for a continuation without tokens or
 ///         longer than max_context, a row without context on a model without a begin token, a
 ///         token that is not below `vocabulary`, and a choice of one character under a rule that

@@ -56,8 +56,8 @@ struct Encoder::State {
     if (!model.is_bytes) bpe.emplace(model.bpe);
   }
 
-  void encode(std::string_view text, std::vector<Id>& out);
-  void encode_part(std::string_view part, bool is_first, std::vector<Id>& out);
+  void encode(std::string_view text, Begin begin, std::vector<Id>& out);
+  void encode_part(std::string_view part, Begin begin, std::vector<Id>& out);
   void encode_word(std::string_view word, std::vector<Id>& out);
   void join_unknown(std::size_t begin, std::vector<Id>& out) const;
 
@@ -75,11 +75,11 @@ Encoder::Encoder(Encoder&&) noexcept = default;
 Encoder& Encoder::operator=(Encoder&&) noexcept = default;
 Encoder::~Encoder() = default;
 
-void Encoder::encode(std::string_view utf8, std::vector<Id>& out) {
-  state_->encode(utf8, out);
+void Encoder::encode(std::string_view utf8, std::vector<Id>& out, bool continues) {
+  state_->encode(utf8, continues ? Begin::rest : Begin::text, out);
 }
 
-void Encoder::State::encode(std::string_view text, std::vector<Id>& out) {
+void Encoder::State::encode(std::string_view text, Begin begin, std::vector<Id>& out) {
   if (model.is_bytes) {
     for (const char each : text) out.push_back(static_cast<unsigned char>(each));
     return;
@@ -87,24 +87,27 @@ void Encoder::State::encode(std::string_view text, std::vector<Id>& out) {
   check_text(text);
   model.raw_added.cut(
       text, special_in_text,
-      [&](std::string_view part) { encode_part(part, part.data() == text.data(), out); },
+      [&](std::string_view part) {
+        encode_part(part, part.data() == text.data() ? begin : Begin::inside, out);
+      },
       [&](Id id) { out.push_back(id); });
 }
 
-void Encoder::State::encode_part(std::string_view part, bool is_first, std::vector<Id>& out) {
+void Encoder::State::encode_part(std::string_view part, Begin begin, std::vector<Id>& out) {
   if (model.sentencepiece) return model.sentencepiece->encode(part, out);
-  const auto begin = out.size();
+  const auto first_id = out.size();
+  const bool continues = begin == Begin::rest;
   const auto text = model.sentencepiece_normalizer
-                        ? model.sentencepiece_normalizer->apply(part, normalized)
-                        : model.normalizer.apply(part, normalized);
+                        ? model.sentencepiece_normalizer->apply(part, normalized, continues)
+                        : model.normalizer.apply(part, normalized, !continues);
   model.normalized_added.cut(
       text, special_in_text,
       [&](std::string_view piece) {
-        model.pre_tokenizer.words(piece, is_first && piece.data() == text.data(), scratch,
-                                  [&](std::string_view word) { encode_word(word, out); });
+        model.pre_tokenizer.words(piece, piece.data() == text.data() ? begin : Begin::inside,
+                                  scratch, [&](std::string_view word) { encode_word(word, out); });
       },
       [&](Id id) { out.push_back(id); });
-  if (model.bpe.unknown != kNoId) join_unknown(begin, out);
+  if (model.bpe.unknown != kNoId) join_unknown(first_id, out);
 }
 
 /// Neighboring characters without a token are one unknown token.

@@ -21,9 +21,12 @@ class Encoder {
   ~Encoder();
 
   /// Appends the ids of a text. No token is put before or after it.
+  /// \param continues  the text is the rest of one that was cut after a line feed: a tokenizer with
+  ///                   a prefix before a text (Llama 2) puts none before it. A SentencePiece model
+  ///                   that libsentencepiece encodes with has the prefix nevertheless
   /// \throws Error (data, exit code 65) for a text that is not UTF-8 (except with bytes), is longer
   ///         than 1 GiB, or has a byte without a token
-  void encode(std::string_view utf8, std::vector<Id>& out);
+  void encode(std::string_view utf8, std::vector<Id>& out, bool continues = false);
 
  private:
   struct State;

@@ -95,7 +95,7 @@ bool Normalizer::is_of_unicode() const {
   });
 }
 
-std::string_view Normalizer::apply(std::string_view text, std::string& hold) const {
+std::string_view Normalizer::apply(std::string_view text, std::string& hold, bool prepends) const {
   for (const auto& step : steps_) {
     if (text.empty()) return text;
     if (step.kind == Step::Kind::nfc) {
@@ -103,6 +103,7 @@ std::string_view Normalizer::apply(std::string_view text, std::string& hold) con
     } else if (step.kind == Step::Kind::nfkc) {
       text = nfkc(text, hold);
     } else if (step.kind == Step::Kind::prepend) {
+      if (!prepends) continue;
       hold = step.to + std::string(text);
       text = hold;
     } else if (text.find(step.from) != std::string_view::npos) {

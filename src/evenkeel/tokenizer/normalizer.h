@@ -23,9 +23,10 @@ class Normalizer {
   bool is_of_unicode() const;
 
   /// The normalized text.
-  /// \param hold  receives the text if it differs
+  /// \param hold      receives the text if it differs
+  /// \param prepends  false: nothing is put before the text, the rest of a text that was cut
   /// \return `text` itself, or `hold`
-  std::string_view apply(std::string_view text, std::string& hold) const;
+  std::string_view apply(std::string_view text, std::string& hold, bool prepends = true) const;
 
  private:
   std::vector<Step> steps_;

@@ -108,7 +108,7 @@ Spans PreTokenizer::pieces(const Split& split, std::string_view text, Scratch& s
   return spans;
 }
 
-bool PreTokenizer::changes(const PreTokenizerStep& step, std::string_view text, bool is_first,
+bool PreTokenizer::changes(const PreTokenizerStep& step, std::string_view text, Begin place,
                            std::string& changed) {
   bool is_changed = false;
   if (!step.replace_spaces.empty() && text.find(' ') != std::string_view::npos) {
@@ -119,7 +119,8 @@ bool PreTokenizer::changes(const PreTokenizerStep& step, std::string_view text, 
   }
   if (!step.prefix) return is_changed;
   const auto now = is_changed ? std::string_view(changed) : text;
-  const bool applies = is_first || step.prefix->scheme == Prefix::Scheme::always;
+  const bool applies = place == Begin::text ||
+                       (place == Begin::inside && step.prefix->scheme == Prefix::Scheme::always);
   if (!applies || now.starts_with(step.prefix->text)) return is_changed;
   changed = step.prefix->text + std::string(now);
   return true;

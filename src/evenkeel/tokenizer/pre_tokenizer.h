@@ -22,6 +22,10 @@ struct Split {
   bool invert = false;  // what is between the matches is the delimiter
 };
 
+/// Where a piece of text begins: with the text, inside of it, or where a text was cut into parts
+/// that are encoded one after another. No prefix is put before the rest of a text.
+enum class Begin { text, inside, rest };
+
 /// Puts a text before a piece that does not begin with it.
 struct Prefix {
   enum class Scheme { always, first };  // first: only before a piece at the start of the text
@@ -54,25 +58,26 @@ class PreTokenizer {
   LineCut line_cut() const;
 
   /// Calls word(text) for each word. No word is empty.
-  /// \param text      well-formed UTF-8
-  /// \param is_first  `text` begins where the whole text begins
+  /// \param text  well-formed UTF-8
   template <typename Word>
-  void words(std::string_view text, bool is_first, Scratch& scratch, const Word& word) const {
-    apply(0, text, is_first, scratch, word);
+  void words(std::string_view text, Begin begin, Scratch& scratch, const Word& word) const {
+    apply(0, text, begin, scratch, word);
   }
 
  private:
   template <typename Word>
-  void apply(std::size_t index, std::string_view text, bool is_first, Scratch& scratch,
+  void apply(std::size_t index, std::string_view text, Begin place, Scratch& scratch,
              const Word& word) const {
     if (text.empty()) return;
     if (index == steps_.size()) return word(text);
     const auto& step = steps_[index];
     std::string changed;
-    if (changes(step, text, is_first, changed)) text = changed;
-    if (!step.split) return apply(index + 1, text, is_first, scratch, word);
+    if (changes(step, text, place, changed)) text = changed;
+    if (!step.split) return apply(index + 1, text, place, scratch, word);
     const auto piece = [&](std::size_t begin, std::size_t end) {
-      apply(index + 1, text.substr(begin, end - begin), is_first && begin == 0, scratch, word);
+      const bool is_first = place == Begin::text && begin == 0;
+      apply(index + 1, text.substr(begin, end - begin), is_first ? Begin::text : Begin::inside,
+            scratch, word);
     };
     if (step.split->words) {
       const bool is_last = index + 1 == steps_.size();
@@ -86,7 +91,7 @@ class PreTokenizer {
   }
 
   /// \return true if the step changes the text; `changed` is then the changed one
-  static bool changes(const PreTokenizerStep& step, std::string_view text, bool is_first,
+  static bool changes(const PreTokenizerStep& step, std::string_view text, Begin place,
                       std::string& changed);
   static std::vector<Span> pieces(const Split& split, std::string_view text, Scratch& scratch);
 

@@ -68,6 +68,11 @@ std::pair<std::string_view, std::size_t> SentencePieceNormalizer::next(std::stri
   return characters.at(text, at);
 }
 
+/// True if a line feed becomes a space, which is dropped at the end of a text.
+bool SentencePieceNormalizer::drops_line_feed() const {
+  return remove_extra_whitespaces && next("\n", 0).first == " ";
+}
+
 std::size_t SentencePieceNormalizer::first_after_spaces(std::string_view text) const {
   std::size_t at = 0;
   while (remove_extra_whitespaces && at < text.size()) {
@@ -108,11 +113,14 @@ void SentencePieceNormalizer::append_mapped(std::string_view text, std::size_t a
   }
 }
 
-std::string_view SentencePieceNormalizer::apply(std::string_view text, std::string& hold) const {
+std::string_view SentencePieceNormalizer::apply(std::string_view text, std::string& hold,
+                                                bool continues) const {
   hold.clear();
   const auto at = first_after_spaces(text);
   if (at == text.size()) return hold;
-  if (!treat_whitespace_as_suffix && add_dummy_prefix) hold += space();
+  // The prefix of a rest takes the place of the line feed before it, where that was dropped.
+  const bool has_prefix = add_dummy_prefix && (!continues || drops_line_feed());
+  if (!treat_whitespace_as_suffix && has_prefix) hold += space();
   characters.empty() ? append_plain(text, at, hold) : append_mapped(text, at, hold);
   while (remove_extra_whitespaces && hold.ends_with(space())) {
     hold.resize(hold.size() - space().size());

@@ -42,12 +42,15 @@ struct SentencePieceNormalizer {
   bool escape_whitespaces = true;  // ' ' becomes U+2581
   bool treat_whitespace_as_suffix = false;
 
-  /// The normalized text. \param hold  receives it
-  std::string_view apply(std::string_view text, std::string& hold) const;
+  /// The normalized text.
+  /// \param hold       receives it
+  /// \param continues  the text is the rest of one that was cut after a line feed
+  std::string_view apply(std::string_view text, std::string& hold, bool continues = false) const;
 
  private:
   std::pair<std::string_view, std::size_t> next(std::string_view text, std::size_t at) const;
   std::string_view space() const;
+  bool drops_line_feed() const;
   std::size_t first_after_spaces(std::string_view text) const;
   void append_plain(std::string_view text, std::size_t at, std::string& out) const;
   void append_mapped(std::string_view text, std::size_t at, std::string& out) const;

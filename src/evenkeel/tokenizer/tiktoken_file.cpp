@@ -219,6 +219,7 @@ Model tiktoken_file(const std::string& path, std::string_view content, const std
   model.bpe.ignore_merges = true;
   model.bpe.words = model.ids;
   const auto used = encoding == nullptr ? pattern : std::string(encoding->pattern);
+  model.ranks_pattern = used;
   const auto syntax = encoding == nullptr ? Syntax::perl : encoding->syntax;
   model.pre_tokenizer.add({{},
                            std::nullopt,

@@ -199,6 +199,7 @@ const WordPattern::Known WordPattern::kKnown[] = {
     {kTiktokenGpt2Pattern, Kind::gpt2, kAnyNumber, false},
     {kGpt4Pattern, Kind::gpt4, 3, false},
     {kTiktokenGpt4Pattern, Kind::gpt4, 3, true},
+    {kRubyTiktokenGpt4Pattern, Kind::gpt4, 3, true},
     {kQwen2Pattern, Kind::gpt4, 1, false},
     {kO200kPattern, Kind::o200k, 3, false},
     // Forms of GPT-4's pattern, for groups of three and of two digits.

@@ -71,4 +71,9 @@ inline constexpr std::string_view kTiktokenGpt4Pattern =
     R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+)"
     R"(|\s++$|\s*[\r\n]|\s+(?!\S)|\s)";
 
+/// The same matches in Ruby's syntax, in which `{1,3}+` is not possessive, and `$` is at each line.
+inline constexpr std::string_view kRubyTiktokenGpt4Pattern =
+    R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*+)"
+    R"(|\s++(?!\S)|\s*[\r\n]|\s+(?!\S)|\s)";
+
 }  // namespace evenkeel::tokenizer

@@ -103,11 +103,11 @@ std::string line_of(const ProgressLine& progress_line) {
   constexpr double kPercent = 100;
   auto line = printed("step %lld/%lld (%d %%, ", static_cast<long long>(step),
                       static_cast<long long>(steps), static_cast<int>(kPercent * done));
-  line += duration_text(left) + printed(" left)  loss %.3f", loss);
+  line += duration_text(left) + " left)  loss " + with_decimals(loss, 3);
   if (loss_z) line += printed(" (%+.1fz)", *loss_z);
-  if (val_loss) line += printed("  val %.3f", *val_loss);
-  if (gap) line += printed("  gap %.3f", *gap);
-  line += printed("  |g| %.2f", norm);
+  if (val_loss) line += "  val " + with_decimals(*val_loss, 3);
+  if (gap) line += "  gap " + with_decimals(*gap, 3);
+  line += "  |g| " + with_decimals(norm, 2);
   if (norm_z) line += printed(" (%+.1fz)", *norm_z);
   return line + printed("  lr %.1e  ", rate) + with_unit(speed) + " tok/s";
 }

@@ -84,6 +84,9 @@ class Evaluator {
   /// The step of the last evaluate_tasks(); -1 before the first one.
   std::int64_t last_task_step() const { return last_task_step_; }
 
+  /// The texts of evaluate.texts.
+  const std::vector<data::Source>& text_sources() const { return text_sources_; }
+
   /// The results of the last evaluation.
   const LastEvaluation& last() const { return last_; }
 

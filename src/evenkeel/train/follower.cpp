@@ -32,21 +32,25 @@ config::Config config_of(const RunStart& start) {
 RunStart start_of(const OpenRun& open) {
   return {.folder = open.folder,
           .config = config::to_toml(open.config),
-          .step = open.newest.found ? open.newest.found->step : -1};
+          .step = open.newest.found ? open.newest.found->step : -1,
+          .from = open.from ? open.from->folder.path() : std::filesystem::path()};
 }
 
 RunStart broadcast_start(comm::Group& group, const RunStart& start) {
   if (group.ranks() == 1) return start;
   // A path may have any bytes but 0.
   constexpr char kEnd = '\0';
-  const auto all =
-      group.broadcast_text(text(start.step, kEnd, start.folder.string(), kEnd, start.config), 0);
+  const auto all = group.broadcast_text(
+      text(start.step, kEnd, start.folder.string(), kEnd, start.from.string(), kEnd, start.config),
+      0);
   const auto folder = all.find(kEnd) + 1;
-  const auto config = all.find(kEnd, folder) + 1;
-  EK_ASSERT(folder > 0 && config > folder);
-  return {.folder = all.substr(folder, config - folder - 1),
+  const auto from = all.find(kEnd, folder) + 1;
+  const auto config = all.find(kEnd, from) + 1;
+  EK_ASSERT(folder > 0 && from > folder && config > from);
+  return {.folder = all.substr(folder, from - folder - 1),
           .config = all.substr(config),
-          .step = std::stoll(all)};
+          .step = std::stoll(all),
+          .from = all.substr(from, config - from - 1)};
 }
 
 Follower::Follower(const RunStart& start, comm::Group& group)
@@ -60,14 +64,17 @@ Follower::Follower(const RunStart& start, comm::Group& group)
   trainer_ = std::make_unique<Trainer>(setup_.config, shape, setup_.machine.precision, setup_.text,
                                        data_parallel_of(config_, group));
   evaluator_ = std::make_unique<Evaluator>(config_, setup_.text, shape.vocabulary, &group);
+  check_named_texts_on_ranks(evaluator_->text_sources(), group);
   load(start);
 }
 
 void Follower::load(const RunStart& start) {
   if (start.step >= 0) {
     trainer_->restore(checkpoint_in(start.folder / "checkpoints" / store::step_name(start.step)));
-  } else if (!config_.train.from.empty()) {
-    trainer_->load_weights(checkpoint_in(config_.train.from));
+  } else if (!start.from.empty()) {
+    const auto from = checkpoint_in(start.from);
+    check_weights_on_ranks(from, group_);
+    trainer_->load_weights(from);
   }
 }
 

@@ -22,6 +22,7 @@ struct RunStart {
   std::filesystem::path folder;  // the run folder
   std::string config;            // its configuration as TOML
   std::int64_t step = -1;        // of the checkpoint to resume from; -1: a new run
+  std::filesystem::path from;    // the checkpoint with the first weights; empty: none
 };
 
 /// The start of the run that rank 0 opened.

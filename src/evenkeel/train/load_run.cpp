@@ -91,24 +91,6 @@ store::VerifiedCheckpoint usable_checkpoint(const store::CheckpointSearch& searc
                                         "; train it, or restore the folder from a copy"));
 }
 
-/// The newest valid checkpoint, or that of `step`.
-/// \throws Error (no_checkpoint) if the run has none of `step`
-store::CheckpointSearch checkpoint_of(const std::filesystem::path& run,
-                                      std::optional<std::int64_t> step) {
-  if (!step) return store::newest_checkpoint(run);
-  const auto steps = store::checkpoint_steps(run);
-  if (std::find(steps.begin(), steps.end(), *step) == steps.end()) {
-    std::string known;
-    for (const auto each : steps) known += text(known.empty() ? "" : ", ", each);
-    throw Error(Exit::no_checkpoint, text(run.string(), ": has no checkpoint of step ", *step,
-                                          ", but of: ", known.empty() ? "(none)" : known));
-  }
-  const auto name = store::step_name(*step);
-  auto search = store::find_checkpoint(run / "checkpoints" / name);
-  for (auto& line : search.skipped) line = text("checkpoints/", name, ": ", line);
-  return search;
-}
-
 /// Loads the tokenizer: the copy in the run folder, unless the command names another one.
 /// \param manifest  of the checkpoint
 void use_tokenizer_of_run(TrainedModel& loaded, const config::Config& saved,
@@ -151,7 +133,8 @@ TrainedModel load_run(const std::optional<std::filesystem::path>& run,
   }
   loaded.machine = configure_machine(loaded.config.train);
   loaded.watch = std::make_unique<ops::BusyMachineWatch>(loaded.machine.threads);
-  const auto search = checkpoint_of(*run, step);
+  const auto search =
+      step ? store::checkpoint_of_step(*run, *step) : store::newest_checkpoint(*run);
   loaded.skipped = search.skipped;
   const auto checkpoint = usable_checkpoint(search, saved, *run);
   use_tokenizer_of_run(loaded, saved, *run, checkpoint.manifest);

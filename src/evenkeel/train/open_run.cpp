@@ -124,35 +124,84 @@ config::Config configuration_on_resume(const Request& request, const std::filesy
   return config;
 }
 
+/// The steps of a resumed run with the length of another configuration.
+std::int64_t steps_with_length(const OpenRun& run, const config::Config& other) {
+  auto config = run.config;
+  config.train.steps = other.train.steps;
+  config.train.tokens = other.train.tokens;
+  return plan::steps_of(config, run.done);
+}
+
+/// The configuration in run.toml: with the changes since the checkpoint.
+config::Config saved_configuration(const OpenRun& run) {
+  return config::resolve(
+      {.preset = {}, .files = {run.folder / kConfigName}, .scheme = {}, .sets = {}});
+}
+
 /// The least steps that need no --override: those of the checkpoint, or of run.toml if an earlier
 /// --override allowed a shorter run and no checkpoint has been saved since.
-std::int64_t shortest_without_override(const std::filesystem::path& run,
-                                       const config::Config& before,
+std::int64_t shortest_without_override(const OpenRun& run, const config::Config& before,
                                        const UnsavedChanges& unsaved) {
-  const auto saved =
-      config::resolve({.preset = {}, .files = {run / kConfigName}, .scheme = {}, .sets = {}});
+  const auto saved = saved_configuration(run);
+  const auto planned = steps_with_length(run, before);
   for (const auto& [key, was, is] : config::differences(before, saved)) {
-    if (is_length(key) && !unsaved.has({key, was, is})) return plan::steps_of(before);
+    if (is_length(key) && !unsaved.has({key, was, is})) return planned;
   }
-  return std::min(plan::steps_of(before), plan::steps_of(saved));
+  return std::min(planned, steps_with_length(run, saved));
+}
+
+/// What the run has done at its newest checkpoint. Trainer::restore() checks the file.
+/// \param before  its configuration
+plan::Done done_of(const store::CheckpointSearch& newest, const config::Config& before) {
+  if (!newest.found) return {};
+  const auto step = newest.found->step;
+  const auto& state = newest.found->state;
+  const auto tokens =
+      state.is_object() ? state.value("tokens", nlohmann::json()) : nlohmann::json();
+  return {.step = step,
+          .tokens = tokens.is_number_integer() ? tokens.get<std::int64_t>()
+                                               : step * before.train.batch * before.model.context};
+}
+
+/// The differences from a checkpoint that a command without options has: changes of the run after
+/// the step to which it goes back.
+std::vector<ConfigChange> later_changes(const OpenRun& run, const config::Config& before) {
+  std::vector<ConfigChange> changes;
+  for (const auto& [key, was, is] : config::differences(before, saved_configuration(run))) {
+    changes.push_back({key, was, is});
+  }
+  return changes;
 }
 
 /// Appends the differences between checkpoint and command to the changes of the run.
 /// \throws Error (differs) for one that is not permitted
-void add_changes(OpenRun& run, const config::Config& before,
-                 const std::vector<std::string>& overrides) {
+void add_changes(OpenRun& run, const config::Config& before, const Request& request) {
+  const auto& overrides = request.overrides;
+  const auto later = request.checkpoint ? later_changes(run, before) : std::vector<ConfigChange>();
   const UnsavedChanges unsaved(run.lock->directory(), run.newest);
-  const auto shortest = shortest_without_override(run.folder, before, unsaved);
-  const bool is_longer = plan::steps_of(run.config) >= shortest;
+  const auto shortest = shortest_without_override(run, before, unsaved);
+  const bool is_longer = plan::steps_of(run.config, run.done) >= shortest;
   const bool frees_length =
       config::is_named("train.steps", overrides) || config::is_named("train.tokens", overrides);
   for (const auto& difference : config::differences(before, run.config)) {
     const ConfigChange change = {difference.key, difference.before, difference.after};
     const bool is_free =
         is_length(change.key) ? is_longer || frees_length : config::is_named(change.key, kFreeKeys);
-    const bool allowed = config::is_named(change.key, overrides) || unsaved.has(change);
+    const bool was_made = std::any_of(later.begin(), later.end(), [&](const auto& made) {
+      return made.key == change.key && made.after == change.after;
+    });
+    const bool allowed = was_made || config::is_named(change.key, overrides) || unsaved.has(change);
     if (!is_free && !allowed) refuse(run.folder, difference, before, run.config);
     run.changes.push_back(change);
+  }
+}
+
+/// Sets schedule.steps = "auto" to the steps of a run whose batches had other sizes before: those
+/// follow from no configuration.
+void fix_length_of_schedule(OpenRun& run) {
+  const auto steps = plan::steps_of(run.config, run.done);
+  if (run.config.schedule.steps == 0 && steps != plan::steps_of(run.config)) {
+    run.config.schedule.steps = steps;
   }
 }
 
@@ -160,17 +209,18 @@ void resume_run(OpenRun& run, const Request& request) {
   run.is_resumed = true;
   run.lock->directory().check_file(kConfigName);
   const auto before = configuration_of(run.newest, run.folder / kConfigName);
+  run.done = done_of(run.newest, before);
   run.config = configuration_on_resume(request, run.folder, before);
   const bool fits_schedule = config::is_named("schedule", request.overrides);
   if (fits_schedule && run.config.schedule.steps == before.schedule.steps &&
       is_schedule_kept(run.lock->directory())) {
     run.config.schedule.steps = 0;
   }
-  add_changes(run, before, request.overrides);
-  if (fits_schedule) return;
-  if (plan::steps_of(run.config) == plan::steps_of(before)) return;
+  if (config::is_named("schedule.steps", request.overrides)) fix_length_of_schedule(run);
+  add_changes(run, before, request);
+  if (fits_schedule || run.config.schedule.steps != before.schedule.steps) return;
   const auto planned = plan::planned_steps(before);
-  if (run.config.schedule.steps == planned) return;
+  if (plan::planned_steps(run.config) == planned) return;
   run.config.schedule.steps = planned;
   for (const auto& [key, was, is] : config::differences(before, run.config)) {
     if (key == "schedule.steps") run.changes.push_back({key, was, is});
@@ -225,6 +275,15 @@ void make_and_lock(OpenRun& run) {
   }
 }
 
+/// Takes the checkpoint of --checkpoint in place of the newest one.
+/// \throws Error (no_checkpoint)
+void go_back(OpenRun& run, const Request& request) {
+  if (!request.checkpoint) return;
+  run.newest = store::checkpoint_of_step(run.folder, *request.checkpoint);
+  if (run.newest.found) return;
+  throw Error(Exit::no_checkpoint, text(run.folder.string(), ": ", run.newest.skipped.front()));
+}
+
 }  // namespace
 
 nlohmann::ordered_json record_of(std::int64_t step, const ConfigChange& change) {
@@ -240,8 +299,9 @@ OpenRun open_run(const Request& request) {
     if (!run.is_new) {
       check_is_run_folder(run.folder);
       lock(run);
-      restore_config(run);
     }
+    go_back(run, request);
+    if (!run.is_new) restore_config(run);
     if (run.lock && run.lock->directory().has(kConfigName)) {
       resume_run(run, request);
       return run;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "evenkeel/config/config.h"
+#include "evenkeel/plan/run_length.h"
 #include "evenkeel/store/checkpoint.h"
 #include "evenkeel/store/lock.h"
 
@@ -21,8 +22,9 @@ namespace evenkeel::train {
 struct Request {
   config::Sources sources;
   std::optional<std::filesystem::path> run;  // --run; nullopt: a new folder below runs/
-  std::vector<std::string> overrides;  // --override: keys and tables that may change on resume
-  bool quiet = false;                  // --quiet: warnings only
+  std::vector<std::string> overrides;      // --override: keys and tables that may change on resume
+  std::optional<std::int64_t> checkpoint;  // --checkpoint: the step to go back to
+  bool quiet = false;                      // --quiet: warnings only
   // Called with the folder as soon as this process has it.
   std::function<void(const std::filesystem::path&)> opened = {};
 };
@@ -44,7 +46,11 @@ struct OpenRun {
   std::shared_ptr<store::Lock> lock;  // acquired before the first read of the folder
   config::Config config;
   store::CheckpointSearch newest;     // the checkpoint to resume from; none for a new run
+  plan::Done done;                    // at that checkpoint
   std::vector<ConfigChange> changes;  // differences from the configuration of that checkpoint
+  // A new run with train.from: the checkpoint with its first weights. Rank 0 finds it for all
+  // ranks, because the other run may save meanwhile.
+  std::optional<store::VerifiedCheckpoint> from;
 };
 
 /// Opens the folder of --run, or creates a new folder below runs/. If the folder has a run, that
@@ -61,7 +67,8 @@ struct OpenRun {
 /// | every other key                                          | with --override       |
 ///
 /// \throws Error (usage, exit code 64) if --run is not a folder, or for another preset; (busy, 75)
-///         if another process holds the lock; (differs, 78), with the first key that may not change
+///         if another process holds the lock; (no_checkpoint, 77) if the run has no valid
+///         checkpoint of the wanted step; (differs, 78), with the first key that may not change
 OpenRun open_run(const Request& request);
 
 }  // namespace evenkeel::train

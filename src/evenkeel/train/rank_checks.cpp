@@ -81,7 +81,23 @@ void check_scheme_on_ranks(const config::Config& config, const comm::Group& grou
 void check_texts_on_ranks(const data::Corpora& text, comm::Group& group) {
   if (group.ranks() == 1) return;
   comm::check_equal(group, {{"the digest of data.train", data::digest(text.train)},
-                            {"the digest of data.validation", data::digest(text.validation)}});
+                            {"the digest of data.validation", data::digest(text.validation)},
+                            {"the digest of data.ood", text.ood ? text.ood->digest : "none"}});
+}
+
+void check_named_texts_on_ranks(const std::vector<data::Source>& texts, comm::Group& group) {
+  if (group.ranks() == 1 || texts.empty()) return;
+  comm::Facts facts;
+  for (const auto& each : texts) {
+    facts.emplace_back(text("the digest of evaluate.texts ", each.name), each.corpus.digest);
+  }
+  comm::check_equal(group, facts);
+}
+
+void check_weights_on_ranks(const store::VerifiedCheckpoint& from, comm::Group& group) {
+  if (group.ranks() == 1) return;
+  comm::check_equal(group,
+                    {{"the digest of train.from", from.manifest.value("root_digest", "none")}});
 }
 
 std::string ranks_text(const config::Config& config, const comm::Group& group, int threads) {

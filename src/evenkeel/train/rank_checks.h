@@ -5,10 +5,12 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "evenkeel/comm/group.h"
 #include "evenkeel/config/config.h"
 #include "evenkeel/data/load_corpora.h"
+#include "evenkeel/store/checkpoint.h"
 #include "evenkeel/train/gradient_reducer.h"
 
 namespace evenkeel::train {
@@ -37,9 +39,15 @@ void check_ranks(const config::Config& config, std::int64_t ranks, bool needs_ov
 /// \throws Error (usage, exit code 64)
 void check_scheme_on_ranks(const config::Config& config, const comm::Group& group);
 
-/// Compares the texts of all ranks by their digests. All ranks call it.
+/// Compares the texts of all ranks by their digests: those of [data], and those of evaluate.texts.
+/// All ranks call it.
 /// \throws Error (differs, exit code 78), with the first rank that differs from rank 0
 void check_texts_on_ranks(const data::Corpora& text, comm::Group& group);
+void check_named_texts_on_ranks(const std::vector<data::Source>& texts, comm::Group& group);
+
+/// Compares the checkpoints from which all ranks take their first weights. All ranks call it.
+/// \throws Error (differs, exit code 78), with the first rank that differs from rank 0
+void check_weights_on_ranks(const store::VerifiedCheckpoint& from, comm::Group& group);
 
 /// "4 ranks (torchrun) on 2 machines, 8 shards, gloo over eth0, exact; 2 threads each": the first
 /// line of a run on several ranks.

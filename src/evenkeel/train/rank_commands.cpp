@@ -66,6 +66,8 @@ RankCommand RankCommands::exchange(RankCommand command, bool is_written) {
   }
   checkpoint_ = static_cast<std::int64_t>(all[4]);
   const auto agreed = static_cast<RankCommand>(static_cast<int>(all.front()));
+  const bool is_save = agreed == RankCommand::save || agreed == RankCommand::save_background;
+  if (is_save) saves_ = false;  // this checkpoint is what the signals asked for
   group_.set_activity(activity_of(agreed));
   return agreed;
 }

@@ -49,7 +49,8 @@ class RankCommands {
   /// Rank 0: true if no rank was writing a checkpoint at the last command.
   bool are_written() const { return are_written_; }
 
-  /// Rank 0: true if SIGUSR1 arrived at any rank since the last call.
+  /// Rank 0: true if SIGUSR1 arrived at any rank since the last call. A signal of another rank that
+  /// arrives together with a command to save counts for that checkpoint.
   bool save_wanted();
 
  private:

@@ -2,12 +2,14 @@
 #include "evenkeel/train/run.h"
 
 #include <algorithm>
+#include <cmath>
 #include <thread>
 #include <utility>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/plan/run_length.h"
 #include "evenkeel/report/report.h"
+#include "evenkeel/store/imported_files.h"
 #include "evenkeel/store/json_lines.h"
 #include "evenkeel/store/run_folder.h"
 #include "evenkeel/train/evaluator.h"
@@ -47,13 +49,15 @@ Run::Run(const Request& request, OpenRun open, Console& console, comm::Group& gr
   check_texts_on_ranks(setup_.text, group);
   const auto& shape = setup_.plan.scheme.shape;
   check_memory(setup_.plan.memory, std::max(1, group.placement().ranks_on_device), console);
-  warn_of_unreached_probes(config, console);
+  const auto steps = plan::steps_of(config, open_.done);
+  warn_of_unreached_probes(config, steps, console);
   trainer_ = std::make_unique<Trainer>(setup_.config, shape, setup_.machine.precision, setup_.text,
                                        data_parallel_of(config, group));
   evaluator_ = std::make_unique<Evaluator>(config, setup_.text, shape.vocabulary, &group);
+  check_named_texts_on_ranks(evaluator_->text_sources(), group);
   if (group.ranks() > 1) console.info(ranks_text(config, group, setup_.machine.threads));
   print_summary(config, setup_, open_.folder, console);
-  note_unreached_peak(config, trainer_->schedule(), console);
+  note_unreached_peak(steps, trainer_->schedule(), console);
 }
 
 Run::~Run() = default;
@@ -85,15 +89,20 @@ void Run::start() {
                                             ": none of its checkpoints is usable; start another "
                                             "run, or restore the folder from a copy"));
     }
-    if (!open_.config.train.from.empty()) load_initial_weights();
+    if (open_.from) load_initial_weights();
   }
   const auto& folder = open_.lock->directory();
   open_.lock->check_path();
   provenance_.write(folder, provenance_of_ranks(open_.config, group_));
+  if (open_.from) {
+    const auto checkpoint = std::filesystem::absolute(open_.from->folder.path());
+    store::copy_imported_files(checkpoint.parent_path().parent_path(), folder);
+  }
   copy_tokenizer(*setup_.text.encoding, folder);
   console_.log_to(folder, "log.txt");
   recorder_.start_tracking(progress().step, source_names(setup_.text));
-  if (!newest.found) save(/*required=*/true);
+  if (request_.checkpoint) saved_at_ = -1;  // saved again, which deletes the later ones
+  if (!newest.found || request_.checkpoint) save(/*required=*/true);
   recorder_.write_status("training", progress());
   const auto step = progress().step;
   const bool lacks_scores = newest.found && step > 0 && !finished() &&
@@ -104,8 +113,8 @@ void Run::start() {
 
 void Run::resume(const store::VerifiedCheckpoint& checkpoint) {
   provenance_.resume(checkpoint, open_.changes, request_.overrides, open_.folder);
-  const auto steps = progress().steps;
   trainer_->restore(checkpoint);
+  const auto steps = progress().steps;
   if (const auto planned = plan::planned_steps(open_.config); steps > planned && planned > 0) {
     console_.info(text("the schedule stays that of ", planned,
                        " steps; --override schedule fits it to the new number of steps"));
@@ -122,15 +131,9 @@ void Run::resume(const store::VerifiedCheckpoint& checkpoint) {
 
 /// Loads the weights of the checkpoint in train.from.
 void Run::load_initial_weights() {
-  const std::filesystem::path from = open_.config.train.from;
-  const auto other = store::find_checkpoint(from);
-  for (const auto& line : other.skipped) console_.warn(text("train.from: ", line));
-  if (!other.found) {
-    throw Error(Exit::no_checkpoint,
-                text("train.from: ", from.string(), " has no usable checkpoint to start from",
-                     store::import_hint(from)));
-  }
-  trainer_->load_weights(*other.found);
+  const auto& from = *open_.from;
+  check_weights_on_ranks(from, group_);
+  trainer_->load_weights(from);
 }
 
 /// \throws Error (io) as step() does
@@ -155,6 +158,7 @@ void Run::step() {
     console_.warn(text("step ", progress().step,
                        ": no CUDA graphs from now on, with equal results: ", step.graph_failure));
   }
+  is_finite_ = std::isfinite(step.result.loss) && std::isfinite(step.result.gradient_norm);
   recorder_.record(step, progress(), timer.cost(), evaluator_->last(), times);
   if (const auto straggler = stragglers_.add(times.computed)) {
     const auto& host = group_.placement().hosts.at(static_cast<std::size_t>(straggler->rank));
@@ -171,7 +175,8 @@ void Run::step() {
   const bool by_time =
       config.checkpoint.seconds > 0 && unsaved.count() >= config.checkpoint.seconds;
   if (finished()) return;  // finish() evaluates and saves after the last step
-  if (!is_due(now, config.checkpoint.every) && !by_time && !commands_.save_wanted()) return;
+  const bool by_signal = commands_.save_wanted();  // always read: else the next step saves again
+  if (!is_due(now, config.checkpoint.every) && !by_time && !by_signal) return;
   config.checkpoint.background ? begin_save() : save(/*required=*/false);
 }
 
@@ -193,6 +198,7 @@ store::CheckpointContent Run::checkpoint_content() {
   content.manifest = provenance_.manifest(progress().sequences);
   saved_time_ = Clock::now();  // of the attempt: no retry of a full disk at every step
   content.manifest["records"] = recorder_.flush();
+  if (!is_finite_) content.manifest["is_finite"] = false;  // it displaces no finite checkpoint
   return content;
 }
 

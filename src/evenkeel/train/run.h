@@ -105,6 +105,7 @@ class Run {
   RankCommands commands_;
   CheckpointSaver saver_;
   comm::Stragglers stragglers_;
+  bool is_finite_ = true;                        // loss and gradient of the last step
   std::int64_t saved_at_ = -1;                   // step of the newest checkpoint
   std::string reported_left_;                    // why an older checkpoint could not be removed
   std::int64_t saving_ = -1;                     // step of the checkpoint that a thread writes

@@ -6,7 +6,6 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/plan/device_memory.h"
-#include "evenkeel/plan/run_length.h"
 
 namespace evenkeel::train {
 
@@ -56,21 +55,18 @@ void check_inference_memory(const std::vector<nn::ParameterSpec>& specs, const n
   if (installed > 0 && needed > installed) refuse_memory(needed, installed);
 }
 
-void warn_of_unreached_probes(const config::Config& config, Console& console) {
-  const auto last = plan::steps_of(config);
+void warn_of_unreached_probes(const config::Config& config, std::int64_t steps, Console& console) {
   for (const auto step : config.probe.steps) {
-    if (step <= last) continue;
+    if (step <= steps) continue;
     console.warn(text("warning: probe.steps names step ", step, ", but the run ends with step ",
-                      last, ": nothing is measured there"));
+                      steps, ": nothing is measured there"));
   }
 }
 
-void note_unreached_peak(const config::Config& config, const optim::Schedule& schedule,
-                         Console& console) {
-  const auto last = plan::steps_of(config);
+void note_unreached_peak(std::int64_t steps, const optim::Schedule& schedule, Console& console) {
   const auto warmup = schedule.warmup();
-  if (warmup <= static_cast<double>(last)) return;
-  console.info(text("note: schedule.warmup takes ", warmup, " steps, and the run has ", last,
+  if (warmup <= static_cast<double>(steps)) return;
+  console.info(text("note: schedule.warmup takes ", warmup, " steps, and the run has ", steps,
                     ": the learning rate never gets to schedule.peak"));
 }
 

@@ -34,10 +34,9 @@ void check_inference_memory(const std::vector<nn::ParameterSpec>& specs, const n
 
 /// Warns of `probe.steps` after the last step. This is no error: the configuration may be shared
 /// with longer runs.
-void warn_of_unreached_probes(const config::Config& config, Console& console);
+void warn_of_unreached_probes(const config::Config& config, std::int64_t steps, Console& console);
 
 /// Prints a note if the run ends during the warm-up. This is no error: short trial runs are common.
-void note_unreached_peak(const config::Config& config, const optim::Schedule& schedule,
-                         Console& console);
+void note_unreached_peak(std::int64_t steps, const optim::Schedule& schedule, Console& console);
 
 }  // namespace evenkeel::train

@@ -68,6 +68,7 @@ nlohmann::ordered_json RunProvenance::json() const {
   provenance["scheme"] = config_.scheme.name;
   provenance["preset"] = config_.preset;
   provenance["parameters"] = plan.counts.total;
+  provenance["flops_per_token"] = static_cast<std::int64_t>(plan.flops_per_token);
   provenance["data"] = {{"train", data::description(text.train)},
                         {"train_digest", data::digest(text.train)},
                         {"validation", data::description(text.validation)},

@@ -56,6 +56,11 @@ void handle(int signal, void (*handler)(int)) {
   ::sigaction(signal, &action, nullptr);
 }
 
+bool is_ignored(int signal) {
+  struct sigaction action{};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 /// The kernel's set of the signals that are held: bit n - 1 for signal n.
 constexpr std::uint64_t kHeld =
     std::uint64_t{1} << (SIGINT - 1) | std::uint64_t{1} << (SIGTERM - 1) |
@@ -71,12 +76,13 @@ void release_signals() {
   ::syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &kHeld, nullptr, sizeof kHeld);
 }
 
-void catch_signals(bool announces) {
+void catch_signals(bool announces, Hangup hangup) {
   is_terminal = announces && ::isatty(STDERR_FILENO) != 0;
   handle(SIGINT, on_stop);
   handle(SIGTERM, on_stop);
   handle(SIGUSR1, on_save);
-  handle(SIGHUP, SIG_IGN);
+  const bool stops = hangup == Hangup::stops && !is_ignored(SIGHUP);
+  handle(SIGHUP, stops ? on_stop : SIG_IGN);
   handle(SIGPIPE, SIG_IGN);
   handle(SIGXFSZ, SIG_IGN);  // write() then fails with EFBIG at the file size limit
   release_signals();

@@ -12,6 +12,7 @@
 #include "evenkeel/comm/agreement.h"
 #include "evenkeel/ops/common/short_waits.h"
 #include "evenkeel/store/directory.h"
+#include "evenkeel/store/run_folder.h"
 #include "evenkeel/train/console.h"
 #include "evenkeel/train/follower.h"
 #include "evenkeel/train/rank_checks.h"
@@ -62,12 +63,29 @@ void start_on_ranks(OpenRun& open, const std::vector<std::string>& overrides, co
   comm::check_shared_folder(group, open.folder);
 }
 
+/// Finds the checkpoint of train.from, if a run starts from it.
+/// \throws Error (no_checkpoint) if there is none
+void find_first_weights(OpenRun& open, Console& console) {
+  const std::filesystem::path from = open.config.train.from;
+  const bool has_checkpoints = open.newest.found || !open.newest.skipped.empty();
+  if (has_checkpoints || from.empty()) return;
+  auto search = store::find_checkpoint(from);
+  for (const auto& line : search.skipped) console.warn(text("train.from: ", line));
+  if (!search.found) {
+    throw Error(Exit::no_checkpoint,
+                text("train.from: ", from.string(), " has no usable checkpoint to start from",
+                     store::import_hint(from)));
+  }
+  open.from = std::move(search.found);
+}
+
 /// A new run has nothing to override. That is no error: the command that starts a run also resumes
 /// it after a restart.
 void note_unused_overrides(const std::vector<std::string>& overrides, Console& console) {
-  if (overrides.empty()) return;
-  console.info(text("note: --override ", overrides.front(),
-                    " has no effect on a new run; it permits changes on resume"));
+  for (const auto& name : overrides) {
+    console.info(text("note: --override ", name,
+                      " has no effect on a new run; it permits changes on resume"));
+  }
 }
 
 /// A rank other than 0.
@@ -96,6 +114,7 @@ Result train(const Request& request, comm::Group& group) {
   const UnusedFolderRemover leftover(open);
   if (request.opened) request.opened(open.folder);
   if (!open.is_resumed) note_unused_overrides(request.overrides, console);
+  find_first_weights(open, console);
   start_on_ranks(open, request.overrides, group);
   Run run(request, std::move(open), console, group);
   // Other ranks of this machine are no reason to wait shortly: each has processors of its own.

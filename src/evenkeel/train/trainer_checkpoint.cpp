@@ -9,6 +9,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/json_dump.h"
+#include "evenkeel/plan/run_length.h"
 #include "evenkeel/store/checkpoint_pieces.h"
 #include "evenkeel/train/health/health_monitor.h"
 #include "evenkeel/train/tensor_file.h"
@@ -159,6 +160,7 @@ void Trainer::restore(const store::VerifiedCheckpoint& checkpoint) {
   progress_.skipped = counter(checkpoint, "skipped", 0, checkpoint.step);
   progress_.sequences = counter(checkpoint, "sequences", 0, kMaxCount);
   progress_.tokens = counter(checkpoint, "tokens", 0, kMaxCount);
+  progress_.steps = plan::steps_of(config_, {.step = progress_.step, .tokens = progress_.tokens});
   learner_->set_updates(counter(checkpoint, "updates", 0, checkpoint.step));
   restore_monitor(checkpoint);
   model_->at_step({.done = progress_.step, .planned = progress_.planned});

@@ -25,6 +25,7 @@ constexpr std::chrono::milliseconds kSlice{50};    // how soon an end is noticed
 constexpr int kMostHeartbeat = 15;                 // pauses without an event
 constexpr std::size_t kThreads = WatchServer::kMostStreams + 8;
 constexpr time_t kReadSeconds = 5;
+constexpr time_t kIdleSeconds = 1;       // of a connection without a request; the end waits for it
 constexpr std::size_t kMostHead = 2048;  // bytes of a path
 
 /// Whether a Host header names this machine: a page of another origin cannot read the answers, even
@@ -49,6 +50,7 @@ class WatchServer::Listener {
     server_.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
     server_.set_socket_options(watch_close_on_exec);
     server_.set_keep_alive_max_count(1);
+    server_.set_keep_alive_timeout(kIdleSeconds);
     server_.set_read_timeout(kReadSeconds);
     server_.set_pre_routing_handler(
         [this](const httplib::Request& request, httplib::Response& response) {

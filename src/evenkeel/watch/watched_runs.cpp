@@ -2,14 +2,13 @@
 #include "evenkeel/watch/watched_runs.h"
 
 #include <algorithm>
-#include <map>
+#include <set>
 #include <system_error>
 #include <utility>
 
 #include "evenkeel/base/digest.h"
 #include "evenkeel/base/error.h"
 #include "evenkeel/report/comparison_page.h"
-#include "evenkeel/report/html.h"
 #include "evenkeel/report/index_page.h"
 #include "evenkeel/report/run_page.h"
 #include "evenkeel/store/run_folder.h"
@@ -21,19 +20,26 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kEvents = "/events";
-constexpr std::size_t kMostCompared = 40;
 
-bool is_run(const fs::path& folder) {
+/// True for a folder that report::read_run() reads.
+bool is_readable_run(const fs::path& folder) {
   std::error_code none;
   return fs::exists(folder / "run.toml", none) || fs::exists(folder / "metrics.jsonl", none);
 }
 
-/// The run of a folder; nullopt while its files do not exist yet, or are gone.
-std::optional<report::Run> read_or_none(const fs::path& folder) {
+/// The runs in a folder; none if a folder cannot be read, or goes away meanwhile.
+std::vector<fs::path> runs_in(const fs::path& place) {
   try {
-    return report::read_run(folder);
+    auto out = store::run_folders(place);
+    for (const auto& entry : fs::directory_iterator(place)) out.push_back(entry.path());
+    std::erase_if(out, [](const fs::path& each) { return !is_readable_run(each); });
+    std::sort(out.begin(), out.end());
+    out.erase(std::unique(out.begin(), out.end()), out.end());
+    return out;
   } catch (const Error&) {
-    return std::nullopt;
+    return {};
+  } catch (const fs::filesystem_error&) {
+    return {};
   }
 }
 
@@ -53,30 +59,37 @@ std::optional<fs::path> folder_at(const std::vector<fs::path>& folders,
   return found == folders.end() ? std::nullopt : std::optional(*found);
 }
 
-std::string table_of(const std::vector<fs::path>& folders) {
-  std::vector<report::Run> runs;
-  std::map<std::string, std::string> addresses;  // by the run's name
-  for (const auto& folder : folders) {
-    auto run = read_or_none(folder);
-    if (!run) continue;
-    if (addresses.contains(run->name)) run->name = folder.string();
-    addresses[run->name] = address_of(folder);
-    runs.push_back(std::move(*run));
+/// When a run last wrote a record or its status.
+fs::file_time_type last_change(const fs::path& folder) {
+  auto out = fs::file_time_type::min();
+  for (const auto* const name : {"metrics.jsonl", "status.json"}) {
+    std::error_code none;
+    const auto time = fs::last_write_time(folder / name, none);
+    if (!none) out = std::max(out, time);
   }
-  const auto more =
-      runs.size() < 2 ? std::string() : "<p><a href=\"/compare\">Compare all runs</a></p>\n";
-  return report::index_page(
-      "Runs", runs, [&](const report::Run& run) { return addresses[run.name]; }, more, kEvents);
+  return out;
 }
 
-std::string comparison_of(const std::vector<fs::path>& folders) {
-  std::vector<report::Run> runs;
-  for (const auto& folder : folders) {
-    if (runs.size() == kMostCompared) break;
-    if (auto run = read_or_none(folder)) runs.push_back(std::move(*run));
+/// The `count` folders that changed last, in the given order.
+std::vector<fs::path> changed_last(const std::vector<fs::path>& folders, std::size_t count) {
+  if (folders.size() <= count) return folders;
+  std::vector<std::pair<fs::file_time_type, std::size_t>> newest;
+  for (std::size_t at = 0; at < folders.size(); ++at) {
+    newest.emplace_back(last_change(folders[at]), at);
   }
-  if (runs.size() < 2) return table_of(folders);
-  return report::comparison_page(std::move(runs), kEvents);
+  std::stable_sort(newest.begin(), newest.end(),
+                   [](const auto& one, const auto& other) { return one.first > other.first; });
+  std::set<std::size_t> taken;
+  for (std::size_t at = 0; at < count; ++at) taken.insert(newest[at].second);
+  std::vector<fs::path> out;
+  for (const auto at : taken) out.push_back(folders[at]);
+  return out;
+}
+
+/// "40 of 57 runs, those changed last"; "all runs" if that many are compared.
+std::string compared_text(std::size_t runs) {
+  constexpr auto kMost = WatchedRuns::kMostCompared;
+  return runs <= kMost ? "all runs" : text(kMost, " of ", runs, " runs, those changed last");
 }
 
 }  // namespace
@@ -94,43 +107,65 @@ WatchedRuns::WatchedRuns(std::vector<fs::path> places) : places_(std::move(place
 std::vector<fs::path> WatchedRuns::folders() const {
   std::vector<fs::path> out;
   for (const auto& place : places_) {
-    if (is_run(place)) {
+    if (is_readable_run(place)) {
       out.push_back(place);
       continue;
     }
-    std::error_code none;
-    std::vector<fs::path> inside;
-    for (const auto& entry : fs::directory_iterator(place, none)) {
-      if (is_run(entry.path())) inside.push_back(entry.path());
-    }
-    std::sort(inside.begin(), inside.end());
+    const auto inside = runs_in(place);
     out.insert(out.end(), inside.begin(), inside.end());
   }
   return out;
 }
 
+std::shared_ptr<const report::Run> WatchedRuns::read(const fs::path& folder) const {
+  return cache_->read(folder, signature_of(folder));
+}
+
+std::string WatchedRuns::table_of(const std::vector<fs::path>& folders) const {
+  std::vector<std::shared_ptr<const report::Run>> runs;
+  std::vector<report::IndexRow> rows;
+  std::set<std::string> names;
+  for (const auto& folder : folders) {
+    const auto run = read(folder);
+    if (!run) continue;
+    runs.push_back(run);
+    const bool is_new = names.insert(run->name).second;
+    rows.push_back({run.get(), is_new ? run->name : folder.string(), address_of(folder)});
+  }
+  const auto more = rows.size() < 2 ? std::string()
+                                    : text("<p><a href=\"/compare\">Compare ",
+                                           compared_text(folders.size()), "</a></p>\n");
+  return report::index_page("Runs", rows, more, kEvents);
+}
+
+std::string WatchedRuns::comparison_of(const std::vector<fs::path>& folders) const {
+  std::vector<report::Run> runs;
+  std::set<std::string> names;
+  for (const auto& folder : changed_last(folders, kMostCompared)) {
+    const auto run = read(folder);
+    if (!run) continue;
+    runs.push_back(*run);
+    if (!names.insert(run->name).second) runs.back().name = folder.string();
+  }
+  if (runs.size() < 2) return table_of(folders);
+  const bool is_part = folders.size() > kMostCompared;
+  const auto note = is_part ? text("Compared: ", compared_text(folders.size()), ".") : "";
+  return report::comparison_page(std::move(runs), kEvents, note);
+}
+
 std::string WatchedRuns::signature() const {
   std::string out;
-  for (const auto& folder : folders()) {
-    out += folder.string();
-    for (const auto* const name : {"metrics.jsonl", "status.json", "probes.jsonl", "health.jsonl",
-                                   "evaluations.jsonl", "sample.txt"}) {
-      std::error_code none;
-      const auto size = fs::file_size(folder / name, none);
-      const auto time = fs::last_write_time(folder / name, none).time_since_epoch().count();
-      out += text(' ', none ? 0 : size, ' ', none ? 0 : time);
-    }
-    out += '\n';
-  }
+  for (const auto& folder : folders()) out += signature_of(folder) + "\n";
   return out;
 }
 
 std::optional<std::string> WatchedRuns::page(const std::string& path) const {
   const auto all = folders();
+  cache_->retain(all);
   const auto folder =
       path == "/" && all.size() == 1 ? std::optional(all.front()) : folder_at(all, path);
   if (folder) {
-    const auto run = read_or_none(*folder);
+    const auto run = read(*folder);
     return run ? std::optional(report::run_page(*run, kEvents)) : std::nullopt;
   }
   if (path == "/compare") return comparison_of(all);

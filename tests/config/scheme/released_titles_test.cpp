@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <set>
 #include <string>
 
 #include "evenkeel/base/file.h"
@@ -30,16 +31,35 @@ TEST(WithReleasedTitles, ReplacesACopiedTitle) {
   EXPECT_EQ(released_title(scheme), released_title(find_scheme("pre_norm")));
 }
 
+TEST(WithReleasedTitles, ReplacesACopiedEquation) {
+  const auto scheme = inline_scheme("extends = 'norm_former'\nnorm = 'layer_norm'", ".");
+  EXPECT_NE(scheme_text(scheme).find("context(n(x))"), std::string::npos);
+  EXPECT_EQ(scheme_text(with_released_titles(scheme)).find("context(n(x))"), std::string::npos);
+}
+
 TEST(WithReleasedTitles, KeepsWhatAUserWrote) {
   const auto scheme = inline_scheme("extends = 'rezero'\ntitle = 'Mine'\nnote = 'A note.'", ".");
   EXPECT_EQ(scheme_text(with_released_titles(scheme)), scheme_text(scheme));
 }
 
+TEST(WithReleasedTitles, ReplacesSourcesAndEquationsThatWereReworded) {
+  const auto keel = scheme_info(with_released_titles(find_scheme("keel")));
+  EXPECT_EQ(keel.source, "KEEL 2026, arXiv 2601.19895");
+  const auto norm_former = scheme_info(with_released_titles(find_scheme("norm_former")));
+  EXPECT_EQ(norm_former.equation_attention, "y = x + n(g_h A(n(x))), one gain g_h a head");
+  EXPECT_EQ(norm_former.equation_feed_forward,
+            scheme_info(find_scheme("norm_former")).equation_feed_forward);
+}
+
 TEST(WithReleasedTitles, ChangesNothingElse) {
+  const std::set<std::string> reworded = {
+      "geo_norm",  "keel",         "norm_former",         "prores",   "scaled_steps",
+      "seed_norm", "siamese_norm", "siamese_norm_hybrid", "span_norm"};
   for (const auto& name : catalogue()) {
     const auto info = scheme_info(with_released_titles(find_scheme(name)));
     const auto today = scheme_info(find_scheme(name));
     EXPECT_EQ(info.family, today.family) << name;
+    if (reworded.contains(name)) continue;
     EXPECT_EQ(info.source, today.source) << name;
     EXPECT_EQ(info.equation_attention, today.equation_attention) << name;
   }

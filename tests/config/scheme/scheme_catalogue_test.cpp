@@ -188,7 +188,32 @@ TEST(Diagram, GroupsEqualBlocks) {
             "blocks 2-12   attention     q, k, v: rms_norm per head -> attention -> + stream\n"
             "              feed-forward  rms_norm -> feed-forward -> + normed\n"
             "final         rms_norm\n"
-            "logits        -\n");
+            "logits        -\n"
+            "start         base_init trunc_normal(1/sqrt(2.5*d), 3)\n"
+            "start         attention.output, feed_forward.down times 1/sqrt(2*N)\n");
+}
+
+TEST(Diagram, ShowsLearnedNumbersAndInitialWeights) {
+  EXPECT_EQ(norm::diagram(large("gpas")),
+            "embedding     -\n"
+            "blocks 1-12   attention     rms_norm -> attention -> + stream\n"
+            "              feed-forward  rms_norm -> feed-forward -> + stream\n"
+            "              damp          learned scalar from 0, through silu\n"
+            "final         rms_norm\n"
+            "logits        -\n"
+            "start         base_init normal(0.02)\n"
+            "start         embedding_init normal(sqrt(2/5))\n");
+  const auto shows = [](const char* name, const std::string& part) {
+    const auto diagram = norm::diagram(large(name));
+    EXPECT_NE(diagram.find(part), std::string::npos) << part << "\n" << diagram;
+  };
+  shows("swin_v2", "attention, scores times (learned per_head from 10, through exp, at most 100)");
+  shows("ngpt",
+        "feed-forward, up and gate times (learned vector from sqrt(d), stored at 1) -> "
+        "times (learned vector from 0.05, through abs, stored at 1/sqrt(d)) -> sphere");
+  shows("ngpt", "\nhead          untied\n");
+  shows("gemma2", "\nhead          tied\n");
+  shows("geo_norm", "geodesic step from stream, angle times 1/l\n");
 }
 
 TEST(Diagram, ShowsScalesCapsAndTaps) {

@@ -99,7 +99,7 @@ TEST(HealthMonitor, NamesTheWeightThatIsNotANumber) {
   EXPECT_EQ(line_of(events[0]),
             "loss nan, gradient norm nan: the step was skipped; block 2, "
             "blocks.1.feed_forward.down.weight: the weight is not "
-            "finite; try: go back to an earlier checkpoint");
+            "finite; try: go back to an earlier checkpoint (train --checkpoint STEP)");
   EXPECT_EQ(events[0].kind, "nonfinite");
 }
 

@@ -173,7 +173,7 @@ HealthEvent origin_of_nonfinite(const nn::Model& model, const nn::Parameters& pa
     if (is_finite(parameter.value.detach())) continue;
     auto event = event_at(model, parameter.name);
     event.explanation = "the weight is not finite";
-    event.remedy = "go back to an earlier checkpoint";
+    event.remedy = "go back to an earlier checkpoint (train --checkpoint STEP)";
     return event;
   }
   if (const auto found = first_nonfinite(model, batch)) {

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/cli/checkpoint_step.h"
+
+#include <charconv>
+
+namespace evenkeel::cli {
+
+std::optional<std::int64_t> checkpoint_step(std::string_view word) {
+  constexpr std::string_view kName = "step-";
+  if (word.starts_with(kName)) word.remove_prefix(kName.size());
+  std::int64_t step = -1;
+  const auto* const end = word.data() + word.size();
+  const auto read = std::from_chars(word.data(), end, step);
+  if (read.ec != std::errc() || read.ptr != end || step < 0) return std::nullopt;
+  return step;
+}
+
+}  // namespace evenkeel::cli

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evenkeel/cli/trained_texts.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "evenkeel/store/directory.h"
+#include "evenkeel/store/run_folder.h"
+
+namespace evenkeel::cli {
+
+namespace {
+
+constexpr const char* kOod = "data.ood";
+
+/// The key of a --set, as "data.train" of "data.train = x".
+std::string key_of(const std::string& set) {
+  const auto key = set.substr(0, set.find('='));
+  const auto first = key.find_first_not_of(' '), last = key.find_last_not_of(' ');
+  return first == std::string::npos ? "" : key.substr(first, last + 1 - first);
+}
+
+/// The keys of [data] that the command sets: with --set, or to another value with --config.
+std::vector<std::string> data_keys_of(const CommonOptions& common) {
+  std::vector<std::string> keys;
+  for (const auto& set : common.sets) keys.push_back(key_of(set));
+  if (!common.files.empty()) {
+    const auto saved = config::resolve({.files = {*common.run / "run.toml"}});
+    for (const auto& each :
+         config::differences(saved, config::resolve(common.sources_with_run()))) {
+      keys.push_back(each.key);
+    }
+  }
+  std::erase_if(keys,
+                [](const std::string& key) { return key != "data" && !key.starts_with("data."); });
+  return keys;
+}
+
+/// A string of provenance.json; "" if it has none.
+std::string string_of(const nlohmann::json& data, const std::string& name) {
+  const auto found = data.find(name);
+  return found != data.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+/// \param name  of the text in provenance.json
+/// \param key   of [data] that names another text
+void compare(const std::string& run, const nlohmann::json& trained, const std::string& name,
+             const std::string& digest, const std::string& description, const std::string& key) {
+  const auto was = string_of(trained, name + "_digest");
+  if (was.empty() || was == digest) return;
+  throw Error(Exit::differs,
+              text(run, ": the digest of the text of ", key, " was \"", was,
+                   "\" when the model was trained (", string_of(trained, name), "), but is \"",
+                   digest, "\" now (", description, "); restore the text, or name the one to ",
+                   "take with --set ", key, "=FILE"));
+}
+
+}  // namespace
+
+bool is_set(const CommonOptions& common, const std::string& key) {
+  return std::any_of(common.sets.begin(), common.sets.end(),
+                     [&](const std::string& set) { return config::is_named(key_of(set), {key}); });
+}
+
+void check_trained_texts(const CommonOptions& common, const data::Corpora& corpora) {
+  const auto provenance = store::read_provenance(store::Directory(*common.run));
+  const auto trained = provenance.find("data");
+  if (trained == provenance.end() || !trained->is_object()) return;
+  const auto keys = data_keys_of(common);
+  const auto run = common.run->string();
+  const bool is_own =
+      std::all_of(keys.begin(), keys.end(), [](const std::string& key) { return key == kOod; });
+  if (is_own) {
+    compare(run, *trained, "validation", data::digest(corpora.validation),
+            data::description(corpora.validation), "data.validation");
+  }
+  if (corpora.ood && keys.empty()) {
+    compare(run, *trained, "ood", corpora.ood->digest, corpora.ood->description, kOod);
+  }
+}
+
+}  // namespace evenkeel::cli

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "evenkeel/report/run.h"
+
+/// Losses at the end of a run. An old loss of a run that diverged since is none of them.
+namespace evenkeel::report {
+
+/// Why a run has no loss at its end: "not finite", "since step 1,200"; or "diverged", "at step 40".
+struct Failure {
+  std::string what, when;
+};
+
+/// A loss at the end of a run, in nats per token. NaN with a failure, and before the first record.
+struct EndLoss {
+  double value = std::numeric_limits<double>::quiet_NaN();
+  std::optional<Failure> failure{};
+};
+
+/// The last validation loss. It has failed if its last record is null, if the state of the run is
+/// `diverged`, or if the training loss is null at the end, after the last validation.
+EndLoss end_validation(const Run& run);
+
+/// final_loss(). It has failed if the last logged loss is null, or if the run diverged.
+EndLoss end_training(const Run& run);
+
+/// "not finite since step 1,200".
+std::string failure_text(const Failure& failure);
+
+/// The loss as in loss_text(), or failure_text().
+std::string end_loss_text(const EndLoss& loss);
+
+}  // namespace evenkeel::report

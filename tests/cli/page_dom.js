@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the script of a report page without a browser, on the few parts of a document that it uses.
+//
+// Usage: node page_dom.js page_script.js < {"figures": [{"data": JSON, "names": N}], "clocks": JSON, "actions": [...]}
+// An action is ["smoothing", value], ["x axis", name], ["log y", figure] or ["legend", figure, entry]. Prints the marks
+// of each figure, {tag, class, d, text}, after all actions; null for a picture that the script left as it was.
+"use strict";
+const fs = require("fs"), vm = require("vm");
+
+class Node {
+  constructor(tag, content = "") {
+    Object.assign(this, { tag, content, attributes: {}, children: [], listeners: {}, style: {}, found: {} });
+    this.classList = { toggle: () => {} };
+  }
+  set innerHTML(html) { this.html = html; this.children = []; }
+  get innerHTML() { return this.html || ""; }
+  set textContent(text) { this.content = text; }
+  get textContent() { return this.content; }
+  setAttribute(name, value) { this.attributes[name] = String(value); }
+  appendChild(node) { this.children.push(node); return node; }
+  replaceChildren(...nodes) { this.children = nodes; }
+  remove() {}
+  addEventListener(name, action) { this.listeners[name] = action; }
+  closest() { return this.parent; }
+  querySelector(name) { return this.found[name]; }
+  querySelectorAll(name) { return this.found[name] || []; }
+}
+
+const given = JSON.parse(fs.readFileSync(0, "utf8"));
+const figures = given.figures.map(({ data, names }) => {
+  const figure = new Node("figure"), svg = new Node("svg"), script = new Node("script", data);
+  svg.innerHTML = "the picture of the page";
+  figure.found = { ".scroll > svg": svg, ".legend li": Array.from({ length: names }, () => new Node("li")) };
+  return Object.assign(script, { parent: figure });
+});
+const controls = new Node("div"), body = new Node("body");
+const document = Object.assign(new Node("document"), {
+  body, createElement: (tag) => new Node(tag), createElementNS: (_, tag) => new Node(tag),
+  getElementById: () => new Node("script", given.clocks) });
+document.found = { ".controls": controls, "figure script": figures };
+vm.runInNewContext(fs.readFileSync(process.argv[2], "utf8"), { document });
+
+const control = (name) => controls.children.find((label) => label.content.startsWith(name)).children[0];
+const change = (node, event, value) => { node.value = value; node.listeners[event](); };
+const actions = {
+  "smoothing": (value) => change(control("smoothing"), "input", value),
+  "x axis": (value) => change(control("x axis"), "change", value),
+  "log y": (at) => figures[at].parent.children[0].children[0].listeners.click(),
+  "legend": (at, entry) => figures[at].parent.found[".legend li"][entry].listeners.click(),
+};
+for (const [name, ...values] of given.actions) actions[name](...values);
+const marks = (svg) => svg.html ? null : svg.children.map((each) => (
+  { tag: each.tag, class: each.attributes.class || "", d: each.attributes.d || "", text: each.content }));
+console.log(JSON.stringify(figures.map((each) => marks(each.parent.found[".scroll > svg"]))));

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The script of a report page in node, with page_dom.js in place of a browser: it draws charts again."""
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import unittest
+
+import program
+from program import LIMIT
+
+NODE = shutil.which("node") or shutil.which("nodejs")
+
+
+@unittest.skipUnless(NODE, "no node is installed")
+class Script(program.Case):
+    FLAT = {"title": "t", "unit": "", "x": "size", "zero": False, "logx": False, "frame": [48, 10, 386, 198],
+            "legend": [], "ax": [0, 4, False]}
+
+    def prepare(self):
+        run = self.train("runs/a-1", train_steps=30, log_every=1, probe_every=10, evaluate_every=10)
+        (run / "health.jsonl").write_text(json.dumps({"step": 12, "event": "spike", "detail": "d"}) + "\n")
+        self.succeed("report", "runs/a-1")
+
+    def act(self, figures, clocks, *actions):
+        """The marks of each figure after these actions."""
+        script = pathlib.Path(__file__).parents[2] / "src/evenkeel/report/page_script.js"
+        given = {"figures": [{"data": data, "names": names} for data, names in figures], "clocks": clocks,
+                 "actions": actions}
+        done = subprocess.run([NODE, pathlib.Path(__file__).with_name("page_dom.js"), script], timeout=LIMIT,
+                              input=json.dumps(given), capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def of_run(self):
+        """The figures of the page of a run with their pictures, and its clocks."""
+        page = (self.folder / "runs/a-1/report.html").read_text()
+        figures, pictures = [], []
+        for figure in re.findall(r"<figure.*?</figure>", page, re.DOTALL):
+            if data := re.search(r'<script type="application/json">(.*?)</script>', figure):
+                figures.append((data[1], figure.count("<li>")))
+                pictures.append(figure)
+        return figures, pictures, re.search(r'id="clocks">(.*?)</script>', page)[1]
+
+    def test_every_control_works_on_a_page_with_heat_maps(self):
+        figures, pictures, clocks = self.of_run()
+        heat_maps = [at for at, (data, _) in enumerate(figures) if '"cells"' in data]
+        self.assertTrue(heat_maps)
+        for action in (["smoothing", 0.5], ["x axis", "tokens"], ["x axis", "FLOPs"]):
+            with self.subTest(action=action):
+                drawn = self.act(figures, clocks, action)
+                for at in heat_maps:
+                    self.assertIsNone(drawn[at])
+                loss = drawn[0]
+                for kind in ('class="flag"', "<circle", 'class="reference"'):
+                    tag, name = ("circle", "") if kind == "<circle" else ("path", kind[7:-1])
+                    count = sum(mark["tag"] == tag and name in mark["class"] for mark in loss)
+                    self.assertEqual(count, pictures[0].count(kind), kind)
+                self.assertGreater(pictures[0].count('class="flag"'), 0)
+                self.assertGreater(pictures[0].count("<circle"), 0)
+
+    def test_a_reference_line_stays_inside_the_frame(self):
+        figures, _, clocks = self.of_run()
+        at = next(at for at, (data, _) in enumerate(figures) if "clipped above" in data)
+        marks = self.act(figures, clocks, ["log y", at])[at]
+        line = next(mark for mark in marks if mark["class"] == "reference")
+        self.assertTrue(10 <= float(line["d"].split()[1].split("H")[0]) <= 198, line["d"])
+        self.assertTrue(any(mark["text"].startswith("clipped above") for mark in marks))
+
+    def test_bounds_dots_crosses_and_lone_points_are_drawn_again(self):
+        lines = [{"name": "a", "run": 0, "style": "c1 d0", "x": [1, 3], "y": [2, 3], "curve": False, "dots": True,
+                  "bounds": "bars", "low": [1, 2], "high": [3, 5]},
+                 {"name": "b", "run": 0, "style": "c2 d0", "x": [1, 2, 3], "y": [2, None, 3],
+                  "bounds": "band", "low": [1, None, 2], "high": [3, None, None]}]
+        data = self.FLAT | {"ay": [0, 6, False], "lines": lines, "ticks": [[1, "one"], [3, "three"]],
+                            "crosses": [{"at": 2, "title": "diverged", "colour": 1}]}
+        figures, _, clocks = self.of_run()
+        marks = self.act([*figures, (json.dumps(data), 0)], clocks, ["log y", len(figures)])[-1]
+        kinds = [mark["class"] for mark in marks]
+        for kind in ("band c2", "bar c1", "cross c1"):
+            self.assertEqual(kinds.count(kind), 1, kind)
+        self.assertEqual([mark["tag"] for mark in marks].count("circle"), 2)
+        curves = [mark["d"] for mark in marks if mark["class"].startswith("line")]
+        self.assertEqual(len(curves), 1)  # the first line has points only
+        self.assertEqual(curves[0].count("h0"), 2)
+        self.assertTrue({"one", "three"} <= {mark["text"] for mark in marks})
+
+    def test_a_constant_that_is_smoothed_has_few_ticks(self):
+        line = {"name": "", "run": 0, "style": "c0 d0", "x": list(range(50)), "y": [1.25] * 50}
+        data = self.FLAT | {"x": "step", "ax": [0, 50, False], "ay": [0, 2, False], "lines": [line]}
+        figures, _, clocks = self.of_run()
+        marks = self.act([*figures, (json.dumps(data), 0)], clocks, ["smoothing", "0.9"])[-1]
+        self.assertTrue(2 <= [mark["class"] for mark in marks].count("grid") <= 8, marks)
+
+    def test_ticks_of_many_decades_are_thinned(self):
+        line = {"name": "", "run": 0, "style": "c0 d0", "x": [1, 2], "y": [1e-9, 1e31]}
+        data = self.FLAT | {"ay": [0, 1e31, False], "lines": [line]}
+        figures, _, clocks = self.of_run()
+        marks = self.act([*figures, (json.dumps(data), 0)], clocks, ["log y", len(figures)])[-1]
+        labels = [mark["text"] for mark in marks if mark["class"] == "end"]
+        self.assertTrue(3 <= len(labels) <= 7, labels)
+        for label in labels:
+            self.assertLessEqual(len(label), 8)
+
+
+if __name__ == "__main__":
+    program.main()
