@@ -26,6 +26,7 @@ std::string key_of(const std::string& set) {
 /// The keys of [data] that the command sets: with --set, or to another value with --config.
 std::vector<std::string> data_keys_of(const CommonOptions& common) {
   std::vector<std::string> keys;
+  keys.reserve(common.sets.size());
   for (const auto& set : common.sets) keys.push_back(key_of(set));
   if (!common.files.empty()) {
     const auto saved = config::resolve({.files = {*common.run / "run.toml"}});

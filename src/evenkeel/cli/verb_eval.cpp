@@ -2,7 +2,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
@@ -16,6 +15,7 @@
 
 #include "evenkeel/base/number.h"
 #include "evenkeel/base/print.h"
+#include "evenkeel/cli/checkpoint_step.h"
 #include "evenkeel/cli/eval_results.h"
 #include "evenkeel/cli/eval_serve.h"
 #include "evenkeel/cli/eval_tasks.h"
@@ -148,13 +148,7 @@ std::vector<std::optional<std::int64_t>> steps_of(const EvalOptions& options) {
     if (steps.empty()) steps.emplace_back();  // load_run() says what is missing
     return steps;
   }
-  constexpr std::string_view kName = "step-";
-  const auto digits = std::string_view(word).substr(word.starts_with(kName) ? kName.size() : 0);
-  std::int64_t step = -1;
-  const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), step);
-  if (read.ec == std::errc() && read.ptr == digits.data() + digits.size() && step >= 0) {
-    return {step};
-  }
+  if (const auto step = checkpoint_step(word)) return {step};
   throw Error(Exit::usage, text("--checkpoint must be \"all\" or a step, as 200 or step-00000200, "
                                 "but is \"",
                                 word, "\""));
@@ -263,7 +257,6 @@ Exit run_eval(const EvalOptions& options) {
     return Exit::success;
   }
   use_device(common);
-  if (common.quiet) silence_notes();
   check_options(options);
   std::optional<LinesFile> rows;
   if (options.rows) rows.emplace(*options.rows);
@@ -343,7 +336,12 @@ Verb add_eval(const Command& program) {
   serve.excludes(sequences).excludes(tasks).excludes(rows).excludes(command.option("--json"));
   add_quiet(command, options->common);
   command.footer(kEvalExamples);
-  return {command, [options] { return run_eval(*options); }, /*computes=*/true};
+  return {command,
+          [options] {
+            if (options->common.quiet) silence_notes();
+            return run_eval(*options);
+          },
+          /*computes=*/true};
 }
 
 }  // namespace evenkeel::cli

@@ -186,6 +186,13 @@ std::optional<ExpertName> expert_name(const std::string& theirs) {
                     theirs.substr(begin, theirs.find('_', begin) - begin)};
 }
 
+/// "general.file_type" of the GGUF specification.
+std::uint32_t file_type_of(const std::string& dtype) {
+  constexpr std::uint32_t kAllF32 = 0, kMostlyF16 = 1, kMostlyBf16 = 32;
+  if (dtype == "float16") return kMostlyF16;
+  return dtype == "bfloat16" ? kMostlyBf16 : kAllF32;
+}
+
 }  // namespace
 
 GgufKeys gguf_keys(const GgufModel& model) {
@@ -194,14 +201,10 @@ GgufKeys gguf_keys(const GgufModel& model) {
   const std::string arch = type == "qwen3_moe" ? "qwen3moe" : type;
   check_gguf_class(model);
   const auto size = [](std::int64_t value) { return static_cast<std::uint32_t>(value); };
-  constexpr std::uint32_t kAllF32 = 0, kMostlyF16 = 1, kMostlyBf16 = 32;
-  const auto file_type = model.hf.dtype == "float16"    ? kMostlyF16
-                         : model.hf.dtype == "bfloat16" ? kMostlyBf16
-                                                        : kAllF32;
   GgufKeys keys = {{"general.architecture", arch},
                    {"general.type", std::string("model")},
                    {"general.name", model.name},
-                   {"general.file_type", file_type}};
+                   {"general.file_type", file_type_of(model.hf.dtype)}};
   const auto add = [&](const char* name, GgufValue value) {
     keys.emplace_back(text(arch, ".", name), std::move(value));
   };

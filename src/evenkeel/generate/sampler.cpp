@@ -42,7 +42,7 @@ struct Candidate {
 };
 
 // A lambda, because sorting would call a function by its address.
-constexpr auto is_likelier = [](const Candidate& a, const Candidate& b) {
+constexpr auto kIsLikelier = [](const Candidate& a, const Candidate& b) {
   return a.logit > b.logit || (a.logit == b.logit && a.token < b.token);
 };
 
@@ -52,7 +52,7 @@ std::vector<Candidate> likeliest(const std::vector<double>& logits, std::int64_t
   for (std::size_t token = 0; token < logits.size(); ++token)
     candidates[token] = {logits[token], token};
   if (top_k > 0 && static_cast<std::size_t>(top_k) < candidates.size()) {
-    std::nth_element(candidates.begin(), candidates.begin() + top_k, candidates.end(), is_likelier);
+    std::nth_element(candidates.begin(), candidates.begin() + top_k, candidates.end(), kIsLikelier);
     candidates.resize(static_cast<std::size_t>(top_k));
   }
   return candidates;
@@ -63,7 +63,7 @@ class SortedPrefix {
  public:
   SortedPrefix(std::vector<Candidate> candidates, double temperature)
       : candidates_(std::move(candidates)), temperature_(temperature) {
-    largest_ = std::min_element(candidates_.begin(), candidates_.end(), is_likelier)->logit;
+    largest_ = std::min_element(candidates_.begin(), candidates_.end(), kIsLikelier)->logit;
     if (is_all(first_size())) return;  // grow() computes the total
     for (const auto& each : candidates_) total_ += weight_of(each);
   }
@@ -75,8 +75,8 @@ class SortedPrefix {
     const auto size = done == 0 ? first_size() : std::min(kFactor * done, count());
     const auto begin = candidates_.begin() + static_cast<std::ptrdiff_t>(done);
     const auto end = candidates_.begin() + static_cast<std::ptrdiff_t>(size);
-    if (!is_all(size)) std::nth_element(begin, end, candidates_.end(), is_likelier);
-    std::sort(begin, end, is_likelier);
+    if (!is_all(size)) std::nth_element(begin, end, candidates_.end(), kIsLikelier);
+    std::sort(begin, end, kIsLikelier);
     weights_.reserve(size);
     for (auto i = done; i < size; ++i) weights_.push_back(weight_of(candidates_[i]));
     if (is_all(size)) total_ = std::accumulate(weights_.begin(), weights_.end(), 0.0);

@@ -74,6 +74,7 @@ fs::file_time_type last_change(const fs::path& folder) {
 std::vector<fs::path> changed_last(const std::vector<fs::path>& folders, std::size_t count) {
   if (folders.size() <= count) return folders;
   std::vector<std::pair<fs::file_time_type, std::size_t>> newest;
+  newest.reserve(folders.size());
   for (std::size_t at = 0; at < folders.size(); ++at) {
     newest.emplace_back(last_change(folders[at]), at);
   }
@@ -82,6 +83,7 @@ std::vector<fs::path> changed_last(const std::vector<fs::path>& folders, std::si
   std::set<std::size_t> taken;
   for (std::size_t at = 0; at < count; ++at) taken.insert(newest[at].second);
   std::vector<fs::path> out;
+  out.reserve(count);
   for (const auto at : taken) out.push_back(folders[at]);
   return out;
 }
