@@ -24,13 +24,7 @@ class Checkpoint : public ::testing::Test {
   void save(std::int64_t step, std::int64_t keep = 2, int mark = 0) {
     save_checkpoint(faulty_system(), lock_, small_content(step, mark), keep);
   }
-  std::string entries() const {
-    std::string names;
-    for (const auto& each : directory_entries(run_ / "checkpoints")) {
-      names += each.filename().string() + " ";
-    }
-    return names;
-  }
+  std::string entries() const { return checkpoint_entries(run_); }
 
   std::filesystem::path run_ = fresh_folder();
   Lock lock_{run_};

@@ -67,6 +67,15 @@ inline void put(const std::filesystem::path& file, const std::string& content) {
   std::ofstream(file, std::ios::binary | std::ios::trunc) << content;
 }
 
+/// The names in RUN/checkpoints, each with a space after it.
+inline std::string checkpoint_entries(const std::filesystem::path& run) {
+  std::string names;
+  for (const auto& each : directory_entries(run / "checkpoints")) {
+    names += each.filename().string() + " ";
+  }
+  return names;
+}
+
 /// A checkpoint of a few small tensors; `mark` distinguishes two of the same step.
 inline CheckpointContent small_content(std::int64_t step, int mark = 0) {
   static const std::array<float, 6> kBlockMatrices = {1.5F, -2, 0, 3e-30F, 4, 5};

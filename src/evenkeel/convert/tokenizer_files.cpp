@@ -10,6 +10,7 @@
 #include "evenkeel/base/file.h"
 #include "evenkeel/base/json_parser.h"
 #include "evenkeel/base/protobuf_field.h"
+#include "evenkeel/tokenizer/bpe_json.h"
 #include "evenkeel/tokenizer/byte_characters.h"
 #include "evenkeel/tokenizer/model.h"
 #include "evenkeel/tokenizer/tiktoken_json.h"
@@ -108,9 +109,7 @@ std::string byte_tokenizer_json(const std::optional<SpelledToken>& begin) {
     const auto value = static_cast<char>(byte);
     vocabulary[tokenizer::characters_of_bytes({&value, 1})] = byte;
   }
-  const Json end = {
-      {"id", kBytes},    {"content", "<|endoftext|>"}, {"single_word", false}, {"lstrip", false},
-      {"rstrip", false}, {"normalized", false},        {"special", true}};
+  const auto end = tokenizer::special_token_json<Json>(kBytes, "<|endoftext|>");
   const Json out = {{"version", "1.0"},
                     {"truncation", nullptr},
                     {"padding", nullptr},
@@ -119,17 +118,7 @@ std::string byte_tokenizer_json(const std::optional<SpelledToken>& begin) {
                     {"pre_tokenizer", byte_level(false, false)},
                     {"post_processor", begin ? begin_processor(*begin) : Json()},
                     {"decoder", byte_level(true, true)},
-                    {"model",
-                     {{"type", "BPE"},
-                      {"dropout", nullptr},
-                      {"unk_token", nullptr},
-                      {"continuing_subword_prefix", nullptr},
-                      {"end_of_word_suffix", nullptr},
-                      {"fuse_unk", false},
-                      {"byte_fallback", false},
-                      {"ignore_merges", false},
-                      {"vocab", vocabulary},
-                      {"merges", Json::array()}}}};
+                    {"model", tokenizer::bpe_model_json(vocabulary, Json::array(), false)}};
   return out.dump(2) + "\n";
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/tokenizer/bpe_json.h"
 #include "evenkeel/tokenizer/byte_characters.h"
 #include "evenkeel/tokenizer/model.h"
 #include "evenkeel/tokenizer/word_pattern.h"
@@ -68,16 +69,7 @@ RanksJson bpe_json(const Model& model) {
       merges.push_back(texts[left] + " " + texts[right]);
     }
   }
-  return {{"type", "BPE"},
-          {"dropout", nullptr},
-          {"unk_token", nullptr},
-          {"continuing_subword_prefix", nullptr},
-          {"end_of_word_suffix", nullptr},
-          {"fuse_unk", false},
-          {"byte_fallback", false},
-          {"ignore_merges", true},
-          {"vocab", std::move(vocabulary)},
-          {"merges", std::move(merges)}};
+  return bpe_model_json(std::move(vocabulary), std::move(merges), /*ignore_merges=*/true);
 }
 
 }  // namespace
@@ -87,13 +79,7 @@ std::string tiktoken_json(const Tokenizer& tokenizer) {
   EK_ASSERT(model.kind == kTiktoken);
   auto added = RanksJson::array();
   for (const auto& each : model.special_tokens) {
-    added.push_back({{"id", each.id},
-                     {"content", each.text},
-                     {"single_word", false},
-                     {"lstrip", false},
-                     {"rstrip", false},
-                     {"normalized", false},
-                     {"special", true}});
+    added.push_back(special_token_json<RanksJson>(each.id, each.text));
   }
   const RanksJson json = {{"version", "1.0"},
                           {"truncation", nullptr},

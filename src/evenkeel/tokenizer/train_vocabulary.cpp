@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "evenkeel/base/utf8.h"
+#include "evenkeel/tokenizer/bpe_json.h"
 #include "evenkeel/tokenizer/byte_characters.h"
 #include "evenkeel/tokenizer/model.h"
 #include "evenkeel/tokenizer/refuse.h"
@@ -217,19 +218,8 @@ std::string Vocabulary::tokenizer_json() const {
   for (const auto& [left, right] : merges) {
     pairs.push_back({characters_of_bytes(tokens[left]), characters_of_bytes(tokens[right])});
   }
-  const Json end = {{"id", 0},         {"content", kEndOfText}, {"single_word", false},
-                    {"lstrip", false}, {"rstrip", false},       {"normalized", false},
-                    {"special", true}};
-  const Json model = {{"type", "BPE"},
-                      {"dropout", nullptr},
-                      {"unk_token", nullptr},
-                      {"continuing_subword_prefix", nullptr},
-                      {"end_of_word_suffix", nullptr},
-                      {"fuse_unk", false},
-                      {"byte_fallback", false},
-                      {"ignore_merges", false},
-                      {"vocab", vocabulary},
-                      {"merges", pairs}};
+  const auto end = special_token_json<Json>(0, kEndOfText);
+  const auto model = bpe_model_json(vocabulary, pairs, /*ignore_merges=*/false);
   const Json json = {{"version", "1.0"},
                      {"truncation", nullptr},
                      {"padding", nullptr},
