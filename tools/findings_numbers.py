@@ -7,7 +7,8 @@ An interval belongs to the sections that its paragraph or its row links, or to t
 one of the files of these sections (FILES). It is there if `evenkeel study --from` computes it for a claim or a
 comparison, or if it is the paired difference of two arms in one column: Student's t, over all seeds or over seeds 4 to
 12, in either order of the arms. A dagger after the interval, in the first cell of its row or in the head of its table
-says that no file has it. Exit code 1: an interval that no file has, or a check that also accepts wrong numbers.
+says that no file has it. Exit code 1: an interval that no file has, a check that also accepts wrong numbers, or
+fewer than LEAST_CHECKED intervals.
 """
 import collections
 import csv
@@ -40,6 +41,7 @@ UNSEEN = {str(seed) for seed in range(4, 13)}  # of the confirmatory claims of s
 # The 97.5 % quantiles of Student's t with 1, 2, ... degrees of freedom.
 T = [12.7062, 4.30265, 3.18245, 2.77645, 2.57058, 2.44691, 2.36462, 2.306, 2.26216, 2.22814, 2.20099, 2.17881]
 NOT_MEASURED = {"name", "seed", "state", "why", "parameters", "tokens", "precision", "tuned", "folder", "study", "size"}
+LEAST_CHECKED = 200  # intervals; of fewer, the page is not the one that this check reads
 NUMBER = r"[-+]?\d+\.\d+"
 INTERVAL = re.compile(rf"(?:({NUMBER})(?:\s+nats per byte)?\s+)?\[({NUMBER}),\s+({NUMBER})\](\s†)?")
 LINK = re.compile(r"\(#(\d+)-")
@@ -152,6 +154,10 @@ def main(program):
     accepted = sum(is_known(each.sections, numbers) for each, numbers in zip(checked, wrong))
     print(f"{len(checked) - len(unknown)} of {len(checked)} intervals of docs/findings.md are those of the CSV files; "
           f"{len(shown) - len(checked)} more are marked † as without a file; of {len(wrong)} wrong ones {accepted} would pass")
+    if len(checked) < LEAST_CHECKED:
+        print(f"docs/findings.md: must have at least {LEAST_CHECKED} intervals to check, but has {len(checked)}; "
+              "correct intervals() if the page writes them in another form")
+        return 1
     return 1 if unknown or accepted > len(wrong) / 10 else 0
 
 

@@ -23,6 +23,7 @@ cd "$(dirname "$0")/.."
 version=${TORCH_VERSION:-2.11.0}
 build=build/cuda
 
+# Prints the folder; notices go to standard error.
 fetch_torch() {
   folder=.deps/torch-$version-cuda
   if [ ! -e "$folder/torch/lib/libtorch_cuda.so" ]; then
@@ -32,7 +33,7 @@ fetch_torch() {
       --implementation cp --platform manylinux_2_28_x86_64 -d "$folder/wheel" "torch==$version"
     python3 -m zipfile -e "$folder"/wheel/torch-*.whl "$folder"
     rm -r "$folder/wheel"
-  fi
+  fi >&2
   echo "$PWD/$folder/torch"
 }
 
@@ -48,14 +49,14 @@ fetch_headers() {
       -r "$folder/requirements"
     for wheel in "$folder"/wheel/*.whl; do python3 -m zipfile -e "$wheel" "$folder"; done
     rm -r "$folder/wheel"
-  fi
+  fi >&2
   cudnn_folders "$PWD/$folder"
 }
 
 case "${1:-}" in
 build)
-  torch=${EVENKEEL_TORCH:-$(fetch_torch | tail -n 1)}
-  frontend=${CUDNN_FRONTEND:-$(fetch_headers | tail -n 1)}
+  torch=${EVENKEEL_TORCH:-$(set -e; fetch_torch)}  # bash does not inherit it
+  frontend=${CUDNN_FRONTEND:-$(set -e; fetch_headers)}
   [ "$frontend" != none ] || frontend=
   rm -f "$build/setting"  # of ./ek, which configures this folder for itself
   cmake --preset cuda -DEVENKEEL_TORCH="$torch" -DEK_TESTS=ON \

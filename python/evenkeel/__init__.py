@@ -8,15 +8,32 @@
     evenkeel.load_run      the model of an exported run
     evenkeel.read_metrics  the metrics of a run
 
-`import evenkeel` loads the operators into torch; docs/python.md has an example of each.
+`import evenkeel` loads the operators into torch; docs/python.md has an example of each. Without a torch that fits them,
+`load_run`, `read_metrics` and `python -m evenkeel.wandb` work, and each other name raises `ImportError` with the reason.
 """
+from typing import Any, List
+
 from . import _library
+from .runs import load_run, read_metrics
 
-_library.load()
-
-from . import nn, ops, optim  # noqa: E402  (they need the operators)
-from ._patch import patch, unpatch  # noqa: E402
-from .runs import load_run, read_metrics  # noqa: E402
+try:
+    _library.load()
+except ImportError as error:
+    _reason = str(error)
+else:
+    from . import nn, ops, optim
+    from ._patch import patch, unpatch
 
 __version__ = _library.VERSION
 __all__ = ["load_run", "nn", "ops", "optim", "patch", "read_metrics", "unpatch"]
+
+
+def __getattr__(name: str) -> Any:
+    """Names that need the operators, where these could not be loaded."""
+    if name in __all__:
+        raise ImportError(_reason)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> List[str]:
+    return sorted({*globals(), *__all__})

@@ -33,7 +33,7 @@ def load() -> None:
     """Makes `torch.ops.evenkeel` complete; a second call changes nothing."""
     try:
         import torch
-    except ImportError as error:
+    except (ImportError, OSError) as error:  # OSError: a library of torch is missing
         raise ImportError(f'evenkeel: wanted the package torch {WANTED_TORCH}, but importing it failed: {error}; '
                           f'run: pip install "torch=={WANTED_TORCH}.*"') from error
     if hasattr(torch.ops.evenkeel, "rms_norm"):

@@ -183,13 +183,13 @@ def embedding(weight: Tensor, ids: Tensor) -> Tensor:
 
 
 def linear_cross_entropy(x: Tensor, weight: Tensor, targets: Tensor, vocabulary: int, scale: float = 1.0,
-                         softcap: Optional[float] = None) -> Tensor:
-    """The **sum** over tokens of `-ln softmax(cap(scale * x w^T))[target]`, without the matrix of logits.
+                         softcap: Optional[float] = None, z_loss: float = 0.0) -> Tensor:
+    """The **sum** over tokens of `-ln softmax(z)[target] + z_loss * logsumexp(z)^2`, without the matrix of logits z.
 
-    x is `[tokens, D]`, weight `[rows, D]`; rows from `vocabulary` on are padding. Targets `[tokens]` below 0 are
-    ignored. Gradients are computed in the forward pass.
+    z is `cap(scale * x w^T)`. x is `[tokens, D]`, weight `[rows, D]`; rows from `vocabulary` on are padding. Targets
+    `[tokens]` below 0 are ignored. Gradients are computed in the forward pass.
     """
-    return _ops.linear_cross_entropy(x, weight, targets, vocabulary, scale, softcap)
+    return _ops.linear_cross_entropy(x, weight, targets, vocabulary, scale, softcap, z_loss)
 
 
 # Mixture of experts.
@@ -226,13 +226,15 @@ def scale_rows(x: Tensor, weights: Tensor) -> Tensor:
 
 def adamw_(weight: Tensor, first: Tensor, second: Tensor, gradient: Tensor, copy: Optional[Tensor], lr: float,
            beta1: float, beta2: float, epsilon: float, weight_decay: float, gradient_scale: float,
-           step: int) -> None:
+           step: int, take_over: bool = False) -> None:
     """One AdamW step in place, over flat buffers; call it under `torch.no_grad()`.
 
     PyTorch names them `exp_avg` (first), `exp_avg_sq` (second) and `grad`. `copy` receives the weights in
-    bfloat16. `gradient_scale` multiplies the gradient; `step` counts from 1.
+    bfloat16. `gradient_scale` multiplies the gradient; `step` counts from 1. `take_over` first sets weight to
+    copy where the bits of copy are not those of the rounded weight.
     """
-    _ops.adamw_(weight, first, second, gradient, copy, lr, beta1, beta2, epsilon, weight_decay, gradient_scale, step)
+    _ops.adamw_(weight, first, second, gradient, copy, lr, beta1, beta2, epsilon, weight_decay, gradient_scale, step,
+                take_over)
 
 
 def sum_of_squares(x: Tensor) -> Tensor:

@@ -10,6 +10,7 @@ from . import ops
 __all__ = ["AdamW"]
 
 MOMENTS = ("exp_avg", "exp_avg_sq")
+REFUSED = ("maximize", "amsgrad", "capturable", "differentiable")
 
 
 def _check(group: Dict[str, Any]) -> None:
@@ -18,14 +19,9 @@ def _check(group: Dict[str, Any]) -> None:
     if not (lr >= 0 and eps >= 0 and weight_decay >= 0 and all(0 <= beta < 1 for beta in betas)):
         raise ValueError("AdamW: wanted lr, eps and weight_decay >= 0, and betas in [0, 1), but found "
                          f"lr={lr}, betas={betas}, eps={eps}, weight_decay={weight_decay}")
-    for name in ("maximize", "amsgrad"):
+    for name in REFUSED:
         if group.get(name):
             raise ValueError(f"AdamW: wanted a group without {name}, but found {name}=True; use torch.optim.AdamW")
-
-
-def _mark(parameter: Tensor) -> Tuple[int, int]:
-    """Changes with the values of a parameter: autograd counts changes in place."""
-    return parameter.data_ptr(), parameter._version
 
 
 def _flat(tensor: Tensor, like: Tensor) -> Tensor:
@@ -38,6 +34,25 @@ def _flat(tensor: Tensor, like: Tensor) -> Tensor:
     return tensor.as_strided((tensor.numel(),), (1,))
 
 
+def _local(tensor: Tensor) -> Tensor:
+    """This process's part of a DTensor; another tensor itself."""
+    return tensor.to_local() if hasattr(tensor, "to_local") else tensor
+
+
+def _like(tensor: Tensor, parameter: Tensor) -> Tensor:
+    """A gradient or a state with the placement and the memory format of its parameter; itself if it has them."""
+    placements = getattr(parameter, "placements", None)
+    if getattr(tensor, "placements", None) != placements:
+        if placements is None or not hasattr(tensor, "placements"):
+            raise ValueError(f"AdamW: wanted a gradient and a state that are {type(parameter).__name__} like their "
+                             f"parameter, but found {type(tensor).__name__}; load a sharded state with "
+                             "torch.distributed.checkpoint.state_dict.set_optimizer_state_dict")
+        tensor = tensor.redistribute(placements=placements)
+    if _local(tensor).stride() == _local(parameter).stride():
+        return tensor
+    return torch.empty_like(parameter, dtype=tensor.dtype).copy_(tensor)
+
+
 class AdamW(torch.optim.Optimizer):
     """`torch.optim.AdamW` in one pass over memory for each parameter.
 
@@ -45,11 +60,19 @@ class AdamW(torch.optim.Optimizer):
     ("master weights") in its state, which the optimizer updates and rounds to the parameter; torch rounds each
     update to bfloat16 instead. The keys of the state are those of torch: `step`, `exp_avg`, `exp_avg_sq`, and
     `master` for bfloat16. A bfloat16 parameter that something else has changed, such as `load_state_dict` of the
-    model, is taken over into its copy. `maximize` and `amsgrad` are refused.
+    model, is taken over into its copy before the next update. `foreach` and `fused` do not change results: they
+    are accepted and have no effect. `maximize`, `amsgrad`, `capturable` and `differentiable` are refused.
+
+    A DTensor parameter (FSDP2) has DTensors in its state; each process updates its own part.
     """
 
     def __init__(self, params: Any, lr: float = 1e-3, betas: Tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-                 weight_decay: float = 1e-2) -> None:
+                 weight_decay: float = 1e-2, amsgrad: bool = False, *, maximize: bool = False,
+                 foreach: Optional[bool] = None, capturable: bool = False, differentiable: bool = False,
+                 fused: Optional[bool] = None) -> None:
+        del foreach, fused  # torch's choices between implementations with equal results
+        _check({"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
+                "maximize": maximize, "capturable": capturable, "differentiable": differentiable})
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
 
     def add_param_group(self, param_group: Dict[str, Any]) -> None:
@@ -67,36 +90,22 @@ class AdamW(torch.optim.Optimizer):
             if wide != parameter.dtype:
                 state["master"] = parameter.detach().to(wide)
         for name in (*MOMENTS, "master"):
-            if name in state and state[name].stride() != parameter.stride():  # another memory format
-                state[name] = torch.empty_like(parameter, dtype=state[name].dtype).copy_(state[name])
+            if name in state:
+                state[name] = _like(state[name], parameter)
         return state
 
-    def _take_over(self, parameter: Tensor, master: Tensor) -> None:
-        """Values of a parameter that something else has changed since the last update become those of its copy."""
-        if self._marks().get(id(parameter)) == _mark(parameter):
-            return
-        rounded = master.to(parameter.dtype)
-        if not torch.equal(rounded, parameter):
-            master.copy_(torch.where(rounded == parameter, master, parameter.detach().to(master.dtype)))
-
-    def _marks(self) -> Dict[int, Tuple[int, int]]:
-        """By the id of a parameter with a copy, what _mark() was after its last update; not part of the state."""
-        return self.__dict__.setdefault("_marks_of_updates", {})
-
     def _update(self, parameter: Tensor, group: Dict[str, Any]) -> None:
-        gradient, state = parameter.grad, self._state_of(parameter)
-        if gradient.stride() != parameter.stride():
-            gradient = torch.empty_like(parameter).copy_(gradient)
-        master = state.get("master")
-        if master is not None:
-            self._take_over(parameter, master)
-        buffers = [parameter if master is None else master, *(state[name] for name in MOMENTS), gradient]
-        copy: Optional[Tensor] = None if master is None else _flat(parameter.detach(), parameter)
-        ops.adamw_(*(_flat(each.detach(), parameter) for each in buffers), copy, float(group["lr"]), *group["betas"],
-                   group["eps"], group["weight_decay"], 1.0, int(state["step"]) + 1)
+        state = self._state_of(parameter)
+        parts = (parameter, *(state[name] for name in MOMENTS), _like(parameter.grad, parameter))
+        form = _local(parameter)
+        values, *moments, gradient = (_flat(_local(each.detach()), form) for each in parts)
+        master, copy = values, None  # type: Tensor, Optional[Tensor]
+        if "master" in state:
+            master, copy = _flat(_local(state["master"]), form), values
+        # Only the values show a change by something else: parameter.data and collectives leave pointer and version.
+        ops.adamw_(master, *moments, gradient, copy, float(group["lr"]), *group["betas"], group["eps"],
+                   group["weight_decay"], 1.0, int(state["step"]) + 1, copy is not None)
         state["step"] += 1
-        if master is not None:
-            self._marks()[id(parameter)] = _mark(parameter)
 
     @torch.no_grad()
     def step(self, closure: Optional[Callable[[], Any]] = None) -> Any:  # type: ignore[override]

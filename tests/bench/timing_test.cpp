@@ -39,6 +39,17 @@ TEST(Timing, HasQuartiles) {
   EXPECT_EQ(timing.quartile(3), 7);
 }
 
+// numpy.percentile(times, [25, 75])
+TEST(Timing, InterpolatesQuartilesOfFewRounds) {
+  const Timing three{"", {3, 1, 2}}, four{"", {4, 1, 2, 3}}, one{"", {2}};
+  EXPECT_EQ(three.quartile(1), 1.5);
+  EXPECT_EQ(three.quartile(3), 2.5);
+  EXPECT_EQ(four.quartile(1), 1.75);
+  EXPECT_EQ(four.quartile(3), 3.25);
+  EXPECT_EQ(one.quartile(1), 2);
+  EXPECT_EQ(one.quartile(3), 2);
+}
+
 // Shares of the rounds: the second and the third are disturbed, and measured again.
 TEST(Repeated, MeasuresDisturbedRoundsAgain) {
   std::vector<double> shares = {0.02, 0.5, 0.11, 0.04, 0.03};

@@ -109,7 +109,7 @@ class Damage(program.Case):
         self.refuse(77, "plain/checkpoints/step-00000006/model.safetensors: holds "
                     "blocks.0.attention.k_norm.gain [8], which the model does not have; it is of "
                     "another scheme or model", "train", "--quiet", "--run", "plain", "--override",
-                    "scheme")
+                    "scheme", "--set", "train.steps=8")
 
     def test_reading_verbs_say_why_none_is_usable(self):
         run = self.copy()
@@ -127,7 +127,7 @@ class Damage(program.Case):
         file = "run/checkpoints/step-00000006/model.safetensors"
         self.refuse(77, f"{file}: blocks.0.feed_forward.up_gate.weight must be F32 [48, 16], but is "
                     "F32 [64, 16]; it is of another model or precision", *self.arguments, "--quiet",
-                    "--override", "model.inner")
+                    "--override", "model.inner", "--set", "train.steps=8")
 
 
 class Change(program.Case):
@@ -233,6 +233,8 @@ class Change(program.Case):
         self.refuse_change(f'run: the digest of the training text (book.txt) was "{before}" when the checkpoint '
                            f'was written, but is "{after}" now; allow it with --override data')
         self.succeed("train", "--run", "run", "--override", "data")
+        self.assertEqual(digest(), before)  # nothing was left to train with the new text
+        self.succeed("train", "--run", "run", "--override", "data", "--set", "train.steps=6")
         self.assertEqual(digest(), after)
 
     def test_what_decides_only_when_things_are_written_may_change(self):

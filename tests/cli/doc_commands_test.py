@@ -106,7 +106,7 @@ def made_small(arguments):
         fewer = [] if "--task" in arguments else ["--sequences", "2"]
         return arguments + fewer + ["--set", "evaluate.max_context=32"]
     if verb == "study" and rest and not rest[0].startswith("-") and not {"--dry-run", "--from", "--slurm"} & set(arguments):
-        return arguments + ["--dry-run"]
+        return [each for each in arguments if each not in ("--workers", "--strict")] + ["--dry-run"]
     if verb == "bench":
         return arguments[:2] + ["--help"]
     return arguments
@@ -205,6 +205,7 @@ class Rules(unittest.TestCase):
 
     def test_a_study_and_a_bench_are_not_really_run(self):
         self.assertEqual(made_small(["study", "depth"]), ["study", "depth", "--dry-run"])
+        self.assertEqual(made_small(["study", "depth", "--workers"]), ["study", "depth", "--dry-run"])
         self.assertEqual(made_small(["study"]), ["study"])
         self.assertEqual(made_small(["bench", "step", "--rounds", "9"]), ["bench", "step", "--help"])
 

@@ -96,6 +96,17 @@ class Start(program.Case):
         self.assertEqual((folder_of(new, 0) / name).read_bytes(), (folder_of(run, 5) / name).read_bytes())
         self.assertEqual(metrics(new)[-1]["step"], 5)
 
+    def test_a_mean_of_checkpoints_has_no_random_weights(self):
+        """Those of step 0 are random, unless train.from takes them over."""
+        self.train("run", train_steps=5)
+        mean = ["--output", "out", "--average", 2, "--json"]
+        self.refuse(77, "run: --average 2 wants 2 checkpoints up to step 5, but the run has those of: 5; step 0 has "
+                    "random weights, which are not averaged; checkpoint.keep sets how many a run keeps",
+                    "export", "--run", "run", *mean)
+        self.train("new", train_steps=5, train_from="run")
+        result = json.loads(self.succeed("export", "--run", "new", *mean)[0])
+        self.assertEqual(result["averaged"], [0, 5])
+
     def test_from_takes_over_the_weights_of_an_earlier_checkpoint(self):
         run = self.train("run", train_steps=5, checkpoint_every=2, checkpoint_keep=9)
         name = "model.safetensors"
@@ -134,6 +145,31 @@ class Extend(program.Case):
         self.assertEqual(state_at(self.run_folder, 20), state)
         self.assertEqual(metrics(self.run_folder), lines)
 
+    def test_a_finished_run_refuses_a_change_that_trains_nothing(self):
+        """Its run.toml and provenance.json say what the weights were trained with."""
+        def files():
+            return {path.name: path.read_bytes() for path in self.run_folder.iterdir()
+                    if path.is_file() and path.name != "lock"}
+        before = files()
+        for key, old, new in (("schedule.peak", "0.003", "0.001"), ("seed", "1", "7"),
+                              ("optimizer.clip", "1.0", "2.0"), ("model.inner", "24", "64")):
+            self.refuse(78, f"run: the run ended at step 20 with {key} = {old}, so that {new} has no effect: nothing "
+                        "is left to train; leave it out, or extend the run with --set train.steps=40",
+                        "train", "--run", "run", "--set", f"{key}={new}", "--override", key)
+            self.assertEqual(files(), before)
+        self.succeed("train", "--quiet", "--run", "run", "--override", "schedule.peak",
+                     *settings({"schedule.peak": 0.001, "train.steps": 30}))
+        self.assertAlmostEqual(self.rates()[30], 0.001 * FLOOR, delta=1e-12)
+        self.assertIn("Settings changed at step 20 (schedule.peak 0.003 → 0.001): this command does not repeat the "
+                      "run.", (self.run_folder / "report.html").read_text())
+
+    def test_a_finished_run_evaluates_with_other_settings(self):
+        error = self.succeed("train", "--run", "run", "--set", "log.every=5")[1]
+        self.assertIn("\nfinished already at step 20; ", error)
+        self.assertIn("\n[log]\nevery = 5\n", (self.run_folder / "run.toml").read_text())
+        self.succeed("train", "--run", "run", "--set", "log.every=1")
+        self.assertIn("\n[log]\nevery = 1\n", (self.run_folder / "run.toml").read_text())
+
     def test_more_steps_go_on_at_the_end_of_the_planned_schedule(self):
         before = self.rates()
         self.succeed("train", "--quiet", "--run", "run", "--set", "train.steps=30")
@@ -143,6 +179,7 @@ class Extend(program.Case):
         for step in range(20, 31):
             self.assertAlmostEqual(after[step], PEAK * FLOOR, delta=1e-12)
         self.assertIn("\nsteps = 20\n", (self.run_folder / "run.toml").read_text())
+        self.assertIn("run.toml, complete: repeats the run", (self.run_folder / "report.html").read_text())
         self.succeed("train", "--quiet", "--config", "run/run.toml", "--run", "again")
         self.assertEqual(state_at(self.folder / "again", 30), state_at(self.run_folder, 30))
 
@@ -156,6 +193,8 @@ class Extend(program.Case):
                      "--set", "train.steps=30")
         self.assertIn('\nsteps = "auto"\n', (self.run_folder / "run.toml").read_text())
         self.assertGreater(self.rates()[21], 1.2 * PEAK * FLOOR)
+        page = (self.run_folder / "report.html").read_text()
+        self.assertIn("Settings changed at step 20 (train.steps 20 → 30)", page)
 
     def test_override_schedule_fits_one_that_was_kept(self):
         self.succeed("train", "--quiet", "--run", "run", "--set", "train.steps=30")

@@ -3,7 +3,10 @@
 """`import` and `export`: files of other programs, the model card, and signals."""
 import json
 import os
+import shutil
 import signal
+import struct
+import tomllib
 
 import program
 from program import settings
@@ -13,6 +16,18 @@ def stop_at_the_start():
     """Called in the new process: a signal waits for the program's handler."""
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     os.kill(os.getpid(), signal.SIGINT)
+
+
+def add_tensor(path, name, of, change=0):
+    """Adds a tensor to a safetensors file: the values of the tensor `of`, the first one `change` more."""
+    content = path.read_bytes()
+    size, = struct.unpack("<Q", content[:8])
+    header, data = json.loads(content[8:8 + size]), content[8 + size:]
+    begin, end = header[of]["data_offsets"]
+    first = struct.pack("<f", struct.unpack("<f", data[begin:begin + 4])[0] + change)
+    header[name] = header[of] | {"data_offsets": [len(data), len(data) + end - begin]}
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data + first + data[begin + 4:end])
 
 
 class Imported(program.Case):
@@ -56,6 +71,71 @@ class Imported(program.Case):
             for name, content in self.KEPT.items():
                 self.assertEqual((self.folder / f"{run}-out" / name).read_text(), content, name)
             self.assertEqual(self.ids(f"{run}-out"), self.IDS)
+
+    def test_a_kept_file_names_the_special_tokens_alone(self):
+        (self.folder / "model/special_tokens_map.json").unlink()  # as transformers 5 saves
+        self.succeed("import", "model", "--output", "run", "--overwrite")
+        self.tune("modern")
+        for run in ("run", "modern"):
+            self.export(run, f"{run}-out")
+            self.assertFalse((self.folder / f"{run}-out/special_tokens_map.json").exists())
+            self.assertEqual((self.folder / f"{run}-out/tokenizer_config.json").read_text(),
+                             self.KEPT["tokenizer_config.json"])
+        self.write("model/special_tokens_map.json", self.KEPT["special_tokens_map.json"])
+        (self.folder / "model/tokenizer_config.json").unlink()
+        self.succeed("import", "model", "--output", "map")
+        self.export("map", "map-out")
+        config = json.loads((self.folder / "map-out/tokenizer_config.json").read_text())
+        self.assertEqual(config["tokenizer_class"], "PreTrainedTokenizerFast")
+        self.assertFalse({"bos_token", "eos_token", "pad_token"} & set(config), config)
+
+    def test_a_head_beside_a_tied_embedding_must_equal_it(self):
+        weights = self.folder / "model/model.safetensors"
+        shutil.copy(weights, self.folder / "weights")
+        add_tensor(weights, "lm_head.weight", "model.embed_tokens.weight")
+        self.succeed("import", "model", "--output", "equal")
+        shutil.copy(self.folder / "weights", weights)
+        add_tensor(weights, "lm_head.weight", "model.embed_tokens.weight", change=1)
+        self.refuse(65, 'model: tensor "lm_head.weight" must equal "model.embed_tokens.weight" where '
+                    "tie_word_embeddings is true, but differs; set tie_word_embeddings to false in config.json",
+                    "import", "model", "--output", "new")
+        self.change("model/config.json", tie_word_embeddings=False)
+        self.succeed("import", "model", "--output", "untied")
+
+    def test_a_text_begins_as_the_tokenizer_says(self):
+        def begin(ids, config):
+            self.change("model/config.json", bos_token_id=ids[0], eos_token_id=ids[1])
+            self.write("model/tokenizer_config.json", json.dumps(config))
+            error = self.succeed("import", "model", "--output", "run", "--overwrite")[1]
+            return tomllib.loads((self.folder / "run/run.toml").read_text())["data"]["begin"], error
+        self.assertEqual(begin((256, 256), {"add_bos_token": True}), (True, ""))
+        self.assertEqual(begin((256, 256), {}), (True, ""))  # transformers 5 saves no add_bos_token
+        self.assertEqual(begin((256, 256), {"add_bos_token": False}), (False, ""))
+        warning = ("warning: model: the tokenizer begins texts with token {}, but the run begins them without it; "
+                   "write it at the start of prompts and documents\n")
+        self.assertEqual(begin((65, 256), {"add_bos_token": True}), (False, warning.format("65 (A)")))
+        self.assertEqual(begin((65, 10), {}), (False, warning.format("256 (<|endoftext|>)")))
+        self.assertEqual(begin((65, 10), {"add_bos_token": False}), (False, ""))
+
+    def test_the_recipe_is_one_of_fine_tuning(self):
+        self.change("model/config.json", max_position_embeddings=8192)
+        out = self.succeed("import", "model", "--output", "long")[0]
+        self.assertEqual(out.splitlines()[-1],
+                         'training with train.from: schedule.peak = 2e-05, schedule.warmup = "3%", train.steps = 400, '
+                         "train.batch = 8, model.context = 8192; train on shorter sequences with --set "
+                         "model.context=4096")
+        config = tomllib.loads((self.folder / "long/run.toml").read_text())
+        self.assertEqual((config["schedule"]["peak"], config["schedule"]["warmup"], config["model"]["context"]),
+                         (2e-5, "3%", 8192))
+        self.export("trained", "own")  # evenkeel.json has the recipe of its training
+        self.assertNotIn("2e-05", self.succeed("import", "own", "--output", "again")[0])
+
+    def test_gguf_refuses_gemma(self):
+        self.train("gemma", "--scheme", "gemma2", train_steps=1)
+        self.refuse(64, "--as gguf: llama.cpp computes Gemma's feed-forward with GELU, and this model has SiLU; export "
+                    "it as Gemma2ForCausalLM with --as gemma2",
+                    "export", "--run", "gemma", "--output", "new", "--as", "gguf")
+        self.assertFalse((self.folder / "new").exists())
 
     def test_a_list_of_ids_is_imported_with_its_first_one(self):
         self.assertIn('end_of_text = "auto"', (self.folder / "run/run.toml").read_text())

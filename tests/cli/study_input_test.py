@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A study that cannot be run says so in one line, before anything is started."""
 import json
+import re
 import shutil
 import signal
 import xml.etree.ElementTree
@@ -31,6 +32,7 @@ class Begun(program.Case):
         self.assertTrue(files)
         for file in files:
             self.assertEqual(xml.etree.ElementTree.parse(file).getroot().tag, "{http://www.w3.org/2000/svg}svg")
+            self.assertNotIn("var(", file.read_text())  # programs other than browsers would draw black
 
     def test_dry_run_says_the_hours_that_are_left(self):
         said = self.succeed("study", "two.toml", "--seeds", "4", "--dry-run")[0]
@@ -54,7 +56,8 @@ class Begun(program.Case):
     def test_recorded_runs_of_another_study(self):
         self.write("odd.csv", "name,scheme,seed,state,value\nx,post_norm,1,finished,2\n")
         self.refuse(65, 'odd.csv, line 2: study two has no arm with scheme "post_norm"', "study", "two.toml", "--from", "odd.csv")
-        self.refuse(64, "--from trains nothing: leave out --set, --jobs, --run, --override, --workers and --slurm",
+        self.refuse(64, "--from trains nothing: leave out --set, --jobs, --run, --override, --workers, "
+                    "--heartbeat-timeout, --slurm and --tasks",
                     "study", "two.toml", "--from", "odd.csv", "--jobs", 1)
         self.refuse(74, "none.csv: cannot open: No such file or directory", "study", "two.toml", "--from", "none.csv")
 
@@ -116,6 +119,95 @@ class Begun(program.Case):
         self.assertIn(b'the study was "two", but is "other"', done.stderr)
 
 
+class OfFiles(program.Case):
+    """A study with a scheme of a file and a text of a file, which its runs depend on."""
+
+    def prepare(self):
+        (self.folder / "st").mkdir()
+        self.write("st/mine.toml", 'extends = "post_norm"\ntitle = "Mine"\n')
+        self.write("own.toml", study(steps=2).replace('"hybrid_norm"', '"st/mine.toml"'))
+        self.succeed("study", "own.toml")
+
+    def refuse_changes(self, difference):
+        self.refuse(78, f"runs/studies/own: the study was begun with something else: {difference}; name another "
+                    "folder with --run (finished runs are shared), or allow it with --override", "study", "own.toml")
+
+    def page(self, name="report.md"):
+        return (self.folder / "runs/studies/own" / name).read_text()
+
+    def test_the_report_has_the_scheme(self):
+        scheme = self.page().partition("\nThe scheme mine:\n\n```\n")[2].partition("```")[0]
+        self.assertIn('title = "Mine"\n', scheme)
+        self.assertEqual(json.loads(self.page("study.json"))["scheme mine"], scheme.splitlines())
+        self.assertIn("<summary>The scheme mine</summary>", self.page("report.html"))
+        self.write("copy.toml", scheme)
+        self.succeed("schemes", "show", "copy.toml")
+
+    def test_a_scheme_that_changed(self):
+        self.write("st/mine.toml", 'extends = "post_norm"\ntitle = "Yours"\n')
+        change = 'scheme mine had ["title = \\"Mine\\""], but has ["title = \\"Yours\\""]'
+        self.refuse_changes(change)
+        self.succeed("study", "own.toml", "--override")
+        self.assertIn("The study was changed after it was begun: scheme mine had", self.page())
+
+    def test_a_text_that_changed(self):
+        before = json.loads(self.page("study.json"))["texts"]
+        self.write("book.txt", (self.folder / "book.txt").read_text().replace("moon", "noon"))
+        done = self.evenkeel("study", "own.toml")
+        self.assertEqual(done.returncode, 78, done.stderr)
+        self.assertIn(b'the study was begun with something else: texts had ["data.train ', done.stderr)
+        self.succeed("study", "own.toml", "--override")
+        self.assertIn("The study was changed after it was begun: texts had", self.page())
+        self.assertNotEqual(json.loads(self.page("study.json"))["texts"], before)
+
+    def test_a_folder_of_an_older_version(self):
+        file = self.folder / "runs/studies/own/study.json"
+        whole = file.read_text()
+        known = json.loads(whole)
+        file.write_text(json.dumps({key: known[key] for key in known if key not in ("texts", "scheme mine")}))
+        self.succeed("study", "own.toml")
+        self.assertEqual(file.read_text(), whole)
+
+
+class Recorded(program.Case):
+    """--from: a study of a file, without runs."""
+
+    def judge(self, rows, *options, mark="", **study_options):
+        self.write("two.toml", study(steps=2, **study_options))
+        header = "scheme,seed,state,why,value,training_loss,validation_loss\n"
+        self.write("kept.csv", mark + header + "".join(rows))
+        return self.succeed("study", "two.toml", "--from", "kept.csv", "--json", *options)
+
+    def test_the_threshold_is_that_of_the_study(self):
+        rows = [f"{scheme},{seed},finished,,{loss + seed / 100},2,{loss + seed / 100}\n"
+                for scheme, loss in (("pre_norm", 2), ("hybrid_norm", 6)) for seed in range(1, 7)]
+        said, message = self.judge(rows)
+        self.assertEqual(message, "kept.csv: fails_above = 5.5 changes the state of 6 runs\n")
+        self.assertIn("6 of 6 runs of hybrid_norm failed", json.loads(said)["verdicts"][0]["sentence"])
+
+    def test_a_byte_order_mark(self):
+        rows = [f"{scheme},{seed},finished,,{seed},2,{seed}\n"
+                for scheme in ("pre_norm", "hybrid_norm") for seed in (1, 2)]
+        self.assertEqual(self.judge(rows, mark="\ufeff"), self.judge(rows))
+
+    def test_a_power_law_has_a_prediction_interval(self):
+        """The numbers are scipy's: linregress of logarithms, t.ppf(0.975, 2) standard errors of a new value."""
+        text = re.sub(r"model\.layers = .*\n", "", study(steps=2))
+        axis = "model.layers = [1, 2, 4, 8, 16]\n[[claims]]"
+        self.write("two.toml", 'power_law = "parameters"\n' + text.replace("[[claims]]", axis, 1))
+        lines = "".join(f"{scheme},{layers},1,finished,{loss},{100 * layers}\n" for scheme in ("pre_norm", "hybrid_norm")
+                        for layers, loss in zip((1, 2, 4, 8, 16), (4.1, 3.5, 3.05, 2.6, 2.31)))
+        self.write("kept.csv", "scheme,model.layers,seed,state,value,parameters\n" + lines)
+        said, _ = self.succeed("study", "two.toml", "--from", "kept.csv", "--json")
+        laws = json.loads(said)["power_laws"]
+        self.assertEqual([law["name"] for law in laws], ["pre_norm", "hybrid_norm"])
+        for key, wanted in {"factor": 10.624198752086892, "exponent": -0.20843054149826515,
+                            "exponent_low": -0.22607646785367466, "exponent_high": -0.19078461514285563,
+                            "predicted": 2.2424942559134626, "predicted_low": 2.1417615255417797,
+                            "predicted_high": 2.347964714013991, "measured": 2.31}.items():
+            self.assertAlmostEqual(laws[0][key], wanted, 9, key)
+
+
 class BadInput(program.Case):
     def setUp(self):
         super().setUp()
@@ -134,7 +226,22 @@ class BadInput(program.Case):
         self.refuse_each([(64, "every option but --json needs a study, but none is named; list them with: "
                            "evenkeel study", "study", *option) for option in (
                                ("--seeds", "3"), ("--size", "desk"), ("--set", "train.steps=3"),
-                               ("--strict",), ("--jobs", "2"), ("--dry-run",), ("--run", "runs"))])
+                               ("--strict",), ("--jobs", "2"), ("--dry-run",), ("--run", "runs"),
+                               ("--figures", "figures"), ("--heartbeat-timeout", "5"), ("--tasks", "2"),
+                               ("--workers",), ("--slurm",), ("--override",), ("--from", "runs.csv"),
+                               ("--device", "cpu"), ("--quiet",))])
+
+    def test_options_without_effect_on_a_dry_run(self):
+        self.refuse_each([(64, "--dry-run starts no run: leave out --strict, --override, --workers and "
+                           "--heartbeat-timeout", "study", "two.toml", "--dry-run", *option) for option in (
+                               ("--strict",), ("--workers",), ("--override",),
+                               ("--workers", "--heartbeat-timeout", "5"))])
+
+    def test_paper_is_a_finite_number(self):
+        text = study(steps=2).replace("paper = -0.014", "paper = nan")
+        self.write("two.toml", text)
+        line = text.split("\n").index("paper = nan") + 1
+        self.refuse(64, f"two.toml:{line}: claims.paper must be a finite number, but is nan", "study", "two.toml")
 
     def test_a_folder_that_is_no_study(self):
         (self.folder / "mine").mkdir()

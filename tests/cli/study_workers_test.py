@@ -233,6 +233,9 @@ class Refused(Case):
                     "study", "two.toml", "--tasks", "4")
         self.refuse(64, "--heartbeat-timeout needs --workers or --slurm: no other process trains runs of "
                     "this study; add --workers", "study", "two.toml", "--heartbeat-timeout", "4")
+        for option in (["--json"], ["--figures", "figures"]):
+            self.refuse(64, "--slurm prints a script and no results: leave out --json and --figures",
+                        "study", "two.toml", "--slurm", *option)
 
     def test_a_machine_that_computes_differently(self):
         self.succeed("study", "two.toml", "--workers", "--quiet")
@@ -243,6 +246,18 @@ class Refused(Case):
                     f'they compute with "float32 other libtorch 1" and this machine with "{here}"; use '
                     "machines of one kind, or name another folder with --run",
                     "study", "two.toml", "--workers")
+
+
+    def test_a_worker_with_another_text(self):
+        self.succeed("study", "two.toml", "--workers", "--quiet")
+        self.write("book.txt", program.BOOK * 2)
+        done = self.evenkeel("study", "two.toml", "--workers", "--quiet")
+        self.assertEqual(done.returncode, 78, done.stderr)
+        self.assertRegex(done.stderr.decode(),
+                         "^evenkeel: runs/studies/two/workers.json: the workers of a study must read the same "
+                         r'text, but texts had \["data.train [0-9a-f]{32}".*\], but has \["data.train .*\] here; give '
+                         r"all workers the same files, or name another folder with --run\n$")
+        self.assertEqual(len(self.runs_in("runs/studies")), 4)
 
 
 class Slurm(Case):
@@ -266,6 +281,11 @@ class Slurm(Case):
             _, error = each.communicate(timeout=program.LIMIT)
             self.assertEqual(each.returncode, 0, error)
         self.assertEqual({row["state"] for row in self.rows("it's shared/two")}, {"finished"})
+
+    def test_strict_is_an_option_of_the_tasks(self):
+        self.write("two.toml", study())
+        self.assertIn(" --strict --workers ", self.succeed("study", "two.toml", "--slurm", "--strict")[0])
+        self.assertNotIn("--strict", self.succeed("study", "two.toml", "--slurm")[0])
 
     def test_the_array_has_at_most_16_tasks_unless_named(self):
         self.write("two.toml", study().replace("seeds = [1, 2]", f"seeds = {list(range(1, 21))}"))

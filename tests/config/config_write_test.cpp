@@ -197,7 +197,7 @@ std::string part(const std::string& whole, const std::string& first, const std::
 TEST_F(ToToml, HasTheFormOfTheDocumentation) {
   const auto toml = to_toml(resolve({}));
   EXPECT_EQ(part(toml, "#", "\n\n"),
-            R"(# A complete configuration; as a --config file it repeats the run.
+            R"(# The settings; as a --config file they repeat a run whose settings never changed.
 preset = "tiny"  # where the run started from; all values are below
 scheme = "hybrid_norm_star"
 seed = 1)");

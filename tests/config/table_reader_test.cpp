@@ -90,8 +90,16 @@ TEST(TableReader, PointsAtANumberOutOfItsRange) {
             "mine.toml:2: train.x must be a number in [0, 1), but is 1");
   EXPECT_EQ(error_of("[train]\nx = 0.0", number(kBetweenZeroAndOne)),
             "mine.toml:2: train.x must be a number in (0, 1), but is 0.0");
-  EXPECT_EQ(error_of("[train]\nx = inf", number(kPositive)),
-            "mine.toml:2: train.x must be a number > 0, but is inf");
+  EXPECT_EQ(
+      error_of("[train]\nx = inf", number(kPositive)),
+      "mine.toml:2: train.x must be a number > 0 that fits in float32 (1.2e-38 to 3.4e38), but "
+      "is inf");
+  EXPECT_EQ(
+      error_of("[train]\nx = 1e-46", number(kPositive)),
+      "mine.toml:2: train.x must be a number > 0 that fits in float32 (1.2e-38 to 3.4e38), but "
+      "is 1e-46");
+  EXPECT_EQ(error_of("[train]\nx = -inf", number(kPositive)),
+            "mine.toml:2: train.x must be a number > 0, but is -inf");
   EXPECT_EQ(error_of("[train]\nx = nan", number(kNotNegative)),
             "mine.toml:2: train.x must be a number >= 0, but is nan");
 }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "convert/support.h"
+#include "evenkeel/convert/hf_config.h"
 
 namespace evenkeel::convert {
 namespace {
@@ -177,7 +178,7 @@ TEST(HfClass, RefusesByKey) {
   EXPECT_EQ(
       refused(json, "model_type", "gpt2"),
       "model_type must be one of llama, qwen3, qwen3_moe, olmo2, gemma2, gemma3_text, stablelm, "
-      "evenkeel, but is \"gpt2\"; other architectures are not imported");
+      "mistral, evenkeel, but is \"gpt2\"; other architectures are not imported");
   EXPECT_EQ(refused(json, "attention_bias", true),
             "attention_bias must be false, but is true; our projections have no biases");
   EXPECT_EQ(refused(json, "mlp_bias", true),
@@ -222,6 +223,9 @@ TEST(HfClass, RefusesPartsOfOtherClasses) {
   EXPECT_EQ(take(stable).message,
             "partial_rotary_factor must be 1, but is missing; our rotary embedding rotates whole "
             "heads");
+  EXPECT_EQ(refused(stable, "rope_parameters", {{"partial_rotary_factor", 0.25}}),
+            "rope_parameters.partial_rotary_factor must be 1, but is 0.25; our rotary embedding "
+            "rotates whole heads");
   stable["partial_rotary_factor"] = 1.0;
   EXPECT_EQ(take(stable).message, "");
   EXPECT_EQ(refused(stable, "use_parallel_residual", true),
@@ -238,6 +242,28 @@ TEST(HfClass, RefusesPartsOfOtherClasses) {
             "hidden_activation must be \"silu\", but is missing; without it the class has "
             "gelu_pytorch_tanh, and our FFN is SwiGLU");
   EXPECT_NE(refused(gemma("gemma2"), "sliding_window", 8), "");
+}
+
+TEST(HfClass, OfMistralIsLlamaWithoutAWindow) {
+  auto json = llama();
+  json["model_type"] = "mistral";
+  json["sliding_window"] = nullptr;
+  const auto taken = take(json);
+  ASSERT_EQ(taken.message, "");
+  EXPECT_EQ(taken.config.scheme.name, "pre_norm");
+  EXPECT_EQ(refused(json, "sliding_window", 32), "");
+  EXPECT_EQ(refused(json, "sliding_window", 31),
+            "sliding_window must be at least max_position_embeddings (32), but is 31; our "
+            "attention has no sliding windows");
+  json.erase("sliding_window");  // then it is 4096
+  EXPECT_EQ(take(json).message, "");
+  EXPECT_EQ(refused(json, "max_position_embeddings", 8192),
+            "sliding_window must be at least max_position_embeddings (8192), but is missing; our "
+            "attention has no sliding windows");
+  json["num_attention_heads"] = 16;
+  json.erase("num_key_value_heads");  // then it is 8
+  json.erase("head_dim");
+  EXPECT_EQ(take(json).config.model.kv_heads, 8);
 }
 
 TEST(HfClass, OfExperts) {
@@ -257,6 +283,19 @@ TEST(HfClass, OfExperts) {
   EXPECT_EQ(refused(json, "intermediate_size", 23),
             "intermediate_size must be moe_intermediate_size * num_experts_per_tok, but is 23; our "
             "dense layers have that width");
+}
+
+// load_balancing_loss_func of transformers is k for equal counts, our balance loss is 1.
+TEST(HfClass, HasTheBalanceLossOfTransformers) {
+  auto shape = small_shape();
+  shape.experts = {.count = 4, .active = 2};
+  const auto scheme = bound("pre_qk", shape);
+  config::Config config;
+  config.experts.balance = 0.02;
+  const HfModel model = {
+      .scheme = &scheme, .steps = {}, .config = &config, .end_of_text = {}, .dtype = "float32"};
+  const auto json = class_config_json(model, *class_named("qwen3_moe"), {});
+  EXPECT_EQ(json.at("router_aux_loss_coef"), 0.01);
 }
 
 }  // namespace

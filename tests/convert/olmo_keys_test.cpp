@@ -9,8 +9,8 @@
 namespace evenkeel::convert {
 namespace {
 
-/// The uses of the keys of a small configuration with these arguments.
-std::map<std::string, KeyUse> uses_of(std::vector<std::string> arguments) {
+/// A small configuration with these arguments.
+YamlImport imported_with(std::vector<std::string> arguments) {
   const TestFolder folder;
   folder.write("x.yaml", R"(
 model:
@@ -28,8 +28,12 @@ optimizer: {name: adamw}
 data: {paths: [a.npy]}
 auxiliary_loss_multiplier: 1e-4
 )");
-  const auto imported =
-      import_yaml({.file = folder.path() / "x.yaml", .arguments = std::move(arguments)});
+  return import_yaml({.file = folder.path() / "x.yaml", .arguments = std::move(arguments)});
+}
+
+/// The uses of its keys.
+std::map<std::string, KeyUse> uses_of(std::vector<std::string> arguments) {
+  const auto imported = imported_with(std::move(arguments));
   std::map<std::string, KeyUse> uses;
   for (const auto& key : imported.keys) uses[key.key] = key.use;
   return uses;
@@ -40,9 +44,20 @@ TEST(OlmoKeys, AMultiplierHasTheUseOfItsLoss) {
   for (const bool is_on : {false, true}) {
     const auto uses =
         uses_of({is_on ? "softmax_auxiliary_loss=true" : "softmax_auxiliary_loss=false"});
-    EXPECT_EQ(uses.at("softmax_auxiliary_loss"), is_on ? KeyUse::differs : KeyUse::equal);
-    EXPECT_EQ(uses.at("auxiliary_loss_multiplier"), is_on ? KeyUse::differs : KeyUse::no_effect);
+    EXPECT_EQ(uses.at("softmax_auxiliary_loss"), is_on ? KeyUse::taken : KeyUse::equal);
+    EXPECT_EQ(uses.at("auxiliary_loss_multiplier"), is_on ? KeyUse::taken : KeyUse::no_effect);
   }
+}
+
+TEST(OlmoKeys, TheZLossOfTheLogitsIsTaken) {
+  const auto toml_of = [](const std::string& multiplier) {
+    return imported_with({"softmax_auxiliary_loss=true", multiplier}).toml;
+  };
+  EXPECT_NE(toml_of("auxiliary_loss_multiplier=1e-5").find("\nz_loss = 1e-05\n"), std::string::npos)
+      << toml_of("auxiliary_loss_multiplier=1e-5");
+  EXPECT_NE(toml_of("auxiliary_loss_multiplier=null").find("\nz_loss = 1e-04\n"),
+            std::string::npos);
+  EXPECT_EQ(imported_with({}).toml.find("z_loss"), std::string::npos);
 }
 
 // OLMo's init_fn mitchell takes 1/sqrt(fan-in) for each matrix.

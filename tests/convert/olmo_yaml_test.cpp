@@ -253,13 +253,12 @@ TEST_F(OlmoYaml, LengthsAreStepsOrTokens) {
 }
 
 TEST_F(OlmoYaml, NamesEveryKeyThatItDoesNotTake) {
-  const auto imported =
-      small({"model.new_switch=true", "my_table.x=1", "softmax_auxiliary_loss=true",
-             "fsdp.precision=mixed", "tokenizer.identifier=gpt2"});
+  const auto imported = small({"model.new_switch=true", "my_table.x=1", "early_stopping_factor=2",
+                               "fsdp.precision=mixed", "tokenizer.identifier=gpt2"});
   const auto uses = by_name(imported.keys);
   EXPECT_EQ(uses.at("model.new_switch").use, KeyUse::unknown);
   EXPECT_EQ(uses.at("my_table.x").use, KeyUse::unknown);
-  EXPECT_EQ(uses.at("softmax_auxiliary_loss").use, KeyUse::differs);
+  EXPECT_EQ(uses.at("early_stopping_factor").use, KeyUse::differs);
   EXPECT_EQ(uses.at("fsdp.precision").use, KeyUse::no_effect);
   EXPECT_EQ(uses.at("tokenizer.identifier").use, KeyUse::differs);
   EXPECT_NE(imported.toml.find("# Not taken, because this program does not know them:\n"

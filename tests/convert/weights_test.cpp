@@ -46,6 +46,22 @@ TEST(Weights, ATensorOfSeveralFilesIsTheirMean) {
             (std::vector<float>{0, 3, 6}));
 }
 
+TEST(Weights, AreEqualInShapeAndEachValue) {
+  constexpr std::int64_t kMany = 70000;  // more than a part
+  const TestFolder folder;
+  folder.write_tensors("a.safetensors", {{"a", {kMany}}, {"b", {kMany}}, {"c", {2, kMany / 2}}});
+  folder.write_tensors("b.safetensors", {{"d", {kMany}}}, 2);
+  Weights weights;
+  for (const auto* const name : {"a.safetensors", "b.safetensors"}) {
+    weights.add(store::SafetensorsStream(folder.path() / name));
+  }
+  int parts = 0;
+  EXPECT_TRUE(weights.are_equal("a", "b", [&] { ++parts; }));
+  EXPECT_EQ(parts, 2);
+  EXPECT_FALSE(weights.are_equal("a", "c", [] {}));
+  EXPECT_FALSE(weights.are_equal("a", "d", [] {}));
+}
+
 TEST(Weights, RefuseOtherShapesAndIntegers) {
   const TestFolder folder;
   folder.write_tensors("a.safetensors", {{"x", {3}}});

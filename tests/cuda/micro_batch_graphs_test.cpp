@@ -35,10 +35,11 @@ struct GraphCase {
   nn::ModelOptions options = {};
   norm::Shape shape = tiny_shape(3);
   bool must_be_captured = true;
+  double z_loss = 0;
 };
 
 struct Trained {
-  std::vector<double> losses, norms;
+  std::vector<double> losses, z_losses, norms;
   std::vector<at::Tensor> tensors;  // masters, values, gradients and states
   std::int64_t captures = 0, launches = 0;
   std::string failure;
@@ -62,7 +63,7 @@ data::Batch batch_of_step(std::int64_t step, const norm::Shape& shape) {
 Trained trained(const GraphCase& one, bool cuda_graphs) {
   TinyModel tiny(one.scheme, one.precision, one.options, one.shape);
   train::Learner learner({}, *tiny.model, *tiny.parameters, {}, {.shards = one.shards},
-                         cuda_graphs);
+                         {.cuda_graphs = cuda_graphs, .z_loss = one.z_loss});
   learner.before_training(fixed_token_ids(kRows, one.shape.context));
   Trained result;
   for (std::int64_t step = 0; step < kSteps; ++step) {
@@ -70,6 +71,7 @@ Trained trained(const GraphCase& one, bool cuda_graphs) {
         learner.train_step(batch_of_step(step, one.shape), one.micro_batch_size, 1e-2,
                            [&](const train::StepResult&) { return step != kSkippedStep; });
     result.losses.push_back(done.loss);
+    result.z_losses.push_back(done.z_loss.value_or(0));
     result.norms.push_back(done.gradient_norm);
     tiny.model->at_step({.done = step + 1, .planned = TinyModel::kPlannedSteps});
   }
@@ -106,6 +108,7 @@ TEST_P(CudaGraphs, HaveTheBitsOfPassesWithoutGraphs) {
   RecordProperty("failure", with.failure);
   EXPECT_EQ(without.captures, 0);
   EXPECT_EQ(with.losses, without.losses);
+  EXPECT_EQ(with.z_losses, without.z_losses);
   EXPECT_EQ(with.norms, without.norms);
   ASSERT_EQ(with.tensors.size(), without.tensors.size());
   for (std::size_t i = 0; i < with.tensors.size(); ++i) {
@@ -145,6 +148,7 @@ INSTANTIATE_TEST_SUITE_P(
         GraphCase{"pre_norm", Precision::bfloat16, 2, 1, {.recompute = nn::Recompute::norms}},
         GraphCase{"pre_norm", Precision::bfloat16, 2, 1, {.document_end = 3}},
         GraphCase{"pre_norm", Precision::bfloat16, 2, 1, {}, long_shape()},
+        GraphCase{"pre_norm", Precision::bfloat16, 2, 1, {}, tiny_shape(3), true, 0.01},
         GraphCase{"scale_norm_fix_norm"}, GraphCase{"resi_dual"}, GraphCase{"weight_norm"},
         // With states, which each pass changes once. A capture may fail.
         GraphCase{"sigma_reparam", Precision::bfloat16, 2, 1, {}, tiny_shape(3), false},

@@ -6,16 +6,64 @@
 #include <tuple>
 #include <vector>
 
+#include "evenkeel/nn/attention.h"
 #include "evenkeel/ops/attention/cudnn_backward.h"
 #include "evenkeel/ops/common/compute_device.h"
 #include "evenkeel/ops/common/gpu.h"
+#include "ops/gradients.h"
 
-// The deterministic gradients of cuDNN against those of FlashAttention 2.
+// The deterministic gradients of cuDNN against those of FlashAttention 2, and the libraries' other
+// promises.
 namespace evenkeel::testing {
 namespace {
 
 using at::Tensor;
 using ops::AttentionResults;
+
+// `kernels.attention = "flash"`: LibTorch adds to dq in any order, with cuDNN, with FlashAttention
+// 2 and with the kernels for float32.
+TEST(FlashPath, HasTheSameBitsEveryTime) {
+  if (ops::gpu_count() == 0) GTEST_SKIP() << "no GPU was found";
+  ops::set_compute_device({at::kCUDA, 0});
+  at::manual_seed(0);
+  const auto attend = [](const Tensors& in) {
+    const nn::AttentionInputs inputs{
+        .q = in[0], .k = in[1], .v = in[2], .scale = 0.125, .softcap = {}, .document_starts = {}};
+    return Tensors{nn::causal_attention(inputs, nn::AttentionPath::flash)};
+  };
+  for (const auto dtype : {at::kFloat, at::kBFloat16}) {
+    const auto random = [&](std::int64_t heads) {
+      return at::randn({4, heads, 2048, 64}, at::device(at::kCUDA).dtype(dtype));
+    };
+    const Tensors in = {random(8), random(8), random(8)};
+    const auto dy = random(8);
+    const auto first = gradients(attend, in, {dy});
+    for (int repetition = 0; repetition < 5; ++repetition) {
+      const auto again = gradients(attend, in, {dy});
+      for (std::size_t i = 0; i < first.size(); ++i) {
+        EXPECT_TRUE(first[i].equal(again[i])) << dtype << ", input " << i;
+      }
+    }
+  }
+}
+
+// Keys and values of a cache, [B, kv, positions, D], of which some positions are filled.
+TEST(FlashPath, ReadsACacheWithTheSameBits) {
+  if (ops::gpu_count() == 0) GTEST_SKIP() << "no GPU was found";
+  ops::set_compute_device({at::kCUDA, 0});
+  at::manual_seed(0);
+  const auto options = at::device(at::kCUDA).dtype(at::kBFloat16);
+  const auto filled = [&](const Tensor& cache) { return cache.narrow(2, 0, 77).transpose(1, 2); };
+  const auto k = filled(at::randn({3, 2, 128, 64}, options));
+  const auto v = filled(at::randn({3, 2, 128, 64}, options));
+  for (const std::int64_t queries : {1, 5}) {
+    const auto q = at::randn({3, queries, 8, 64}, options);
+    const auto [y, lse] = ops::flash_attention(q, k, v, 0.125);
+    const auto [y_dense, lse_dense] =
+        ops::flash_attention(q, k.contiguous(), v.contiguous(), 0.125);
+    EXPECT_TRUE(y.equal(y_dense) && lse.equal(lse_dense)) << queries;
+  }
+}
 
 struct AttentionShape {
   std::int64_t batch, length, heads, kv_heads, width;

@@ -97,12 +97,12 @@ class Wheel(unittest.TestCase):
         self.torch_path.write_text(f"{self.with_torch('2.1.0')}\n")
         try:
             self.assertEqual(self.run_in(self.home, self.command(), "runs"), (64, "", line + "\n"))
-            code, _, error = self.run_in(self.home, self.python, "-c", "import evenkeel")
+            code, _, error = self.run_in(self.home, self.python, "-c", "import evenkeel; evenkeel.ops")
             self.assertEqual((code, error.splitlines()[-1]), (1, f"ImportError: {line}"))
             self.torch_path.write_text("")
             code, _, error = self.run_in(self.home, self.command(), "runs")
             self.assertEqual((code, len(error.splitlines())), (64, 1))
-            _, _, error = self.run_in(self.home, self.python, "-c", "import evenkeel")
+            _, _, error = self.run_in(self.home, self.python, "-c", "import evenkeel; evenkeel.ops")
             self.assertIn("ImportError: evenkeel: wanted the package torch 2.13, but importing it failed", error)
         finally:
             self.torch_path.write_text(self.torch_text)

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "kernels/row_values.h"
 
 namespace evenkeel::kernels::cpu {
@@ -55,6 +57,25 @@ TEST(AdamwCopy, IsTheWeightRoundedToBfloat16) {
   std::vector<Bf16> copy(70);
   round_to_bf16(weight.data(), copy.data(), 70);
   EXPECT_EQ(exact(copy), exact(wavy<Bf16>(70, 0.3)));
+}
+
+TEST(AdamwCopy, ReplacesTheWeightOnlyWhereItsBitsDiffer) {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  auto weight = wavy<float>(70, 0.3);
+  weight[5] = kNan;
+  auto expected = weight;
+  std::vector<Bf16> copy(70);
+  round_to_bf16(weight.data(), copy.data(), 70);
+  const auto write = [&](std::size_t i, float value) {
+    store(&copy[i], value);
+    expected[i] = value;
+  };
+  write(3, -2);
+  write(5, 7);
+  write(69, kNan);
+  take_over_bf16(copy.data(), weight.data(), 70);
+  for (std::size_t i = 0; i < 69; ++i) EXPECT_EQ(weight[i], expected[i]) << i;
+  EXPECT_TRUE(std::isnan(weight[69]));
 }
 
 }  // namespace

@@ -9,8 +9,10 @@
 #include <random>
 #include <vector>
 
+#include "evenkeel/kernels/cpu/avx2/int8_matmul_avx2.h"
 #include "evenkeel/kernels/cpu/avx512/avx512_features.h"
 #include "evenkeel/kernels/cpu/avx512/int8_matmul_avx512.h"
+#include "evenkeel/kernels/cpu/common/isa_versions.h"
 
 namespace evenkeel::kernels::cpu {
 namespace {
@@ -92,15 +94,15 @@ template <typename T>
 void expect_formula(const Product<T>& product) {
   const auto exact = product.formula();
   const auto split = product.columns / 3;
-  auto y = product.empty();
-  int8_matmul_portable(product.operands(y), 0, split);
-  int8_matmul_portable(product.operands(y), split, product.columns);
-  expect_equal_bits(y, exact, product);
-  if (!has_avx512_vnni()) return;
-  y = product.empty();
-  int8_matmul_avx512(product.operands(y), 0, split);
-  int8_matmul_avx512(product.operands(y), split, product.columns);
-  expect_equal_bits(y, exact, product);
+  const auto expect_equal = [&](const auto& multiply) {
+    auto y = product.empty();
+    multiply(product.operands(y), 0, split);
+    multiply(product.operands(y), split, product.columns);
+    expect_equal_bits(y, exact, product);
+  };
+  expect_equal(int8_matmul_portable<T>);
+  if (vector_bytes() >= 32) expect_equal(int8_matmul_avx2<T>);
+  if (has_avx512_vnni()) expect_equal(int8_matmul_avx512<T>);
 }
 
 template <typename T>
@@ -109,9 +111,9 @@ using Int8Types = ::testing::Types<float, Bf16>;
 TYPED_TEST_SUITE(Int8MatmulOf, Int8Types);
 
 TYPED_TEST(Int8MatmulOf, HasTheBitsOfItsFormula) {
-  for (const std::int64_t depth : {1, 31, 32, 33, 511, 512, 513, 1000, 8192, 8200}) {
+  for (const std::int64_t depth : {1, 31, 32, 33, 511, 512, 513, 1000, 4096, 4130, 8192, 8200}) {
     for (const std::int64_t columns : {1, 3, 4, 9}) {
-      for (const std::int64_t rows : {1, 3, 4, 8, 17}) {
+      for (const std::int64_t rows : {1, 2, 3, 4, 5, 8, 17}) {
         expect_formula(Product<TypeParam>(rows, columns, depth));
       }
     }

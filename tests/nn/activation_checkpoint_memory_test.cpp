@@ -86,6 +86,26 @@ TEST_F(RecomputeMemory, DoesNotSaveTheGateOutput) {
   EXPECT_EQ(beside("pre_norm", shared) - beside("pre_norm", chosen), 2);
 }
 
+// nGPT's trained factor saves up and gate, and the operator after it saves them times the factor.
+// The factor itself, 2 F values in each block, is no activation of a token.
+TEST_F(RecomputeMemory, SavesTheInputOfATrainedFactor) {
+  const auto more = alive("ngpt", Recompute::none, {}, 256) - alive("ngpt", Recompute::none);
+  const auto activations =
+      predicted("ngpt", Recompute::none, {}, 256) - predicted("ngpt", Recompute::none);
+  EXPECT_EQ(activations, kBytes * kTokens * kLayers * 4 * kInner);
+  EXPECT_EQ(more, activations + kBytes * kLayers * 2 * kInner);
+}
+
+// GPAS multiplies the stream after each sublayer by a trained number.
+TEST_F(RecomputeMemory, SavesTheDampedStream) {
+  const auto activations =
+      predicted("gpas", Recompute::none) - predicted("pre_norm", Recompute::none);
+  EXPECT_EQ(activations, kBytes * kTokens * kLayers * 2 * kWidth);
+  constexpr double kNumbers = 1024;  // bytes of the numbers themselves
+  EXPECT_NEAR(alive("gpas", Recompute::none) - alive("pre_norm", Recompute::none), activations,
+              kNumbers);
+}
+
 TEST_F(RecomputeMemory, DropsMoreWhenWholeBlocksAreRecomputed) {
   const auto norms = alive("hybrid_norm_star", Recompute::norms);
   const auto block = alive("hybrid_norm_star", Recompute::block);

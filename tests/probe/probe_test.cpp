@@ -28,7 +28,7 @@ data::Batch some_batch() {
 }
 
 ProbeResult probe_model(TinyModel& tiny, const std::set<std::string>& measures) {
-  return run_probe(*tiny.model, *tiny.parameters, some_batch(), measures, 2,
+  return run_probe(*tiny.model, *tiny.parameters, {}, some_batch(), measures, 2,
                    TinyModel::kPlannedSteps);
 }
 

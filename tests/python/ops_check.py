@@ -105,6 +105,8 @@ def check_head_of_model(dtype):
     for asked in ((True, True), (True, False), (False, True), (False, False)):
         torch.library.opcheck(ops.linear_cross_entropy_forward.default,
                               (x, weight, targets, 10, 0.5, 3.0, *asked))
+        torch.library.opcheck(ops.linear_cross_entropy_forward.default,
+                              (x, weight, targets, 10, 0.5, 3.0, *asked, 0.1))
     sum_dtype = torch.float32 if dtype == torch.bfloat16 else dtype
     torch.library.opcheck(ops.linear_cross_entropy_into.default,
                           (x, weight, targets, 10, 0.5, 3.0, tensor(12, 8, dtype=sum_dtype)))
@@ -116,7 +118,7 @@ def check_update(dtype, gradient, copy):
     buffers = [tensor(9, dtype=dtype), tensor(9, dtype=dtype), torch.rand(9, dtype=dtype)]
     numbers = (1e-3, 0.9, 0.95, 1e-8, 0.1, 0.5, 3)
     torch.library.opcheck(
-        ops.adamw_.default, (*buffers, tensor(9, dtype=gradient), copy, *numbers))
+        ops.adamw_.default, (*buffers, tensor(9, dtype=gradient), copy, *numbers, copy is not None))
 
 
 def check_operators():
@@ -190,7 +192,8 @@ def check_gradients():
     assert check(lambda *qkv: ops.causal_attention(*qkv, 0.5, 1.5), (q, k, v))
     rows, targets = tensor(6, 5, grad=True), torch.tensor([0, 6, -1, 3, 3, 2])
     head = tensor(8, 5, grad=True)
-    assert check(lambda a, w: ops.linear_cross_entropy(a, w, targets, 7, 0.5, 2.0), (rows, head))
+    for more in ((0.5, 2.0), (0.5, 2.0, 0.3), (1.0, None, 0.3)):
+        assert check(lambda a, w: ops.linear_cross_entropy(a, w, targets, 7, *more), (rows, head))
 
 
 def refuses(words, action):

@@ -11,6 +11,7 @@ import io
 import os
 import pathlib
 import sys
+import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -26,15 +27,64 @@ if __name__ == "__main__":
 from evenkeel import optim
 
 
+ARGUMENTS = {"lr": 1e-2, "betas": (0.8, 0.95), "eps": 1e-6, "weight_decay": 0.1}
+
+
+def sharded_model(mesh, kind, dtype):
+    """A model by FSDP2 whose last layers leave the second process nothing, its optimizer, and a step of both."""
+    from torch.distributed.fsdp import fully_shard
+    torch.manual_seed(4)
+    model = torch.nn.Sequential(torch.nn.Linear(6, 5), torch.nn.Linear(5, 1)).to(dtype)
+    fully_shard(model, mesh=mesh)
+    optimizer = kind(model.parameters(), **ARGUMENTS)
+
+    def step():
+        optimizer.zero_grad()
+        model(torch.arange(12.0).view(2, 6).to(dtype)).square().sum().backward()
+        optimizer.step()
+    return model, optimizer, step
+
+
+def check_sharded(rank, file):
+    """One of two processes: evenkeel.optim.AdamW of DTensor parameters against torch.optim.AdamW."""
+    from torch.distributed.checkpoint import state_dict as states
+    torch.distributed.init_process_group("gloo", init_method=f"file://{file}", rank=rank, world_size=2)
+    mesh = torch.distributed.init_device_mesh("cpu", (2,))
+    full = states.StateDictOptions(full_state_dict=True)
+    for dtype in (torch.float32, torch.bfloat16):
+        (ours, optimizer, step), (theirs, reference, other_step) = (
+            sharded_model(mesh, kind, dtype) for kind in (optim.AdamW, torch.optim.AdamW))
+        for _ in range(3):
+            step()
+            other_step()
+        close = {"rtol": 3e-2, "atol": 3e-2, "check_dtype": False} if dtype == torch.bfloat16 else {}
+        for one, other in zip(ours.parameters(), theirs.parameters()):
+            torch.testing.assert_close(one.full_tensor(), other.full_tensor(), **close)
+            for name in optim.MOMENTS:
+                assert optimizer.state[one][name].placements == one.placements
+        found, wanted = (states.get_optimizer_state_dict(*each, options=full)["state"]
+                         for each in ((ours, optimizer), (theirs, reference)))
+        for name, state in wanted.items():
+            torch.testing.assert_close({key: found[name][key] for key in state}, state, **close)
+        again, restored, step_again = sharded_model(mesh, optim.AdamW, dtype)
+        saved = copy.deepcopy(states.get_optimizer_state_dict(ours, optimizer))  # loaded tensors are shared
+        states.set_optimizer_state_dict(again, restored, saved)
+        states.set_model_state_dict(again, states.get_model_state_dict(ours))
+        step()
+        step_again()
+        for one, other in zip(ours.parameters(), again.parameters()):
+            torch.testing.assert_close(one.to_local(), other.to_local(), rtol=0, atol=0)
+    torch.distributed.destroy_process_group()
+
+
 class Optimizer(unittest.TestCase):
-    ARGUMENTS = {"lr": 1e-2, "betas": (0.8, 0.95), "eps": 1e-6, "weight_decay": 0.1}
 
     def steps(self, kind, dtype, count=4, state=None):
         """Parameters after some steps, and the optimizer."""
         torch.manual_seed(2)
         parameters = [torch.nn.Parameter(torch.randn(shape).to(dtype)) for shape in ((5, 3), (7,), ())]
         parameters.append(torch.nn.Parameter(torch.randn(4, 6).to(dtype).t()))  # strides of a transpose
-        optimizer = kind(parameters, **self.ARGUMENTS)
+        optimizer = kind(parameters, **ARGUMENTS)
         if state is not None:
             optimizer.load_state_dict(state)
         for _ in range(count):
@@ -106,12 +156,55 @@ class Optimizer(unittest.TestCase):
                 part.data = torch.full((4,), -2.0, dtype=torch.bfloat16)
         self.assertTrue((part == -2).all())
 
+    def test_changes_that_leave_pointer_and_version_are_taken_over(self):
+        part = torch.nn.Parameter(torch.ones(4, dtype=torch.bfloat16))
+        optimizer = optim.AdamW([part], lr=1e-3)
+        part.grad = torch.ones(4, dtype=torch.bfloat16)
+        optimizer.step()
+        before = copy.deepcopy(optimizer.state_dict())
+        version = part._version
+        part.data.fill_(-2)
+        self.assertEqual(part._version, version)
+        optimizer.step()
+        torch.testing.assert_close(part.detach().float(), torch.full((4,), -2.0), rtol=0, atol=2e-2)
+        optimizer.load_state_dict(before)  # its copy is of the parameter near 1
+        optimizer.step()
+        torch.testing.assert_close(part.detach().float(), torch.full((4,), -2.0), rtol=0, atol=2e-2)
+
+    def test_nan_is_taken_over_and_kept(self):
+        part = torch.nn.Parameter(torch.ones(4, dtype=torch.bfloat16))
+        optimizer = optim.AdamW([part])
+        for _ in range(3):
+            part.grad = torch.zeros(4, dtype=torch.bfloat16)
+            optimizer.step()
+            part.data[1] = float("nan")
+        self.assertEqual(optimizer.state[part]["master"].isnan().tolist(), [False, True, False, False])
+        part.data[1] = 2  # a NaN in the copy does not stay
+        optimizer.step()
+        self.assertAlmostEqual(part[1].item(), 2, delta=0.02)
+
+    def test_a_step_without_a_change_keeps_all_bits_of_the_copy(self):
+        values = torch.randn(9000).bfloat16()
+        part, wide = torch.nn.Parameter(values.clone()), torch.nn.Parameter(values.float())
+        optimizers = optim.AdamW([part], **ARGUMENTS), optim.AdamW([wide], **ARGUMENTS)
+        for _ in range(5):
+            part.grad = torch.randn(9000).bfloat16()
+            wide.grad = part.grad.float()
+            for optimizer in optimizers:
+                optimizer.step()
+        self.assertTrue(torch.equal(optimizers[0].state[part]["master"], wide.detach()))
+
+    @unittest.skipUnless(torch.distributed.is_available() and torch.distributed.is_gloo_available(), "needs gloo")
+    def test_sharded_parameters(self):
+        with tempfile.TemporaryDirectory() as folder:
+            torch.multiprocessing.spawn(check_sharded, (f"{folder}/store",), nprocs=2)
+
     def test_another_memory_format(self):
         results = []
         for kind in (optim.AdamW, torch.optim.AdamW):
             torch.manual_seed(3)
             model = torch.nn.Conv2d(3, 4, 2)
-            optimizer = kind(model.parameters(), **self.ARGUMENTS)
+            optimizer = kind(model.parameters(), **ARGUMENTS)
             for form in (torch.contiguous_format, torch.channels_last):
                 model = model.to(memory_format=form)
                 model(torch.ones(2, 3, 4, 4)).square().sum().backward()
@@ -132,10 +225,20 @@ class Optimizer(unittest.TestCase):
         self.assertTrue(torch.equal(one.detach(), torch.ones(3)))
         torch.testing.assert_close(two.detach(), torch.full((3,), 1 - 0.05 * (1 + 0.01)))
 
+    def test_arguments_without_effect_on_results(self):
+        part = torch.nn.Parameter(torch.ones(3))
+        optimizer = optim.AdamW([part], 0.1, (0.9, 0.999), 1e-8, 0.0, False, maximize=False, foreach=True,
+                                capturable=False, differentiable=False, fused=True)
+        part.grad = torch.ones(3)
+        optimizer.step()
+        torch.testing.assert_close(part.detach(), torch.full((3,), 0.9))
+
     def test_bad_arguments(self):
         with self.assertRaisesRegex(ValueError, "wanted lr, eps and weight_decay >= 0"):
             optim.AdamW([torch.nn.Parameter(torch.ones(1))], lr=-1.0)
-        for option in ("maximize", "amsgrad"):
+        for option in optim.REFUSED:
+            with self.assertRaisesRegex(ValueError, f"wanted a group without {option}, but found {option}=True"):
+                optim.AdamW([torch.nn.Parameter(torch.ones(1))], **{option: True})
             with self.assertRaisesRegex(ValueError, f"wanted a group without {option}"):
                 optim.AdamW([{"params": [torch.nn.Parameter(torch.ones(1))], option: True}])
         with self.assertRaisesRegex(ValueError, "found lr=-1,"):

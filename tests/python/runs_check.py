@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""evenkeel.runs, evenkeel.wandb and evenkeel_program, which need no torch: each module is loaded by its path."""
+"""evenkeel without torch, which cannot be imported here: evenkeel.runs, evenkeel.wandb and evenkeel_program."""
 import fcntl
 import importlib
 import importlib.metadata
@@ -9,6 +9,7 @@ import io
 import json
 import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 import types
@@ -17,10 +18,9 @@ from contextlib import redirect_stderr, redirect_stdout
 from unittest import mock
 
 PYTHON = pathlib.Path(__file__).resolve().parents[2] / "python"
-package = types.ModuleType("evenkeel")  # without its __init__.py, which needs torch
-package.__path__ = [str(PYTHON / "evenkeel")]
-sys.modules["evenkeel"] = package
+sys.modules["torch"] = None  # importing it raises ImportError
 sys.path.insert(0, str(PYTHON))
+import evenkeel
 import evenkeel.runs
 import evenkeel.wandb
 import evenkeel_program
@@ -118,6 +118,30 @@ class Runs(unittest.TestCase):
         code, _, error = self.wandb("nosuch", service=Service())
         self.assertEqual((code, error), (65, "evenkeel.wandb: nosuch: wanted a run folder with metrics.jsonl, but "
                                              "found none\n"))
+
+
+class Package(unittest.TestCase):
+    def test_names_that_need_the_operators_say_why_they_are_missing(self):
+        line = 'wanted the package torch 2.13, but importing it failed: .*; run: pip install "torch==2.13'
+        for name in ("nn", "ops", "optim", "patch", "unpatch"):
+            with self.assertRaisesRegex(ImportError, line):
+                getattr(evenkeel, name)
+            self.assertIn(name, dir(evenkeel))
+        with self.assertRaisesRegex(ImportError, line):
+            from evenkeel import optim  # noqa: F401
+        with self.assertRaisesRegex(AttributeError, "module 'evenkeel' has no attribute 'adamw'"):
+            evenkeel.adamw
+        self.assertIs(evenkeel.read_metrics, evenkeel.runs.read_metrics)
+
+    def test_operators_of_another_torch(self):
+        code = ("import sys, types; torch = types.ModuleType('torch'); torch.__version__ = '2.1.0'; "
+                "torch.ops = types.SimpleNamespace(evenkeel=None); sys.modules['torch'] = torch; "
+                "import evenkeel, evenkeel.wandb; evenkeel.read_metrics; evenkeel.patch")
+        variables = {key: value for key, value in os.environ.items() if key != "EVENKEEL_OPS"}
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False,
+                              env=variables | {"PYTHONPATH": str(PYTHON)})
+        self.assertEqual(done.stderr.splitlines()[-1], "ImportError: evenkeel: wanted torch 2.13, but found torch "
+                                                       '2.1.0; run: pip install "torch==2.13.*"')
 
 
 class Program(unittest.TestCase):

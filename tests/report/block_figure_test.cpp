@@ -104,6 +104,7 @@ TEST(BlockFigure, OfEverySchemeIsWellFormed) {
     const auto svg = block_svg(named(name));
     EXPECT_EQ(xml_error(svg.substr(svg.find("<svg"))), "") << name;
     EXPECT_EQ(svg.find("nan"), std::string::npos) << name;
+    EXPECT_EQ(svg.find("var("), std::string::npos) << name;  // CSS that only browsers know
   }
 }
 

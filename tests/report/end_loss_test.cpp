@@ -47,15 +47,31 @@ bool contains(const std::string& page, const std::string& piece) {
 TEST(EndLoss, IsTheLastOneOfAHealthyRun) {
   const auto run = healthy_run("a", 2);
   EXPECT_EQ(end_loss_text(end_validation(run)), "1.9000");
-  EXPECT_EQ(end_loss_text(end_training(run)), "17.0000");  // 2 + (30 + 20 + 10 + 0) / 4
+  EXPECT_EQ(end_loss_text(end_training(run)), "2.0000");
   EXPECT_EQ(end_loss_text(end_validation({})), "–");
+}
+
+// 5 % of the logged steps, from 1 to 20: more of a short run would count the losses of its start.
+TEST(EndLoss, OfTrainingIsTheMeanOfTheLastTwentiethOfTheLoggedSteps) {
+  const auto logged = [](int steps) {
+    auto run = healthy_run("a", 2);
+    run.loss = {};
+    for (int step = 1; step <= steps; ++step) run.loss.add(step, 1000 - step);
+    return run;
+  };
+  EXPECT_EQ(end_loss_text(end_training(logged(0))), "–");
+  EXPECT_EQ(end_loss_text(end_training(logged(6))), "994.0000");
+  EXPECT_EQ(end_loss_text(end_training(logged(60))), "941.0000");  // of steps 58 to 60
+  EXPECT_EQ(end_loss_text(end_training(logged(1000))), "9.5000");  // 0 to 19
+  EXPECT_TRUE(contains(run_page(logged(6)), "of the last logged step"));
+  EXPECT_TRUE(contains(run_page(logged(60)), "mean of the last 3 logged steps"));
 }
 
 TEST(EndLoss, IsNotAnOldOneOfARunThatEndedInNan) {
   auto run = healthy_run("a", 2);
   run.validation_loss.y.back() = kNull;
   EXPECT_EQ(end_loss_text(end_validation(run)), "not finite since step 40");
-  EXPECT_EQ(end_loss_text(end_training(run)), "17.0000");
+  EXPECT_EQ(end_loss_text(end_training(run)), "2.0000");
   run.loss.y = {2, kNull, kNull, kNull};
   EXPECT_EQ(end_loss_text(end_validation(run)), "not finite since step 20");
   EXPECT_EQ(end_loss_text(end_training(run)), "not finite since step 20");

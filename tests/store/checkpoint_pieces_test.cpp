@@ -55,15 +55,15 @@ TEST_F(CheckpointPieces, AreJoined) {
   EXPECT_EQ(tensor_files(found->manifest.at("files"), kModelStem),
             (std::vector<std::string>{"model-00001-of-00002.safetensors",
                                       "model-00002-of-00002.safetensors"}));
-  const auto file = read_tensors(*found, kModelStem);
+  const auto file = open_tensors(*found, kModelStem);
   EXPECT_EQ(file.entries().size(), 3U);
-  const auto& w = file.entry("w");
+  const auto& w = file.entries().at("w");
   EXPECT_EQ(w.shape, (std::vector<std::int64_t>{4, 3}));
   std::array<float, 12> joined{};
-  std::memcpy(joined.data(), file.data(w), sizeof joined);
+  file.read(w, 0, joined.data(), sizeof joined);
   EXPECT_EQ(joined, counted());
-  EXPECT_EQ(file.entry("a").dtype, Dtype::f64);
-  EXPECT_EQ(file.entry("b").shape, (std::vector<std::int64_t>{2, 2}));
+  EXPECT_EQ(file.entries().at("a").dtype, Dtype::f64);
+  EXPECT_EQ(file.entries().at("b").shape, (std::vector<std::int64_t>{2, 2}));
 }
 
 TEST_F(CheckpointPieces, AreReadAcrossTheirBorders) {
@@ -78,7 +78,7 @@ TEST_F(CheckpointPieces, MustBeWholeTensors) {
   save_checkpoint(lock_, content_in_pieces(5, 6), 2);
   const auto found = newest_checkpoint(run_).found;
   ASSERT_TRUE(found);
-  EXPECT_EQ(error_of([&] { read_tensors(*found, kModelStem); }),
+  EXPECT_EQ(error_of([&] { open_tensors(*found, kModelStem); }),
             text("65 ", (found->folder.path() / "model-00002-of-00002.safetensors").string(),
                  ": the pieces of tensor \"w\" must be a whole tensor, but are not"));
 }

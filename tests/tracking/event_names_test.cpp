@@ -27,13 +27,15 @@ TEST(EventNames, AreThoseOfOlmoCore) {
                                             {"lr", 0.001},
                                             {"grad_norm", NAN},
                                             {"clipped", true},
+                                            {"z_loss", 33.5},
                                             {"source_tokens", {{"a.txt", 7}}}}));
-  EXPECT_EQ(found.size(), 7U);
+  EXPECT_EQ(found.size(), 8U);
   EXPECT_EQ(found.at("train/CE loss"), 2.5F);
   EXPECT_EQ(found.at("train/PPL"), static_cast<float>(std::exp(2.5)));
   EXPECT_EQ(found.at("optim/LR"), 0.001F);
   EXPECT_TRUE(std::isnan(found.at("optim/total grad norm")));
   EXPECT_EQ(found.at("optim/grad norm clipped"), 1);
+  EXPECT_EQ(found.at("train/Z loss"), 33.5F);
   EXPECT_EQ(found.at("throughput/total tokens"), 96);
   EXPECT_EQ(found.at("data/tokens/a.txt"), 7);
 }

@@ -66,6 +66,7 @@ struct Setting {
   std::string scheme = "hybrid_norm_star";
   Precision precision = Precision::float32;
   bool is_mixture = false;
+  double z_loss = 0;
 };
 
 Trained train_rank(const Setting& setting, comm::Group& group, Sharding sharding) {
@@ -73,11 +74,13 @@ Trained train_rank(const Setting& setting, comm::Group& group, Sharding sharding
   const config::Experts experts =
       setting.is_mixture ? config::Experts{.count = 5, .bias_rate = 0.01} : config::Experts{};
   train::Learner learner({.clip = 0.5}, *tiny.model, *tiny.parameters, experts,
-                         {.group = &group, .shards = kShards, .sharding = sharding});
+                         {.group = &group, .shards = kShards, .sharding = sharding},
+                         {.z_loss = setting.z_loss});
   Trained out;
   for (int step = 0; step < 3; ++step) {
     const auto result = learner.train_step(batch_of_shards(step), 1, 1e-2);
-    out.numbers.insert(out.numbers.end(), {result.loss, result.gradient_norm, result.balance_loss});
+    out.numbers.insert(out.numbers.end(), {result.loss, result.z_loss.value_or(0),
+                                           result.gradient_norm, result.balance_loss});
     for (const auto& counts : result.routing.tokens) {
       out.numbers.insert(out.numbers.end(), counts.begin(), counts.end());
     }
@@ -129,7 +132,7 @@ TEST_P(DataParallel, GivesTheBitsOfOneRankOnEveryRank) {
 
 INSTANTIATE_TEST_SUITE_P(Settings, DataParallel,
                          ::testing::Values(Setting{}, Setting{.precision = Precision::bfloat16},
-                                           Setting{.is_mixture = true},
+                                           Setting{.z_loss = 0.01}, Setting{.is_mixture = true},
                                            Setting{.precision = Precision::bfloat16,
                                                    .is_mixture = true}));
 

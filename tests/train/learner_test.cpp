@@ -15,6 +15,7 @@
 #include "evenkeel/nn/batch_tensors.h"
 #include "evenkeel/nn/mixture_of_experts.h"
 #include "evenkeel/nn/observer.h"
+#include "evenkeel/probe/probe.h"
 #include "support/close.h"
 #include "support/tiny_model.h"
 
@@ -218,6 +219,24 @@ TEST(Learner, WeighsTheAuxiliaryLossesOfAMicroBatchByItsRows) {
     EXPECT_NEAR(split.result.balance_loss, expected.balance, 1e-12) << rows;
   }
   EXPECT_GT(std::abs(whole.result.router_z_loss - whole.result.balance_loss), 0.01);
+}
+
+// The gradients of a probe contain the auxiliary losses, and its loss is the cross-entropy alone.
+TEST(Learner, HasTheGradientsOfAProbe) {
+  for (const std::int64_t rows : {6, 4}) {
+    const config::Experts experts = {.count = 5, .balance = 0.5, .router_z = 0.25};
+    const auto step = router_step(experts, rows).result;
+    const TinyModel tiny("hybrid_norm", Precision::float64, {}, mixture_shape());
+    const auto norm_with = [&](const config::Experts& weights) {
+      const auto probed =
+          probe::run_probe(*tiny.model, *tiny.parameters, {weights, 0}, uneven_batch(),
+                           {"grad_norm"}, rows, TinyModel::kPlannedSteps);
+      EXPECT_NEAR(probed.loss, step.loss, 1e-12) << rows;
+      return probed.find("grad_norm", "model")->values[0];
+    };
+    EXPECT_NEAR(norm_with(experts), step.gradient_norm, 1e-9) << rows;
+    EXPECT_GT(std::abs(norm_with({.balance = 0, .router_z = 0}) - step.gradient_norm), 1e-3);
+  }
 }
 
 // An expert without tokens has a gradient of zeros: its weights decay, its moments stay.

@@ -37,7 +37,7 @@ TEST(CheckTensors, ComparesShapesWithoutAModel) {
   std::vector<store::TensorView> views;
   for (const auto& each : tiny.parameters->all()) views.push_back(view_of(each.name, each.master));
   store::write_safetensors(path, views);
-  const auto file = store::Safetensors::read(path);
+  const store::SafetensorsStream file(path);
   check_tensors(file, specs_of(shape), nn::Precision::float32);
   auto wide = shape;
   wide.width = shape.width << 20;
@@ -53,17 +53,49 @@ TEST(CheckTensors, ComparesShapesWithoutAModel) {
       "77 ");
 }
 
+TEST(CopyWeights, OfInferenceHasTheValuesOfTraining) {
+  const auto path = std::filesystem::path(::testing::TempDir()) / "inference.safetensors";
+  const auto shape = testing::tiny_shape(3);
+  const auto scheme = config::bind(config::find_scheme("pre_norm"), shape);
+  const TinyModel tiny("pre_norm", nn::Precision::float32, {}, shape);
+  std::vector<store::TensorView> views;
+  for (const auto& each : tiny.parameters->all()) views.push_back(view_of(each.name, each.master));
+  store::write_safetensors(path, views);
+  const store::SafetensorsStream file(path);
+  const auto specs = nn::parameter_specs(scheme, shape.vocabulary + 1, /*tied=*/true);
+  for (const auto precision :
+       {nn::Precision::float32, nn::Precision::bfloat16, nn::Precision::float64}) {
+    nn::Parameters trained(specs, precision);
+    nn::Parameters inferred(specs, precision, at::kCPU, nn::ParameterUse::inference);
+    copy_weights(file, trained, CastDtype::yes);
+    copy_weights(file, inferred, CastDtype::yes);
+    for (std::size_t i = 0; i < trained.all().size(); ++i) {
+      const auto &whole = trained.all()[i], &part = inferred.all()[i];
+      EXPECT_TRUE(part.value.equal(whole.value)) << whole.name;
+      EXPECT_NE(whole.value.abs().sum().item<double>(), 0) << whole.name;
+      EXPECT_FALSE(part.value.requires_grad());
+      EXPECT_FALSE(part.gradient_buffer);
+      EXPECT_TRUE(!part.master.defined() || part.master.data_ptr() == part.value.data_ptr());
+    }
+    for (const auto& group : inferred.groups()) EXPECT_FALSE(group.gradient.defined());
+  }
+}
+
 TEST(CheckInferenceMemory, RefusesAContextThatNoMachineHolds) {
   auto shape = testing::tiny_shape(3);
   const auto specs = specs_of(shape);
-  EXPECT_NO_THROW(check_inference_memory(specs, shape, nn::Precision::bfloat16));
+  constexpr auto kInference = nn::ParameterUse::inference;
+  EXPECT_NO_THROW(check_inference_memory(specs, shape, nn::Precision::bfloat16, kInference));
   shape.context = std::int64_t{1} << 50;
   const auto answer =
-      error_of([&] { check_inference_memory(specs, shape, nn::Precision::float32); });
+      error_of([&] { check_inference_memory(specs, shape, nn::Precision::float32, kInference); });
   EXPECT_EQ(answer.substr(0, answer.find("about ")), "75 this would take ") << answer;
   auto wide = testing::tiny_shape(3);
   wide.width <<= 24;
-  EXPECT_NE(error_of([&] { check_inference_memory(specs_of(wide), wide, nn::Precision::float32); }),
+  const auto wide_specs = specs_of(wide);
+  EXPECT_NE(error_of([&] {
+              check_inference_memory(wide_specs, wide, nn::Precision::float32, kInference);
+            }),
             "");
 }
 

@@ -92,7 +92,7 @@ TEST(Parameters, CallBuffersWrittenThatAGraphHasWritten) {
 // The key has no effect on the CPU.
 TEST(Learner, HasNoGraphsOnTheCpu) {
   TinyModel tiny("pre_norm", Precision::float32);
-  train::Learner learner({}, *tiny.model, *tiny.parameters, {}, {}, /*cuda_graphs=*/true);
+  train::Learner learner({}, *tiny.model, *tiny.parameters, {}, {}, {.cuda_graphs = true});
   const auto ids = testing::fixed_token_ids(2, 16).contiguous();
   const auto* const values = ids.const_data_ptr<std::int64_t>();
   const data::Batch batch{{values, values + 32}, {values, values + 32}, 2, 32};

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -114,6 +115,32 @@ TEST_F(ForgedCheckpoint, WithAnImpossibleHealthMonitorIsRefused) {
     forged[key] = json::array({json::object()});
     EXPECT_EQ(restored_with("health", forged), wanted) << key;
   }
+}
+
+/// The largest difference of a row's length from 1.
+double deviation_from_unit_rows(const at::Tensor& rows) {
+  return (rows.to(at::kDouble).norm(2, -1) - 1).abs().max().item<double>();
+}
+
+// docs/schemes.md: unit_norm acts at the start and after every step, whatever the start is.
+TEST_F(ForgedCheckpoint, IsNormalizedByUnitNormAsInitialWeightsOnly) {
+  store::save_checkpoint(*lock_, trainer_->checkpoint_content(), 1);
+  const auto newest = store::newest_checkpoint(run_);
+  ASSERT_TRUE(newest.found);
+  auto config = config_;
+  config.scheme = config::inline_scheme(
+      "extends = 'pre_norm'\n"
+      "hooks = [{ kind = 'unit_norm', axis = 'in', weights = ['embedding'] }]",
+      ".");
+  Trainer unit(config, shape_, nn::Precision::float32, text_);
+  const auto& embedding = unit.parameters().at("embedding.weight");
+  const auto& saved = trainer_->parameters().at("embedding.weight").master;
+  ASSERT_GT(deviation_from_unit_rows(saved), 0.1);
+  unit.load_weights(*newest.found);
+  EXPECT_LT(deviation_from_unit_rows(embedding.master), 1e-6);
+  EXPECT_TRUE(embedding.value.detach().equal(embedding.master));
+  unit.restore(*newest.found);
+  EXPECT_TRUE(embedding.master.equal(saved));
 }
 
 TEST_F(ForgedCheckpoint, WithAManifestOfOtherTypesIsRefused) {

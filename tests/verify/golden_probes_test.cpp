@@ -58,7 +58,7 @@ TEST_P(GoldenProbes, AreReproduced) {
   const auto golden = read_golden(golden_file(std::string("authors/dense_") + variant));
   VerifyModel model(golden, {.precision = precision});
   const auto result =
-      probe::run_probe(model.model(), model.parameters(), batch_of(golden),
+      probe::run_probe(model.model(), model.parameters(), {}, batch_of(golden),
                        probe::measures_named({"all"}), /*micro_batch_size=*/1, /*planned=*/1);
   EXPECT_NEAR(result.loss, expected.at("loss"), tolerance * result.loss);
   expect_values(result, "token_cosine", "", expected.at("token_cosine_similarity"), 1, tolerance);

@@ -7,6 +7,9 @@
 
 namespace evenkeel {
 
+/// U+FEFF, which some programs write at the start of a file; it is not part of the text.
+inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
 /// The offset of the first byte that is not well-formed UTF-8; nullopt if all bytes are.
 /// Overlong forms, surrogates and code points above 10FFFF are not well-formed.
 /// \source The Unicode Standard, section 3.9, table 3-7

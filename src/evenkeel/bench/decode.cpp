@@ -140,10 +140,11 @@ void check_decode_memory(const config::Config& config, const norm::Shape& shape,
   }
   const double installed = plan::device_memory().whole;
   if (installed <= 0 || needed <= installed) return;
-  throw Error(Exit::busy, text("bench decode: models and caches take about ", bytes_text(needed),
-                               " of memory, but the machine has ", bytes_text(installed),
-                               "; name fewer --weights or smaller --batches, or take a smaller "
-                               "model"));
+  throw Error(Exit::busy,
+              text("bench decode: models and caches take about ", bytes_text(needed),
+                   " of memory, but ", plan::memory_owner(), " has ", bytes_text(installed),
+                   "; name fewer --weights or smaller --batches, or take a smaller "
+                   "model"));
 }
 
 /// All arms of a request: decoding by batch and weights, prompts by weights, and the copy.

@@ -108,8 +108,10 @@ double Timing::quartile(int which) const {
   EK_ASSERT(!seconds.empty() && (which == 1 || which == 3));
   auto sorted = seconds;
   std::sort(sorted.begin(), sorted.end());
-  const auto quarter = (sorted.size() - 1) / 4;
-  return which == 1 ? sorted[quarter] : sorted[sorted.size() - 1 - quarter];
+  const double place = static_cast<double>(sorted.size() - 1) * which / 4;
+  const auto below = static_cast<std::size_t>(place);
+  const auto above = std::min(below + 1, sorted.size() - 1);
+  return std::lerp(sorted[below], sorted[above], place - std::floor(place));
 }
 
 std::vector<Timing> interleaved_timings(const std::vector<Arm>& arms, int rounds, int warmups,

@@ -19,10 +19,11 @@ struct Arm {
 /// The times of one arm.
 struct Timing {
   std::string name;
-  std::vector<double> seconds;       // seconds per call, one entry per round
-  double least() const;              // minimum, seconds
-  double median() const;             // seconds
-  double quartile(int which) const;  // 1 or 3; seconds
+  std::vector<double> seconds;  // seconds per call, one entry per round
+  double least() const;         // minimum, seconds
+  double median() const;        // seconds
+  /// Quartile 1 or 3 in seconds, interpolated between two times as in numpy.percentile.
+  double quartile(int which) const;
 };
 
 /// The ratio of the times of two arms.

@@ -16,7 +16,7 @@ struct Failure {
 /// The line that follows the message of an internal error.
 inline constexpr auto kBugLine = "this is a bug of Evenkeel; please report it with the line above";
 
-/// The message of std::bad_alloc.
+/// The message of std::bad_alloc, and how that of LibTorch's error begins.
 inline constexpr auto kOutOfMemory =
     "out of memory; `evenkeel plan` shows what a configuration needs";
 

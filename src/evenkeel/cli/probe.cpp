@@ -112,7 +112,7 @@ ProbeOutput probe_fresh_model(const ProbeOptions& options) {
 /// \throws Error (no_checkpoint, differs, busy, io)
 ProbeOutput probe_run(const ProbeOptions& options) {
   const auto& common = options.common;
-  const auto loaded = train::load_run(common.run, common.sources());
+  const auto loaded = train::load_run(common.run, common.sources(), {}, nn::ParameterUse::training);
   const store::Lock lock(*common.run);  // load_run() has checked that it is a run folder
   for (const auto& line : loaded.skipped) print_message(line);
   const auto& config = loaded.config;
@@ -123,9 +123,10 @@ ProbeOutput probe_run(const ProbeOptions& options) {
   const auto batch = data::evenly_spaced_text(corpora.validation.front().corpus,
                                               config.model.context, config.train.batch);
   const auto micro_batch_size = plan::micro_batch_size(config, loaded.shape.vocabulary);
-  ProbeOutput output{config.scheme.name, "validation", loaded.step,
-                     probe::run_probe(*loaded.model, *loaded.parameters, batch, what,
-                                      micro_batch_size, plan::planned_steps(config))};
+  ProbeOutput output{
+      config.scheme.name, "validation", loaded.step,
+      probe::run_probe(*loaded.model, *loaded.parameters, {config.experts, config.train.z_loss},
+                       batch, what, micro_batch_size, plan::planned_steps(config))};
   lock.check_path();
   store::JsonLinesFile records(lock.directory(), "probes.jsonl");
   for (const auto& profile : output.result.profiles) {

@@ -54,6 +54,28 @@ nlohmann::ordered_json sweeps_json(const study::Results& results) {
   return out;
 }
 
+/// One entry for each fit of Results::fits: value = factor * parameters^exponent.
+nlohmann::ordered_json power_laws_json(const study::Results& results) {
+  auto out = nlohmann::ordered_json::array();
+  const auto add_interval = [](auto& line, const std::string& name, double low, double high) {
+    if (!std::isfinite(low) || !std::isfinite(high)) return;
+    line[name + "_low"] = low;
+    line[name + "_high"] = high;
+  };
+  for (const auto& fit : results.fits) {
+    const auto& [factor, exponent, interval] = fit.law;
+    nlohmann::ordered_json line = {{"name", fit.name}, {"factor", factor}, {"exponent", -exponent}};
+    add_interval(line, "exponent", -interval.high, -interval.low);
+    if (fit.predicted) {
+      line["predicted"] = fit.predicted->by_smaller;
+      add_interval(line, "predicted", fit.predicted->interval.low, fit.predicted->interval.high);
+      line["measured"] = fit.predicted->mean;
+    }
+    out.push_back(std::move(line));
+  }
+  return out;
+}
+
 }  // namespace
 
 void print_results(const study::Results& results, const std::filesystem::path& folder,
@@ -103,6 +125,7 @@ nlohmann::ordered_json results_json(const study::Results& results,
       {"comparisons", comparisons},
       {"report", results.is_reported ? (folder / "report.html").string() : ""}};
   if (!results.swept_comparison.empty()) out["sweeps"] = sweeps_json(results);
+  if (!results.fits.empty()) out["power_laws"] = power_laws_json(results);
   return out;
 }
 

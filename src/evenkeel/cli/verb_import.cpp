@@ -25,7 +25,7 @@ constexpr const char* kImportExamples = R"(Examples:
   evenkeel import Qwen3-0.6B --output runs/qwen
   evenkeel eval --run runs/qwen --set data.validation=book.txt
   evenkeel generate --run runs/qwen --prompt "Once"
-  evenkeel train --config runs/qwen/run.toml --set train.from=runs/qwen --run runs/tuned
+  evenkeel train --config runs/qwen/run.toml --set train.from=runs/qwen --set model.context=4096
   evenkeel import 1.2B-dense.yaml --output dense.toml)";
 
 struct ImportOptions {
@@ -115,18 +115,22 @@ Exit run_import(ImportOptions& options) {
   request.folder = *options.folder;
   request.output = *options.output;
   const auto result = convert::import_model(request);
+  for (const auto& warning : result.warnings) print_message(text("warning: ", warning));
   if (options.common.json) {
     print_json({{"run", request.output.string()},
                 {"class", result.architecture},
                 {"scheme", result.scheme},
                 {"tensors", result.tensors},
                 {"parameters", result.parameters},
-                {"tokenizer", result.tokenizer}});
+                {"tokenizer", result.tokenizer},
+                {"recipe", result.recipe},
+                {"warnings", result.warnings}});
     return Exit::success;
   }
   print("imported %s as scheme %s: %s parameters, tokenizer %s\n", result.architecture.c_str(),
         result.scheme.c_str(), with_commas(result.parameters).c_str(), result.tokenizer.c_str());
   print("%s: a run with a checkpoint of step 0\n", request.output.c_str());
+  print("training with train.from: %s\n", result.recipe.c_str());
   return Exit::success;
 }
 

@@ -10,6 +10,7 @@
 #include "evenkeel/base/printable.h"
 #include "evenkeel/base/version.h"
 #include "evenkeel/cli/study_dry_run.h"
+#include "evenkeel/cli/study_options.h"
 #include "evenkeel/cli/study_results.h"
 #include "evenkeel/cli/study_slurm.h"
 #include "evenkeel/cli/verb.h"
@@ -42,20 +43,6 @@ constexpr const char* kStudyExamples = R"(Examples:
   evenkeel study main --size desk --slurm | sbatch   the same as a Slurm job array
 Ctrl-C saves all runs and writes a report of the finished ones. docs/studies.md)";
 
-/// Options of `study`. Without `study` it lists the catalogue.
-struct StudyOptions {
-  CommonOptions common;
-  std::string study, size, seeds;  // "": the first size, the seeds of the TOML file
-  int jobs = 0;                    // threads; 0: one per core
-  bool dry_run = false, strict = false, allow_changes = false;
-  bool workers = false;             // this process is one of several workers
-  int heartbeat_timeout = 0;        // of a worker, seconds; 0: kHeartbeatTimeout
-  bool slurm = false;               // print a job array of workers
-  int tasks = 0;                    // of the array; 0: one per run, at most kMaxAutoTasks
-  std::optional<fs::path> figures;  // folder for the figures as SVG
-  std::optional<fs::path> from;     // a runs.csv to judge
-};
-
 constexpr int kHeartbeatTimeout = 60;  // seconds
 constexpr int kMaxAutoTasks = 16;
 
@@ -84,17 +71,7 @@ study::RunCost cost_of(const config::Config& config) {
 }
 
 /// Prints name, sizes and title of each built-in study.
-/// \throws Error (usage) for any option except --json
-Exit list_studies(const StudyOptions& options) {
-  const auto& common = options.common;
-  if (!options.size.empty() || !options.seeds.empty() || options.jobs > 0 || options.dry_run ||
-      options.strict || options.allow_changes || options.workers || options.slurm || options.from ||
-      options.tasks > 0 || !common.sets.empty() || common.run) {
-    throw Error(Exit::usage,
-                "every option but --json needs a study, but none is named; list them with: "
-                "evenkeel study");
-  }
-  const bool json = options.common.json;
+Exit list_studies(bool json) {
   auto all = nlohmann::ordered_json::array();
   for (const auto& name : study::catalogue()) {
     const auto file = study::find_study(name);
@@ -117,7 +94,7 @@ std::string size_of(const StudyOptions& options, const study::StudyFile& file) {
   return sizes.empty() ? "" : sizes.front();
 }
 
-/// The arguments of each worker: study, size, seeds, settings, device, folder, timeout.
+/// The arguments of each worker: study, size, seeds, settings, device, folder, timeout, --strict.
 std::vector<std::string> arguments_of(const StudyOptions& options, const std::string& size) {
   std::vector<std::string> words = {options.study};
   const auto add = [&](const char* option, const std::string& value) {
@@ -133,6 +110,7 @@ std::vector<std::string> arguments_of(const StudyOptions& options, const std::st
   if (options.heartbeat_timeout > 0) {
     add("--heartbeat-timeout", text(options.heartbeat_timeout));
   }
+  if (options.strict) words.emplace_back("--strict");
   return words;
 }
 
@@ -218,39 +196,25 @@ Exit show_results(const StudyOptions& options, const study::Results& results,
 }
 
 /// Judges the runs of a runs.csv.
-/// \throws Error (usage) for an option of training
 Exit judge_recorded(const StudyOptions& options, study::StudyRequest request) {
-  if (options.jobs > 0 || options.common.run || options.allow_changes || options.workers ||
-      options.slurm || !options.common.sets.empty()) {
-    throw Error(Exit::usage,
-                "--from trains nothing: leave out --set, --jobs, --run, --override, --workers and "
-                "--slurm");
-  }
   const auto recorded = study::recorded_results(std::move(request.study), *options.from,
                                                 /*keeps_seeds=*/!options.seeds.empty());
   for (const auto& column : recorded.missing_columns) {
     print_message(text(options.from->string(), ": has no column \"", column, "\""));
   }
+  if (const auto runs = recorded.changed_states; runs > 0) {
+    print_message(text(options.from->string(),
+                       ": fails_above = ", shortest(recorded.results.study.fails_above),
+                       " changes the state of ", runs, runs == 1 ? " run" : " runs"));
+  }
   return show_results(options, recorded.results, request.folder);
-}
-
-/// \throws Error (usage) for an option without effect
-void check_study_options(const StudyOptions& options) {
-  if (options.tasks > 0 && !options.slurm) {
-    throw Error(Exit::usage, "--tasks needs --slurm, whose job array it sizes; add --slurm");
-  }
-  if (options.heartbeat_timeout > 0 && !options.workers && !options.slurm) {
-    throw Error(Exit::usage,
-                "--heartbeat-timeout needs --workers or --slurm: no other process trains runs of "
-                "this study; add --workers");
-  }
 }
 
 /// Lists the studies, prints a dry run, or runs the study and prints its results.
 Exit run_study(const StudyOptions& options) {
   name_device(options.common);  // runs are processes of their own
-  if (options.study.empty()) return list_studies(options);
   check_study_options(options);
+  if (options.study.empty()) return list_studies(options.common.json);
   const auto request = request_of(options);
   if (options.from) return judge_recorded(options, request);
   study::Resources resources{

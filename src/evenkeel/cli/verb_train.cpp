@@ -13,6 +13,7 @@
 #include "evenkeel/cli/ranks.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/config/keys.h"
+#include "evenkeel/config/synonyms.h"
 #include "evenkeel/report/run.h"
 #include "evenkeel/train/train.h"
 
@@ -54,7 +55,8 @@ void check_override(const std::string& name) {
   }
   if (std::find(known.begin(), known.end(), name) != known.end()) return;
   throw Error(Exit::usage, text("--override ", name, ": must be a key, a table or \"numerics\"",
-                                did_you_mean(name, known, "docs/configuration.md lists them")));
+                                did_you_mean(config::key_of_synonym(name), known,
+                                             "docs/configuration.md lists them")));
 }
 
 struct TrainOptions {

@@ -66,6 +66,7 @@ struct Train {
   std::int64_t gradient_shards = 0;
   std::string precision = "auto";  // "auto", "float32", "bfloat16", "float64"
   std::int64_t threads = 0;        // 0: "auto"
+  double z_loss = 0;               // coefficient of the z-loss of the logits; 0: none
   bool deterministic = true;       // a GPU computes the same bits in every run
   bool cuda_graphs = false;        // a GPU launches the kernels of a micro-batch at once
   std::string from;                // run folder with the initial weights; empty: random weights
@@ -209,7 +210,8 @@ std::string to_toml(const Config& config);
 /// Whether a key is written: its dotted name, and its value as TOML.
 using KeyFilter = std::function<bool(const std::string& name, const std::string& value)>;
 
-/// to_toml() without the keys that `is_written` rejects, and without tables that have no key left.
+/// The configuration without the keys that `is_written` rejects, and without tables that have no
+/// key left, for keys of cached runs: its first line is that of version 0.1.0.
 std::string to_toml(const Config& config, const KeyFilter& is_written);
 
 /// A key whose value differs between two configurations.

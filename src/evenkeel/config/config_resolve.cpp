@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/utf8.h"
@@ -13,6 +14,7 @@
 #include "evenkeel/config/keys.h"
 #include "evenkeel/config/merge_sources.h"
 #include "evenkeel/config/scheme/scheme_table.h"
+#include "evenkeel/config/synonyms.h"
 #include "evenkeel/config/table_reader.h"
 #include "evenkeel/config/toml_text.h"
 
@@ -43,9 +45,32 @@ void check_data(const Data& data) {
   }
 }
 
+/// Refuses a key of PyTorch, Hugging Face or Megatron, and a key in the wrong table, with the name
+/// of the right one. TableReader refuses all other unknown keys.
+void refuse_synonyms(const toml::table& table, const std::string& prefix,
+                     const std::vector<std::string>& known) {
+  for (const auto& [key, node] : table) {
+    const auto name = prefix + std::string(key.str());
+    const auto is_above = [&](const std::string& each) { return each.starts_with(name + "."); };
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    if (std::none_of(known.begin(), known.end(), is_above)) {
+      const auto meant = key_of_synonym(name);
+      if (meant != name) {
+        throw Error(Exit::usage,
+                    text(place(node), prefix, key_text(key.str()), ": unknown key; did you mean ",
+                         in_quotes(meant), "? docs/configuration.md lists all keys"));
+      }
+    }
+    if (const auto* const inner = node.as_table()) refuse_synonyms(*inner, name + ".", known);
+  }
+}
+
 /// Reads all keys except `scheme`, strictly.
 Config config_resolve_read(const toml::table& tree) {
   Config config;
+  auto known = key_names();
+  known.insert(known.end(), {"preset", "scheme"});
+  refuse_synonyms(tree, "", known);
   TableReader top(tree, "");
   top.node("scheme");
   top.node("preset");  // known, although merge_sources() has removed it from the tree

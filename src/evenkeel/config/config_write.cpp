@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <string_view>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/config/config.h"
@@ -13,12 +14,8 @@ namespace {
 
 /// The table [scheme] for a scheme that is not in the catalogue.
 std::string scheme_table(const SchemeSource& scheme) {
-  std::string out =
-      text("\n# The normalization scheme.\n[scheme]\nname = ", in_quotes(scheme.name), "\n");
-  for (const auto& [key, node] : table_of(scheme)) {
-    out += text(key_text(key.str()), " = ", toml_text(node), "\n");
-  }
-  return out;
+  return text("\n# The normalization scheme.\n[scheme]\nname = ", in_quotes(scheme.name), "\n",
+              scheme_toml(scheme));
 }
 
 /// The table of a section; "" if no key is written. Top-level keys have no heading.
@@ -34,20 +31,38 @@ std::string section_text(const Section& section, const Config& config,
   return text("\n# ", section.comment, "\n[", section.name, "]\n", keys);
 }
 
-}  // namespace
-
-std::string to_toml(const Config& config) {
-  return to_toml(config, [](const std::string&, const std::string&) { return true; });
-}
-
-std::string to_toml(const Config& config, const KeyFilter& is_written) {
+/// A configuration after a first line, which is a comment.
+std::string config_after(std::string_view first_line, const Config& config,
+                         const KeyFilter& is_written) {
   const bool named = is_of_catalogue(config.scheme);
-  std::string out = text("# A complete configuration; as a --config file it repeats the run.\n",
-                         "preset = ", in_quotes(config.preset),
-                         "  # where the run started from; all values are below\n");
+  auto out = text(first_line, "\npreset = ", in_quotes(config.preset),
+                  "  # where the run started from; all values are below\n");
   if (named) out += text("scheme = ", in_quotes(config.scheme.name), "\n");
   for (const auto& section : sections()) out += section_text(section, config, is_written);
   return named ? out : out + scheme_table(config.scheme);
+}
+
+}  // namespace
+
+std::string scheme_toml(const SchemeSource& source) {
+  std::string out;
+  for (const auto& [key, node] : table_of(source)) {
+    out += text(key_text(key.str()), " = ", toml_text(node), "\n");
+  }
+  return out;
+}
+
+std::string to_toml(const Config& config) {
+  constexpr std::string_view kFirstLine =
+      "# The settings; as a --config file they repeat a run whose settings never changed.";
+  return config_after(kFirstLine, config,
+                      [](const std::string&, const std::string&) { return true; });
+}
+
+std::string to_toml(const Config& config, const KeyFilter& is_written) {
+  constexpr std::string_view kOfCacheKeys =  // never changes: keys of cached runs are its digests
+      "# A complete configuration; as a --config file it repeats the run.";
+  return config_after(kOfCacheKeys, config, is_written);
 }
 
 std::vector<KeyDifference> differences(const Config& before, const Config& after) {

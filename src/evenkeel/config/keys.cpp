@@ -89,6 +89,7 @@ Section train() {
   keys.integer_or("auto", "gradient_shards", &Train::gradient_shards);
   keys.word("precision", &Train::precision, {"auto", "float32", "bfloat16", "float64"});
   keys.integer_or("auto", "threads", &Train::threads, kThreads);
+  keys.number("z_loss", &Train::z_loss, kNotNegative);
   keys.flag("deterministic", &Train::deterministic);
   keys.flag("cuda_graphs", &Train::cuda_graphs);
   keys.string("from", &Train::from);

@@ -28,12 +28,23 @@ bool holds(const IntegerRange& range, const toml::node& node) {
   return value && *value >= range.least && *value <= range.most;
 }
 
-/// A number in the range that is a normal float32; integers count as numbers.
+/// True if the number is 0 or a normal float32.
+bool fits_in_float32(double value) {
+  return std::abs(value) <= std::numeric_limits<float>::max() &&
+         (value == 0 || std::isnormal(static_cast<float>(value)));
+}
+
+/// A number in the range that fits in float32; integers count as numbers.
 bool holds(const NumberRange& range, const toml::node& node) {
   if (!node.is_number()) return false;
   const auto value = node.value_or(0.0);
-  const bool in_float = std::abs(value) <= std::numeric_limits<float>::max();
-  return in_float && (value == 0 || std::isnormal(value)) && range.holds(value);
+  return fits_in_float32(value) && range.holds(value);
+}
+
+/// The condition that the node violates: the range, or float32 if the number is in the range.
+std::string wanted(const NumberRange& range, const toml::node& node) {
+  const bool in_range = node.is_number() && range.holds(node.value_or(0.0));
+  return text(range.wanted, in_range ? " that fits in float32 (1.2e-38 to 3.4e38)" : "");
 }
 
 }  // namespace
@@ -96,7 +107,7 @@ std::int64_t TableReader::tokens(std::string_view key, std::int64_t fallback) {
 double TableReader::number(std::string_view key, double fallback, const NumberRange& range) {
   const auto* const at = node(key);
   if (at == nullptr) return fallback;
-  if (!holds(range, *at)) refuse(key, range.wanted, *at);
+  if (!holds(range, *at)) refuse(key, wanted(range, *at), *at);
   return at->value_or(fallback);
 }
 
@@ -111,7 +122,7 @@ std::array<double, 2> TableReader::pair(std::string_view key, std::array<double,
   std::array<double, 2> out{};
   for (std::size_t i = 0; i < out.size(); ++i) {
     const auto& each = *list->get(i);
-    if (!holds(range, each)) refuse(text(key, "[", i, "]"), range.wanted, each);
+    if (!holds(range, each)) refuse(text(key, "[", i, "]"), wanted(range, each), each);
     out.at(i) = each.value_or(0.0);
   }
   return out;

@@ -31,7 +31,7 @@ struct IntegerRange {
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
 };
 
-/// The valid numbers. Values beyond the range of float32, and denormals, are always invalid.
+/// The valid numbers. Values beyond the range of float32, and its denormals, are always invalid.
 struct NumberRange {
   std::string_view wanted;  // in messages: "a number > 0"
   bool (*holds)(double);

@@ -256,6 +256,7 @@ void check_gguf_class(const GgufModel& model) {
 
 std::vector<OutputTensor> gguf_tensors(const GgufModel& model, const std::vector<MappedTensor>& map,
                                        Dtype dtype) {
+  check_gguf_class(model);
   const GgufNames names(model);
   const bool is_interleaved = std::string_view(model.model_class->model_type) == "llama";
   std::vector<OutputTensor> out;

@@ -44,6 +44,7 @@ GgufKeys gguf_keys(const GgufModel& model);
 /// Llama's q and k are in the order of interleaved rotary embedding; the experts of a block are one
 /// tensor. A tied embedding is written twice if llama.cpp has no tied head for the architecture.
 /// \param map  of map_to_class()
+/// \throws Error (usage, exit code 64) as check_gguf_class()
 std::vector<OutputTensor> gguf_tensors(const GgufModel& model, const std::vector<MappedTensor>& map,
                                        store::Dtype dtype);
 

@@ -15,6 +15,11 @@ namespace evenkeel::convert {
 namespace {
 
 constexpr double kUsualTheta = 10000;
+constexpr const char* kMistral = "mistral";  // Llama with a window, if sliding_window is not null
+
+bool is_mistral(const HfConfig& hf) {
+  return hf.string("model_type") == kMistral;
+}
 
 bool is_type(const ModelClass& model_class, std::string_view type) {
   return type == model_class.model_type;
@@ -37,8 +42,11 @@ void check_rotated_part(const HfConfig& hf) {
   constexpr const char* kKey = "partial_rotary_factor";
   const auto rope = hf.json().value(rope_key(hf), nlohmann::json::object());
   const bool has_own = rope.is_object() && rope.contains(kKey);
+  constexpr const char* kWhole = "our rotary embedding rotates whole heads";
   if (has_own ? rope.at(kKey) == 1 : hf.number(kKey, 0) == 1) return;
-  hf.refuse(has_own ? rope_key(hf) : kKey, "1", "our rotary embedding rotates whole heads");
+  if (!has_own) hf.refuse(kKey, "1", kWhole);
+  throw Error(Exit::data, text(hf.path(), ": ", rope_key(hf), ".", kKey, " must be 1, but is ",
+                               rope.at(kKey).dump(), "; ", kWhole));
 }
 
 void refuse_unsupported(const HfConfig& hf, const ModelClass& model_class) {
@@ -69,6 +77,7 @@ void refuse_unsupported(const HfConfig& hf, const ModelClass& model_class) {
 /// True if a layer has a window. Without layer_types, transformers derives them: in Gemma 3 each
 /// layer but every sliding_window_pattern-th one has a window.
 bool has_sliding_layers(const HfConfig& hf, const ModelClass& model_class) {
+  if (is_mistral(hf)) return hf.has("sliding_window") || hf.is_absent("sliding_window");
   if (hf.has("layer_types")) {
     const auto& types = hf.json().at("layer_types");
     const auto is_full = [](const nlohmann::json& each) {
@@ -91,7 +100,8 @@ bool has_sliding_layers(const HfConfig& hf, const ModelClass& model_class) {
 void check_windows(const HfConfig& hf, const ModelClass& model_class) {
   const auto context = hf.integer("max_position_embeddings");
   if (!has_sliding_layers(hf, model_class)) return;
-  if (hf.integer("sliding_window", 0) >= context) return;
+  constexpr std::int64_t kMistralWindow = 4096;
+  if (hf.integer("sliding_window", is_mistral(hf) ? kMistralWindow : 0) >= context) return;
   hf.refuse("sliding_window", text("at least max_position_embeddings (", context, ")"),
             "our attention has no sliding windows");
 }
@@ -163,7 +173,9 @@ void take_sizes(const HfConfig& hf, const ModelClass& model_class, config::Model
   model.layers = hf.integer("num_hidden_layers");
   model.width = hf.integer("hidden_size");
   model.heads = hf.integer("num_attention_heads");
-  model.kv_heads = hf.integer("num_key_value_heads", model.heads);
+  constexpr std::int64_t kMistralKvHeads = 8;
+  model.kv_heads =
+      hf.integer("num_key_value_heads", is_mistral(hf) ? kMistralKvHeads : model.heads);
   model.inner = hf.integer("intermediate_size");
   model.context = hf.integer("max_position_embeddings");
   model.rope_theta = rope_theta(hf, model_class);
@@ -258,9 +270,11 @@ config::SchemeSource scheme_of_class(const HfConfig& hf, const ModelClass& model
 const ModelClass* imported_class(const HfConfig& hf) {
   const auto type = hf.string("model_type");
   if (type == "evenkeel") return nullptr;
+  if (type == kMistral) return class_named("llama");
   if (const auto* const found = class_of_type(type)) return found;
   std::string known;
   for (const auto& each : model_classes()) known += text(each.model_type, ", ");
+  known += text(kMistral, ", ");
   hf.refuse("model_type", "one of " + known + "evenkeel", "other architectures are not imported");
 }
 

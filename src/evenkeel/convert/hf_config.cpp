@@ -76,7 +76,10 @@ void add_experts(Json& out, const HfModel& model) {
   for (std::int64_t i = 0; i < shape.experts.dense_layers; ++i) dense.push_back(i);
   out["mlp_only_layers"] = dense;
   out["output_router_logits"] = false;
-  out["router_aux_loss_coef"] = model.config->experts.balance;
+  // The loss of transformers divides counts by the tokens, ours by the choices of all tokens: equal
+  // counts give k there, 1 here.
+  out["router_aux_loss_coef"] =
+      model.config->experts.balance / static_cast<double>(shape.experts.active);
 }
 
 void add_gemma(Json& out, const HfModel& model, const ModelClass& model_class,

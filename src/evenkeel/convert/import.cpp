@@ -13,6 +13,8 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/file.h"
 #include "evenkeel/base/json_parser.h"
+#include "evenkeel/base/number.h"
+#include "evenkeel/base/printable.h"
 #include "evenkeel/convert/hf_class.h"
 #include "evenkeel/convert/hf_config.h"
 #include "evenkeel/convert/hf_folder.h"
@@ -31,6 +33,10 @@ namespace {
 
 constexpr const char* kExportMark = "evenkeel.json";
 constexpr const char* kImportMark = "import.json";
+constexpr const char* kHead = "lm_head.weight";
+constexpr const char* kEmbedding = "model.embed_tokens.weight";
+constexpr double kFineTuningPeak = 2e-5, kFineTuningWarmup = 3;  // learning rate; percent
+constexpr std::int64_t kShortContext = 4096;
 constexpr std::uint64_t kMaxImportedTokenizer = std::uint64_t{256} << 20;
 
 /// The configuration in evenkeel.json of a model that we exported, and its steps.
@@ -100,7 +106,28 @@ class Importer {
     config_.train.from = "";
     config_.train.precision = "auto";
     has_own_data_ = exported.has_value();
+    if (!has_own_data_) take_recipe();
     result_.architecture = class_ ? class_->architecture : "EvenkeelForCausalLM";
+  }
+
+  /// The defaults are for random weights; these rates are for those of a trained model.
+  void take_recipe() {
+    config_.schedule.peak = kFineTuningPeak;
+    config_.schedule.warmup = {kFineTuningWarmup, config::Length::Unit::percent};
+  }
+
+  std::string recipe() const {
+    const auto& train = config_.train;
+    const auto context = config_.model.context;
+    auto out = text("schedule.peak = ", shortest(config_.schedule.peak),
+                    ", schedule.warmup = ", config::length_text(config_.schedule.warmup), ", ",
+                    train.steps > 0 ? text("train.steps = ", train.steps)
+                                    : text("train.tokens = ", train.tokens),
+                    ", train.batch = ", train.batch, ", model.context = ", context);
+    if (context > kShortContext) {
+      out += text("; train on shorter sequences with --set model.context=", kShortContext);
+    }
+    return out;
   }
 
   /// The tokenizer's file of the model; "" if there is none.
@@ -132,23 +159,24 @@ class Importer {
       data.tokenizer = (request_.folder / name).string();
       result_.tokenizer = name;
     }
-    if (!has_own_data_) take_end_of_text();
+    if (!has_own_data_) take_end_of_text((request_.folder / name).string());
     encoding_ = std::make_shared<const data::TextEncoding>(data);
     if (!name.empty() && data.tokenizer != "bytes")
       data.tokenizer = (request_.output / name).string();
     if (class_ != nullptr) take_vocabulary();
   }
 
-  /// End-of-text is eos_token_id. A text begins with it if bos_token_id is equal.
-  void take_end_of_text() {
+  /// End-of-text is eos_token_id. A text begins with it if the tokenizer puts it there.
+  void take_end_of_text(const std::string& file) {
     auto eos = hf_.json().value("eos_token_id", nlohmann::json());
     if (eos.is_array() && !eos.empty()) eos = nlohmann::json(eos.front());
     auto& data = config_.data;
-    data.begin = false;
-    if (!eos.is_number_unsigned()) return;
-    const auto bos = hf_.json().value("bos_token_id", nlohmann::json());
-    data.begin = bos == eos && adds_begin();
     const data::TextEncoding automatic(data);
+    const auto begin = begin_of_text(automatic.is_bytes() ? tokenizer::Tokenizer::load(file)
+                                                          : automatic.tokenizer());
+    data.begin = begin && nlohmann::json(*begin) == eos;
+    if (begin && !*data.begin) warn_of_begin(automatic.tokenizer(), *begin);
+    if (!eos.is_number_unsigned()) return;
     const auto found = automatic.end_of_text();
     // tokenizer_config.json, which may name it, is not in the folder of the tokenizer's copy.
     const bool is_own = automatic.tokenizer().find_token("<|endoftext|>") == found;
@@ -156,13 +184,30 @@ class Importer {
     data.end_of_text = eos.dump();
   }
 
-  /// add_bos_token of tokenizer_config.json; false if the file is missing.
-  bool adds_begin() const {
+  /// The token that transformers puts before a text: bos_token_id with add_bos_token of
+  /// tokenizer_config.json, none if that is false; without the key, the tokenizer's own.
+  std::optional<std::int64_t> begin_of_text(const tokenizer::Tokenizer& tokenizer) const {
+    nlohmann::json adds;
     const auto path = request_.folder / "tokenizer_config.json";
     std::error_code none;
-    if (!std::filesystem::exists(path, none)) return false;
-    const auto json = parse_json(read_file(path), path.string());
-    return json.is_object() && json.value("add_bos_token", nlohmann::json(false)) == true;
+    if (std::filesystem::exists(path, none)) {
+      const auto json = parse_json(read_file(path), path.string());
+      if (json.is_object()) adds = json.value("add_bos_token", nlohmann::json());
+    }
+    if (adds == false) return std::nullopt;
+    const auto bos = hf_.json().value("bos_token_id", nlohmann::json());
+    if (adds == true && bos.is_number_unsigned()) return bos.get<std::int64_t>();
+    return tokenizer.begin_of_text();
+  }
+
+  void warn_of_begin(const tokenizer::Tokenizer& tokenizer, std::int64_t id) {
+    const bool is_known = id >= 0 && id < tokenizer.vocabulary();
+    const auto spelled =
+        is_known ? tokenizer.token_bytes(static_cast<tokenizer::Id>(id)) : std::string();
+    result_.warnings.push_back(text(
+        request_.folder.string(), ": the tokenizer begins texts with token ", id,
+        spelled.empty() ? "" : text(" (", printable_line(spelled), ")"),
+        ", but the run begins them without it; write it at the start of prompts and documents"));
   }
 
   void take_vocabulary() {
@@ -245,10 +290,9 @@ class Importer {
       }
       found.erase(at);
     }
-    std::erase_if(found, [&](const auto& each) {
-      const bool is_tied_head = config_.model.tied && each.first == "lm_head.weight";
-      return is_tied_head || each.first.ends_with(".rotary_emb.inv_freq");
-    });
+    std::erase_if(found,
+                  [](const auto& each) { return each.first.ends_with(".rotary_emb.inv_freq"); });
+    if (config_.model.tied && found.erase(kHead) > 0) check_tied_head();
     if (found.empty()) return;
     throw Error(Exit::data, text(request_.folder.string(), ": tensor \"", found.begin()->first,
                                  "\" is not part of ", result_.architecture,
@@ -256,10 +300,20 @@ class Importer {
                                                   : std::string()));
   }
 
+  /// transformers 5 ties a head of the files to the embedding only if the two are equal.
+  void check_tied_head() const {
+    if (weights_.are_equal(kHead, kEmbedding, [this] { output_.check_stop(); })) return;
+    throw Error(Exit::data,
+                text(request_.folder.string(), ": tensor \"", kHead, "\" must equal \"", kEmbedding,
+                     "\" where tie_word_embeddings is true, but differs; set "
+                     "tie_word_embeddings to false in config.json"));
+  }
+
   void write_run(const std::vector<MappedTensor>& map) {
     const auto specs = norm::parameter_specs(scheme_, own_rows(), config_.model.tied);
     result_.tensors = static_cast<std::int64_t>(map.size());
     result_.parameters = norm::parameter_counts(specs).total;
+    result_.recipe = recipe();
     const ImportOrigin origin = {.folder = request_.folder,
                                  .architecture = result_.architecture,
                                  .config = &hf_.json(),

@@ -23,6 +23,8 @@ struct ImportResult {
   std::string architecture, scheme;
   std::int64_t tensors = 0, parameters = 0;
   std::string tokenizer;  // "bytes", or the name of its file
+  std::string recipe;     // one line: learning rate, warm-up, steps, batch, context
+  std::vector<std::string> warnings;
 };
 
 /// Makes a run with one checkpoint, of step 0, from a Hugging Face model.

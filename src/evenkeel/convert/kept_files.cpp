@@ -2,10 +2,12 @@
 #include "evenkeel/convert/kept_files.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/file.h"
+#include "evenkeel/base/json_parser.h"
 #include "evenkeel/base/version.h"
 #include "evenkeel/store/imported_files.h"
 
@@ -16,12 +18,13 @@ namespace {
 using OrderedJson = nlohmann::ordered_json;
 
 constexpr const char* kOriginName = "origin.json";
+constexpr const char* kTokenizerConfig = "tokenizer_config.json";
+constexpr const char* kSpecialTokens = "special_tokens_map.json";
 
 /// True for a file of a model that is kept.
 bool is_kept_name(const std::string& name) {
-  return name == "tokenizer_config.json" || name == "special_tokens_map.json" ||
-         name == "added_tokens.json" || name == "generation_config.json" ||
-         name.starts_with("chat_template");
+  return name == kTokenizerConfig || name == kSpecialTokens || name == "added_tokens.json" ||
+         name == "generation_config.json" || name.starts_with("chat_template");
 }
 
 /// A token id, a list of token ids, or null.
@@ -51,12 +54,23 @@ OrderedJson object_in(const store::Directory& folder, const char* name) {
 /// \param before  model.context of the import; null: not known
 std::optional<std::string> kept_text(const std::string& name, std::string content,
                                      const OrderedJson& before, std::int64_t context) {
-  if (name != "tokenizer_config.json") return content;
+  if (name != kTokenizerConfig) return content;
   auto json = OrderedJson::parse(content, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) return content;
   if (json.contains("auto_map")) return std::nullopt;
   if (!before.is_number_integer() || before == context) return content;
   json["model_max_length"] = context;
+  return json.dump(2) + "\n";
+}
+
+bool has_name(const NamedTexts& files, std::string_view name) {
+  return std::ranges::any_of(files, [&](const auto& each) { return each.first == name; });
+}
+
+/// A tokenizer_config.json without begin, end and padding.
+std::string without_tokens(const std::string& content) {
+  auto json = parse_ordered_json(content);
+  for (const auto* const key : {"bos_token", "eos_token", "pad_token"}) json.erase(key);
   return json.dump(2) + "\n";
 }
 
@@ -115,6 +129,15 @@ std::optional<KeptFiles> kept_files(const store::Directory& run, const data::Tex
 }
 
 void take_kept(NamedTexts& files, const KeptFiles& kept) {
+  const bool has_config = has_name(kept.files, kTokenizerConfig);
+  const bool has_map = has_name(kept.files, kSpecialTokens);
+  // transformers reads the map after tokenizer_config.json: one of ours would replace its tokens.
+  if (has_config && !has_map) {
+    std::erase_if(files, [](const auto& each) { return each.first == kSpecialTokens; });
+  }
+  for (auto& [name, content] : files) {
+    if (has_map && !has_config && name == kTokenizerConfig) content = without_tokens(content);
+  }
   for (const auto& each : kept.files) {
     std::erase_if(files, [&](const auto& other) { return other.first == each.first; });
     files.push_back(each);

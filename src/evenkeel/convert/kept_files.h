@@ -44,7 +44,9 @@ struct KeptFiles {
 std::optional<KeptFiles> kept_files(const store::Directory& run, const data::TextEncoding& encoding,
                                     std::int64_t context);
 
-/// Replaces files of `files` by kept ones of their names, and appends all other kept ones.
+/// Replaces files of `files` by kept ones of their names, and appends all other kept ones. If one
+/// of tokenizer_config.json and special_tokens_map.json is kept, `files` names no special tokens in
+/// the other: without a kept special_tokens_map.json it has none.
 void take_kept(NamedTexts& files, const KeptFiles& kept);
 
 /// "LlamaForCausalLM in /models/llama": the model that the run, or the run of train.from, was

@@ -44,6 +44,22 @@ void take_optimizer(OlmoKeys& keys, config::Config& config) {
   }
 }
 
+/// The z-loss of the logits.
+void take_z_loss(OlmoKeys& keys, config::Config& config) {
+  constexpr const char* kSwitch = "softmax_auxiliary_loss";
+  constexpr const char* kMultiplier = "auxiliary_loss_multiplier";
+  constexpr double kOlmoMultiplier = 1e-4;
+  if (!keys.flag(kSwitch, "").value_or(false)) {
+    keys.note_equal(kSwitch);
+    return;
+  }
+  auto& z_loss = config.train.z_loss;
+  z_loss = keys.number(kMultiplier, "train.z_loss").value_or(kOlmoMultiplier);
+  if (!(z_loss >= 0 && std::isfinite(z_loss))) keys.refuse(kMultiplier, ">= 0", "");
+  keys.write("train.z_loss");
+  for (const auto* key : {kSwitch, kMultiplier}) keys.note(key, KeyUse::taken, "train.z_loss");
+}
+
 /// Keys that change a training and have no counterpart; null, false and 0 are equal to ours.
 void note_other_training(OlmoKeys& keys) {
   struct Other {
@@ -54,7 +70,6 @@ void note_other_training(OlmoKeys& keys) {
        {Other{"max_grad_norm_ratio", "gradients are clipped by max_grad_norm alone"},
         Other{"scheduler.grad_clip_warmup_steps", "the max gradient norm is constant"},
         Other{"scheduler.grad_clip_warmup_factor", "the max gradient norm is constant"},
-        Other{"softmax_auxiliary_loss", "this program has no z-loss of the logits"},
         Other{"early_stopping_factor", "health.on_spike and on_nonfinite stop a run"},
         Other{"stop_at", "set train.steps, and schedule.steps for the length of the schedule"},
         Other{"load_path", "train.from starts from a run of this program"},
@@ -62,8 +77,6 @@ void note_other_training(OlmoKeys& keys) {
     const auto* const value = keys.value(key, "");
     const bool is_off = value == nullptr || *value == false || *value == 0;
     keys.note(key, is_off ? KeyUse::equal : KeyUse::differs, is_off ? "" : why);
-    const bool is_z_loss = !is_off && std::string_view(key) == "softmax_auxiliary_loss";
-    if (is_z_loss) keys.note("auxiliary_loss_multiplier", KeyUse::differs, why);
   }
 }
 
@@ -224,6 +237,7 @@ void take_olmo_training(OlmoKeys& keys, config::Config& config) {
   take_schedule(keys, config);
   take_precision(keys, config);
   take_intervals(keys, config);
+  take_z_loss(keys, config);
   note_other_training(keys);
 }
 

@@ -88,15 +88,25 @@ store::VerifiedCheckpoint last_checkpoint(RunSource& source, const std::vector<s
                                     search.skipped.empty() ? "" : search.skipped.front()));
 }
 
+/// True if the weights of step 0 are random, and not those of another model.
+bool starts_at_random(const RunSource& source) {
+  const auto& manifest = source.checkpoints.front().manifest;
+  return source.config.train.from.empty() && !manifest.value("imported", false);
+}
+
 /// Appends to `checkpoints` those before the last one, up to `average` in all; then oldest first.
+/// Random weights are left out.
 void add_earlier(RunSource& source, const std::vector<std::int64_t>& steps, std::int64_t average) {
   const auto last = source.checkpoints.front().step;
   auto known = steps;
   std::erase_if(known, [&](std::int64_t step) { return step > last; });
+  const bool leaves_first = starts_at_random(source) && std::erase(known, 0) > 0;
   if (static_cast<std::int64_t>(known.size()) < average) {
+    const auto* const why =
+        leaves_first ? "; step 0 has random weights, which are not averaged" : "";
     throw Error(Exit::no_checkpoint, text(source.folder.string(), ": --average ", average,
                                           " wants ", average, " checkpoints up to step ", last,
-                                          ", but the run has those of: ", known_steps(known),
+                                          ", but the run has those of: ", known_steps(known), why,
                                           "; checkpoint.keep sets how many a run keeps"));
   }
   for (auto i = known.size() - static_cast<std::size_t>(average); i + 1 < known.size(); ++i) {
@@ -190,8 +200,8 @@ RunSource open_run_source(const std::filesystem::path& run,
   }
   const auto steps = store::checkpoint_steps(run);
   source.checkpoints = {last_checkpoint(source, steps, checkpoint)};
-  if (average > 1) add_earlier(source, steps, average);
   read_config(source, *folder);
+  if (average > 1) add_earlier(source, steps, average);
   open_weights(source);
   return source;
 }

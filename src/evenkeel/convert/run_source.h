@@ -36,7 +36,8 @@ struct RunSource {
 /// Opens a run and verifies its checkpoints. No tensor is read.
 /// \param checkpoint  "120" or "step-120"; "best": the lowest validation loss; nullopt: the newest
 ///                    valid one
-/// \param average     number of checkpoints, the last one included
+/// \param average     number of checkpoints, the last one included; more than 1 leaves out random
+///                    weights at step 0
 /// \throws Error (usage, exit code 64) for another word; (no_checkpoint, 77) if the folder is no
 ///         run, or lacks a valid checkpoint; (data, 65) if the tensors differ from the model
 RunSource open_run_source(const std::filesystem::path& run,

@@ -2,6 +2,7 @@
 #include "evenkeel/convert/weights.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/convert/elements.h"
@@ -72,6 +73,23 @@ void Weights::read(const std::string& tensor, std::int64_t first, std::span<doub
   }
   if (places.size() == 1) return;
   for (auto& each : to) each /= static_cast<double>(places.size());
+}
+
+bool Weights::are_equal(const std::string& one, const std::string& other,
+                        const std::function<void()>& check_stop) const {
+  const auto& info = places_.at(one).front().info;
+  if (info.shape != places_.at(other).front().info.shape) return false;
+  const auto all = info.numel();
+  std::vector<double> some, others;
+  for (std::int64_t at = 0; at < all; at += kPartElements) {
+    check_stop();
+    some.resize(static_cast<std::size_t>(std::min(kPartElements, all - at)));
+    others.resize(some.size());
+    read(one, at, some);
+    read(other, at, others);
+    if (std::memcmp(some.data(), others.data(), some.size() * sizeof(double)) != 0) return false;
+  }
+  return true;
 }
 
 bool Weights::copy_unchanged(const OutputTensor& tensor, const store::ByteSink& sink) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -46,6 +47,11 @@ class Weights {
 
   /// Reads `to.size()` elements of a tensor that exists, beginning with element `first`.
   void read(const std::string& tensor, std::int64_t first, std::span<double> to) const;
+
+  /// True if two tensors that exist have one shape and equal values: NaN equals NaN, -0 is not 0.
+  /// \param check_stop  called for each part; throws to stop
+  bool are_equal(const std::string& one, const std::string& other,
+                 const std::function<void()>& check_stop) const;
 
   /// Writes all bytes of a tensor. At most a megabyte of it is in memory.
   void copy(const OutputTensor& tensor, const store::ByteSink& sink) const;

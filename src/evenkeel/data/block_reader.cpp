@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/utf8.h"
 #include "evenkeel/data/json_array.h"
 #include "evenkeel/data/parquet_reader.h"
 #include "evenkeel/data/text_cut.h"
@@ -64,7 +65,6 @@ class BlockReader::RawFile {
 
  private:
   void drop_byte_order_mark(TextBlock& block, TextBlock::Part& part) {
-    constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
     if (!std::exchange(is_at_start_, false)) return;
     grow(block, kByteOrderMark.size());
     if (!block.bytes.view().substr(part.begin).starts_with(kByteOrderMark)) return;

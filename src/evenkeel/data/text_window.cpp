@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/utf8.h"
 
 namespace evenkeel::data {
 
@@ -26,7 +27,6 @@ TextWindow::TextWindow(const std::string& path, std::uint64_t max_bytes)
       max_bytes_(max_bytes),
       capacity_(std::min<std::uint64_t>(kWindowBytes, max_bytes + 1)),
       buffer_(padded_buffer(capacity_)) {
-  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   grow();
   if (view().starts_with(kByteOrderMark)) consume(kByteOrderMark.size());
 }

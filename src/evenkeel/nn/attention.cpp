@@ -61,6 +61,14 @@ at::Tensor attention_normed(const std::optional<NormLayer>& norm, const at::Tens
   return (*norm)(x.flatten(-2), mode).view(x.sizes());
 }
 
+/// Whether ops::causal_attention() computes a path. With deterministic algorithms it is that of
+/// flash on a GPU, too: LibTorch's backward passes for CUDA add to dq in any order.
+bool uses_own_operator(const AttentionInputs& inputs, AttentionPath path) {
+  if (path != AttentionPath::flash) return path == AttentionPath::automatic;
+  return inputs.q.is_cuda() && at::globalContext().deterministicAlgorithms() &&
+         can_use_flash(inputs);
+}
+
 /// \param k, v  [B, kv, T, dk]
 void append(KeyValueCache& cache, const at::Tensor& k, const at::Tensor& v) {
   const auto count = k.size(2);
@@ -78,7 +86,7 @@ bool can_use_flash(const AttentionInputs& inputs) {
 }
 
 at::Tensor causal_attention(const AttentionInputs& inputs, AttentionPath path) {
-  if (path == AttentionPath::automatic) {
+  if (uses_own_operator(inputs, path)) {
     return ops::causal_attention(inputs.q.transpose(1, 2), inputs.k.transpose(1, 2),
                                  inputs.v.transpose(1, 2), inputs.scale, inputs.softcap,
                                  ops::defined_or_none(inputs.document_starts))

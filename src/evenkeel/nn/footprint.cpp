@@ -43,6 +43,11 @@ double saved_by(const std::optional<Norm>& norm, double width, const FootprintOp
   return options.fused ? 0 : 2 * wide_bytes(options) * width;  // x and x * rho
 }
 
+/// Values that a factor on a tensor of `width` values saves: its input, if the factor is trained.
+double saved_by_factor(const std::optional<norm::Number>& factor, double width) {
+  return factor && std::holds_alternative<norm::Learned>(*factor) ? width : 0;
+}
+
 /// Bytes of activations.
 struct SavedBytes {
   double saved = 0;      // for the backward pass
@@ -151,17 +156,19 @@ class BlockSum {
     for (std::int64_t j = 0; j < always_active; ++j) {
       // Up and gate, and the gate's output if a norm reads it; a formula saves it, and silu(gate).
       saved_.values += !options_.fused ? 4 * f : rule.hidden ? 3 * f : 2 * f;
+      saved_.values += saved_by_factor(rule.up_gate_scale, 2 * f);
       add_linear_input(rule.hidden, f);
     }
   }
 
-  /// The output norm of a sublayer and the residual addition.
+  /// The output norm of a sublayer, the residual addition and its damping.
   void add_residual(const std::optional<Norm>& output, const norm::Residual& add,
-                    const std::optional<Norm>& residual) {
+                    const std::optional<Norm>& residual, const std::optional<norm::Number>& damp) {
     const auto d = static_cast<double>(shape_.width);
     saved_.add_norm_input(output, d, options_);
     if (add.update != norm::Update::add) saved_.values += d;  // the target of the step
     saved_.add_norm_input(residual, d, options_);
+    saved_.values += saved_by_factor(damp, d);
   }
 
   const SavedActivations& saved() const { return saved_; }
@@ -189,10 +196,10 @@ SavedActivations saved_by(const norm::Scheme& scheme, std::int64_t i,
   BlockSum sum(scheme.shape, reads_both ? &scheme.dual->norm : nullptr, options);
   sum.add_sublayer_input(a.input, true);
   sum.add_attention(a);
-  sum.add_residual(a.output, a.add, a.residual);
+  sum.add_residual(a.output, a.add, a.residual, damp);
   sum.add_sublayer_input(f.input, !scheme.shape.has_router(i));  // a router reads it, too
   sum.add_feed_forward(f, i);
-  sum.add_residual(f.output, f.add, f.residual);
+  sum.add_residual(f.output, f.add, f.residual, damp);
   return sum.saved();
 }
 

@@ -21,6 +21,26 @@ Weight head_weight(const Head& head, at::ScalarType dtype) {
   return {head.weight.value, head.weight.gradient_buffer};
 }
 
+/// The total of the sums; z_loss, if not null, receives its parts.
+at::Tensor loss_total(const ops::LossSums& sums, ZLoss* z_loss) {
+  if (z_loss != nullptr) {
+    z_loss->cross_entropy = sums.cross_entropy;
+    z_loss->squared_lse = sums.squared_lse;
+  }
+  return sums.total;
+}
+
+/// head_loss_sum() by plain tensor operations.
+at::Tensor formula_loss_sum(const at::Tensor& logits, const at::Tensor& targets, ZLoss* z_loss) {
+  const auto cross_entropy = ops::reference::cross_entropy_sum(logits, targets);
+  if (z_loss == nullptr) return cross_entropy;
+  const auto squared_lse = ops::reference::squared_lse_sum(logits, targets);
+  return loss_total({.total = cross_entropy + squared_lse * z_loss->coefficient,
+                     .cross_entropy = cross_entropy.detach(),
+                     .squared_lse = squared_lse.detach()},
+                    z_loss);
+}
+
 }  // namespace
 
 at::Tensor head_logits(const Head& head, const at::Tensor& x) {
@@ -34,15 +54,19 @@ at::Tensor head_logits(const Head& head, const at::Tensor& x) {
   return softcap ? at::tanh(y / *softcap) * *softcap : y;
 }
 
-at::Tensor head_loss_sum(const Head& head, const at::Tensor& x, const at::Tensor& targets) {
-  if (!head.fused) return ops::reference::cross_entropy_sum(head_logits(head, x), targets);
+at::Tensor head_loss_sum(const Head& head, const at::Tensor& x, const at::Tensor& targets,
+                         ZLoss* z_loss) {
+  if (!head.fused) return formula_loss_sum(head_logits(head, x), targets, z_loss);
   const auto weight = head_weight(head, x.scalar_type());
   const auto& scale = head.layers.logits_scale;
   ops::LogitsOptions rule{.vocabulary = head.vocabulary,
-                          .softcap = value_of(head.layers.logits_softcap)};
+                          .softcap = value_of(head.layers.logits_softcap),
+                          .z_loss = z_loss != nullptr ? z_loss->coefficient : 0};
   if (!scale.is_learned()) {
     rule.scale = scale.fixed();
-    return ops::linear_cross_entropy(x, weight.value, targets, rule, weight.gradient_buffer);
+    return loss_total(
+        ops::linear_cross_entropy_sums(x, weight.value, targets, rule, weight.gradient_buffer),
+        z_loss);
   }
   // A trained scale, [1] or one a token of the vocabulary, multiplies the rows of the weight.
   const auto scored = weight.value.narrow(0, 0, head.vocabulary);
@@ -50,7 +74,7 @@ at::Tensor head_loss_sum(const Head& head, const at::Tensor& x, const at::Tensor
   const auto scaled = value.size(0) == 1
                           ? ops::affine(scored, value)  // its gradient: a fixed order
                           : (scored * value.unsqueeze(-1)).to(scored.scalar_type());
-  return ops::linear_cross_entropy(x, scaled, targets, rule);
+  return loss_total(ops::linear_cross_entropy_sums(x, scaled, targets, rule), z_loss);
 }
 
 }  // namespace evenkeel::nn

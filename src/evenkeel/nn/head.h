@@ -7,6 +7,7 @@
 
 #include "evenkeel/nn/build.h"
 #include "evenkeel/nn/parameters.h"
+#include "evenkeel/nn/z_loss.h"
 
 namespace evenkeel::nn {
 
@@ -28,7 +29,9 @@ at::Tensor head_logits(const Head& head, const at::Tensor& x);
 /// The sum of -ln p of the targets, without logits in memory if `fused`.
 /// \param x        [N, D]
 /// \param targets  [N], int64; negative: not scored
+/// \param z_loss   not null: its coefficient times the sum of lse^2 is added; receives both sums
 /// \return [], in nats
-at::Tensor head_loss_sum(const Head& head, const at::Tensor& x, const at::Tensor& targets);
+at::Tensor head_loss_sum(const Head& head, const at::Tensor& x, const at::Tensor& targets,
+                         ZLoss* z_loss = nullptr);
 
 }  // namespace evenkeel::nn

@@ -148,9 +148,9 @@ at::Tensor Model::logits(const at::Tensor& x) const {
   return head_logits(head(), x);
 }
 
-at::Tensor Model::loss_sum_of(const at::Tensor& x, const at::Tensor& targets) const {
+at::Tensor Model::loss_sum_of(const at::Tensor& x, const at::Tensor& targets, ZLoss* z_loss) const {
   const ops::SerialLibraries one_thread(uses_library_operators());
-  return head_loss_sum(head(), x.flatten(0, 1), on_device(targets).flatten());
+  return head_loss_sum(head(), x.flatten(0, 1), on_device(targets).flatten(), z_loss);
 }
 
 ModelCache Model::empty_cache(std::int64_t batch, std::int64_t capacity) const {

@@ -53,17 +53,19 @@ class Model {
   /// \return [..., V], float32 or float64
   at::Tensor logits(const at::Tensor& x) const;
 
-  /// The sum of -ln softmax(logits)[target] over all targets that are >= 0, in nats.
+  /// The sum of -ln softmax(logits)[target] over all targets that are >= 0, in nats; with
+  /// Pass::z_loss the sum of -ln p + c lse^2.
   /// \param ids, targets  [B, T], int64, as for hidden(); targets < 0 are ignored
   /// \return a scalar, float32 or float64, summed in a fixed order
   at::Tensor loss_sum(const at::Tensor& ids, const at::Tensor& targets,
                       const Pass& pass = {}) const {
-    return loss_sum_of(hidden(ids, pass), targets);
+    return loss_sum_of(hidden(ids, pass), targets, pass.z_loss);
   }
 
   /// loss_sum() from the input of the head.
   /// \param x  [B, T, D], from hidden()
-  at::Tensor loss_sum_of(const at::Tensor& x, const at::Tensor& targets) const;
+  at::Tensor loss_sum_of(const at::Tensor& x, const at::Tensor& targets,
+                         ZLoss* z_loss = nullptr) const;
 
   /// An empty cache for `batch` sequences of at most `capacity` positions.
   ModelCache empty_cache(std::int64_t batch, std::int64_t capacity) const;

@@ -31,9 +31,10 @@ at::Tensor Parameter::slice_of(const at::Tensor& flat) const {
 }
 
 Parameters::Parameters(const std::vector<ParameterSpec>& specs, Precision precision,
-                       at::Device device)
+                       at::Device device, ParameterUse use)
     : precision_(precision), device_(device) {
   const at::NoGradGuard no_grad;
+  const bool trains = use == ParameterUse::training;
   const auto masters = master_dtype(precision);
   const auto zeros = [&](at::IntArrayRef sizes, at::ScalarType dtype) {
     return at::zeros(sizes, at::TensorOptions(device_).dtype(dtype));
@@ -45,8 +46,10 @@ Parameters::Parameters(const std::vector<ParameterSpec>& specs, Precision precis
     if (size == 0) continue;
     const bool small = role != ParameterRole::embedding && role != ParameterRole::matrix;
     const auto values = small ? masters : compute_dtype(precision);
-    ParameterGroup group{role, zeros({size}, masters), {}, zeros({size}, masters)};
-    group.value = values == masters ? group.master : zeros({size}, values);
+    ParameterGroup group{role, {}, zeros({size}, values), {}};
+    if (values == masters) group.master = group.value;
+    if (trains && values != masters) group.master = zeros({size}, masters);
+    if (trains) group.gradient = zeros({size}, masters);
     groups_.push_back(group);
   }
   std::vector<std::int64_t> filled(groups_.size());
@@ -59,10 +62,14 @@ Parameters::Parameters(const std::vector<ParameterSpec>& specs, Precision precis
     while (groups_[group].role != each.role) ++group;
     Parameter parameter{each.name, each.shape, group, filled[group], {}, {}, {}};
     filled[group] += each.numel();
-    parameter.master = parameter.slice_of(groups_[group].master);
+    if (groups_[group].master.defined()) {
+      parameter.master = parameter.slice_of(groups_[group].master);
+    }
     parameter.value = parameter.slice_of(groups_[group].value);
-    parameter.value.set_requires_grad(true);
-    parameter.gradient_buffer = ops::GradientBuffer(parameter.slice_of(groups_[group].gradient));
+    if (trains) {
+      parameter.value.set_requires_grad(true);
+      parameter.gradient_buffer = ops::GradientBuffer(parameter.slice_of(groups_[group].gradient));
+    }
     index_[each.name] = all_.size();
     all_.push_back(std::move(parameter));
   }
@@ -106,7 +113,8 @@ void Parameters::copy_from(const Parameters& other) {
 void Parameters::copy_masters_to_values() {
   const at::NoGradGuard no_grad;
   for (auto& group : groups_) {
-    if (!group.value.is_same(group.master)) group.value.copy_(group.master);
+    const bool is_copy = group.master.defined() && !group.value.is_same(group.master);
+    if (is_copy) group.value.copy_(group.master);
   }
 }
 

@@ -22,13 +22,17 @@ at::ScalarType compute_dtype(Precision precision);
 /// The dtype of master weights, gradients, moments, gains and logits: float32 or float64.
 at::ScalarType master_dtype(Precision precision);
 
+/// The tensors of parameters: for training all of them; for inference the values alone.
+enum class ParameterUse { training, inference };
+
 /// All n values of the parameters of one role, concatenated in flat tensors. The optimizer updates
 /// a group in one pass.
 struct ParameterGroup {
   ParameterRole role = ParameterRole::matrix;
-  at::Tensor master;    // [n], master_dtype(): updated by the optimizer, written to checkpoints
+  at::Tensor master;    // [n], master_dtype(): updated by the optimizer, written to checkpoints;
+                        // for inference undefined unless it is `value`
   at::Tensor value;     // [n], read by the forward pass: `master` itself or its bfloat16 copy
-  at::Tensor gradient;  // [n], master_dtype(): memory of Parameters::gradients()
+  at::Tensor gradient;  // [n], master_dtype(): memory of Parameters::gradients(); training only
 };
 
 /// One parameter. Its tensors are views of the flat tensors of its group.
@@ -37,8 +41,8 @@ struct Parameter {
   std::vector<std::int64_t> shape;      // as in ParameterSpec
   std::size_t group = 0;                // index in Parameters::groups()
   std::int64_t begin = 0;               // index of its first value in the tensors of the group
-  at::Tensor master;                    // [shape], master_dtype()
-  at::Tensor value;                     // [shape], a leaf that requires a gradient
+  at::Tensor master;                    // [shape], master_dtype(); undefined as in its group
+  at::Tensor value;                     // [shape], for training a leaf that requires a gradient
   ops::GradientBuffer gradient_buffer;  // accumulated gradient, [shape], master_dtype()
 
   /// The parameter's slice of a flat tensor with the layout of its group.
@@ -51,9 +55,10 @@ struct Parameter {
 /// buffers), which have no gradient and are not updated by the optimizer.
 class Parameters {
  public:
-  /// Allocates all tensors, filled with zeros. initialize() sets the initial values.
+  /// Allocates all tensors, filled with zeros. initialize() sets the initial values of parameters
+  /// for training.
   Parameters(const std::vector<ParameterSpec>& specs, Precision precision,
-             at::Device device = ops::compute_device());
+             at::Device device = ops::compute_device(), ParameterUse use = ParameterUse::training);
 
   /// All parameters, in the order of their specs.
   const std::vector<Parameter>& all() const { return all_; }

@@ -11,6 +11,7 @@ namespace evenkeel::nn {
 struct Observer;
 struct Packing;
 struct RouterLosses;
+struct ZLoss;
 
 /// The options of one forward pass. The default is an evaluation of whole sequences.
 struct Pass {
@@ -23,6 +24,8 @@ struct Pass {
   /// Output: mean auxiliary losses over all routers; unchanged in a model without routers. May be
   /// null.
   RouterLosses* router = nullptr;
+  /// Not null: loss_sum() includes this z-loss of the logits, and writes its parts.
+  ZLoss* z_loss = nullptr;
   std::int64_t skipped_block =
       0;  // index, from 1, of a block that is replaced by the identity; 0: none
   /// No activation checkpointing, whatever Recompute says: for gradients of residual streams, which

@@ -42,8 +42,10 @@ bool bare_value_path(const Scheme& scheme) {
 bool bounded_without_embedding_scale(const Scheme& scheme) {
   if (scheme.embedding_scale != Number(Expression(1))) return false;
   const auto slots = slots_of(scheme);
-  return std::any_of(slots.begin(), slots.end(),
-                     [](const Slot& slot) { return is_bounded(*slot.norm); });
+  return std::any_of(slots.begin(), slots.end(), [](const Slot& slot) {
+    const bool reads_stream = slot.place == "attention.input" || slot.place == "feed_forward.input";
+    return reads_stream && is_bounded(*slot.norm);  // the stream begins with the embedding
+  });
 }
 
 bool clip_with_qk_norm(const Scheme& scheme) {

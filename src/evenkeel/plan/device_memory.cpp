@@ -14,4 +14,9 @@ DeviceMemory device_memory() {
           .whole = static_cast<double>(ops::gpu_info(device.index()).total_bytes)};
 }
 
+std::string memory_owner() {
+  const auto device = ops::compute_device();
+  return device.is_cpu() ? "the machine" : device.str();
+}
+
 }  // namespace evenkeel::plan

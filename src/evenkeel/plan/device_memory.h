@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+
 namespace evenkeel::plan {
 
 /// Memory of ops::compute_device(), in bytes; 0 where it is unknown.
@@ -10,5 +12,8 @@ struct DeviceMemory {
 };
 
 DeviceMemory device_memory();
+
+/// What has that memory, for messages: "the machine", or "cuda:N".
+std::string memory_owner();
 
 }  // namespace evenkeel::plan

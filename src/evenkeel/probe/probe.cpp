@@ -9,7 +9,9 @@
 
 #include "evenkeel/config/measures.h"
 #include "evenkeel/nn/batch_tensors.h"
+#include "evenkeel/nn/mixture_of_experts.h"
 #include "evenkeel/nn/state_guard.h"
+#include "evenkeel/nn/z_loss.h"
 #include "evenkeel/ops/common/serial_libraries.h"
 #include "evenkeel/probe/activation_recorder.h"
 #include "evenkeel/probe/gradients.h"
@@ -19,25 +21,56 @@ namespace evenkeel::probe {
 
 namespace {
 
-/// The mean loss of a batch, nats per token.
-/// \param parameters  receives the gradients of the loss; nullptr: no backward pass
-double mean_loss(const nn::Model& model, const data::Batch& batch, std::int64_t micro_batch_size,
-                 const nn::Pass& options, nn::Parameters* parameters = nullptr) {
-  const at::AutoGradMode mode(parameters != nullptr);
-  if (parameters != nullptr) parameters->zero_gradients();
-  const auto scored = static_cast<double>(batch.scored);
+/// Calls use(micro-batch, loss_sum) for each micro-batch, in order.
+/// \return the mean cross-entropy of the batch, nats per token
+template <typename Use>
+double for_each_micro_batch(const nn::Model& model, const data::Batch& batch,
+                            std::int64_t micro_batch_size, const nn::Pass& options,
+                            const Use& use) {
   double loss = 0;
   for (std::int64_t first = 0; first < batch.rows; first += micro_batch_size) {
     const auto part =
         data::batch_slice(batch, first, std::min(micro_batch_size, batch.rows - first));
     const auto [ids, targets] = nn::batch_tensors(part.inputs, part.targets, part.rows);
     const auto sum = model.loss_sum(ids, targets, options);
-    loss += sum.item<double>();
-    if (parameters == nullptr) continue;
-    (sum / scored).backward();
-    parameters->accumulate_gradients();
+    loss += (options.z_loss == nullptr ? sum : options.z_loss->cross_entropy).item<double>();
+    use(part, sum);
   }
-  return loss / scored;
+  return loss / static_cast<double>(batch.scored);
+}
+
+/// The mean cross-entropy of a batch, nats per token.
+double mean_loss(const nn::Model& model, const data::Batch& batch, std::int64_t micro_batch_size,
+                 const nn::Pass& options) {
+  const at::NoGradGuard no_grad;
+  return for_each_micro_batch(model, batch, micro_batch_size, options,
+                              [](const data::Batch&, const at::Tensor&) {});
+}
+
+/// mean_loss(), and the gradients of an optimizer step (Learner::train_step): those of the mean
+/// loss and of the auxiliary losses.
+double mean_loss_with_gradients(const nn::Model& model, nn::Parameters& parameters,
+                                const AuxiliaryLosses& auxiliary, const data::Batch& batch,
+                                std::int64_t micro_batch_size, nn::Pass options) {
+  const at::AutoGradMode mode(true);
+  parameters.zero_gradients();
+  nn::RouterLosses router;
+  nn::ZLoss z_loss{.coefficient = auxiliary.z_loss};
+  options.router = &router;
+  if (auxiliary.z_loss != 0) options.z_loss = &z_loss;
+  const auto& experts = auxiliary.experts;
+  const auto scored = static_cast<double>(batch.scored);
+  const auto backward = [&](const data::Batch& part, const at::Tensor& sum) {
+    const double share = static_cast<double>(part.rows) / static_cast<double>(batch.rows);
+    auto loss = sum / scored;
+    if (router.balance.defined()) {
+      loss =
+          loss + router.balance * (share * experts.balance) + router.z * (share * experts.router_z);
+    }
+    loss.backward();
+    parameters.accumulate_gradients();
+  };
+  return for_each_micro_batch(model, batch, micro_batch_size, options, backward);
 }
 
 }  // namespace
@@ -65,7 +98,8 @@ const LayerProfile* ProbeResult::find(const std::string& measure, const std::str
   return found == profiles.end() ? nullptr : &*found;
 }
 
-ProbeResult run_probe(const nn::Model& model, nn::Parameters& parameters, const data::Batch& batch,
+ProbeResult run_probe(const nn::Model& model, nn::Parameters& parameters,
+                      const AuxiliaryLosses& auxiliary, const data::Batch& batch,
                       const std::set<std::string>& measures, std::int64_t micro_batch_size,
                       std::int64_t planned) {
   const ops::SerialLibraries one_thread;  // statistics are sums by LibTorch
@@ -80,7 +114,8 @@ ProbeResult run_probe(const nn::Model& model, nn::Parameters& parameters, const 
   const auto observer = recorder.observer();
   const nn::Pass options = {.mode = nn::Mode::training, .observer = &observer};
   if (measures.contains("grad_norm")) {
-    result.loss = mean_loss(model, batch, micro_batch_size, options, &parameters);
+    result.loss =
+        mean_loss_with_gradients(model, parameters, auxiliary, batch, micro_batch_size, options);
     add(gradient_norms(parameters, parameters.gradients(), scheme));
   } else {
     result.loss = mean_loss(model, batch, micro_batch_size, options);

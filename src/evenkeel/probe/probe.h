@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "evenkeel/config/config.h"
 #include "evenkeel/data/windows.h"
 #include "evenkeel/nn/model.h"
 #include "evenkeel/nn/parameters.h"
@@ -30,14 +31,22 @@ struct ProbeResult {
   const LayerProfile* find(const std::string& measure, const std::string& part = "") const;
 };
 
+/// Coefficients of the auxiliary losses of training.
+struct AuxiliaryLosses {
+  config::Experts experts = {};
+  double z_loss = 0;  // of the logits
+};
+
 /// Computes layer statistics of a model on one batch in training mode, so norms over a batch use
-/// its statistics. Gradients are those of the mean loss of the batch, before clipping. Weights and
-/// buffers are bitwise unchanged afterwards; gradients are zero.
+/// its statistics. Gradients are those of an optimizer step before clipping: of the mean loss of
+/// the batch and of the auxiliary losses. Weights and buffers are bitwise unchanged afterwards;
+/// gradients are zero.
 ///
 /// \param measures          names of measures; without_updates()
 /// \param micro_batch_size  sequences per forward pass
 /// \param planned           steps of the learning-rate schedule (T): initial gains may depend on it
-ProbeResult run_probe(const nn::Model& model, nn::Parameters& parameters, const data::Batch& batch,
+ProbeResult run_probe(const nn::Model& model, nn::Parameters& parameters,
+                      const AuxiliaryLosses& auxiliary, const data::Batch& batch,
                       const std::set<std::string>& measures, std::int64_t micro_batch_size,
                       std::int64_t planned);
 

@@ -7,16 +7,16 @@
 #include "evenkeel/report/block_picture.h"
 #include "evenkeel/report/chart_frame.h"
 #include "evenkeel/report/html.h"
+#include "evenkeel/report/style_sheet.h"
 
 namespace evenkeel::report {
 
 namespace {
 
-constexpr const char* kLightColours = R"css(.scheme {
+constexpr std::string_view kLightColours = R"css(
   --paper: #ffffff; --ink: #1b1f24; --muted: #5c6570; --rule: #c3c9d1; --raised: #f6f7f9;
   --n-input: #cfe3f5; --n-heads: #cdeadd; --n-context: #e6d9f0; --n-output: #fde6b8;
   --n-residual: #f9d3c4; --n-other: #e3e6ea;
-}
 )css";
 
 double length_of(PicturePoint from, PicturePoint to) {
@@ -161,7 +161,7 @@ std::string block_svg(const norm::Scheme& scheme) {
            "\" height=\"", svg_number(picture.height), "\"");
   return text(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!-- SPDX-License-Identifier: Apache-2.0 -->\n",
-      opening(picture, scheme, more), "<style>\n", kLightColours, block_style(),
+      opening(picture, scheme, more), "<style>\n", without_variables(block_style(), kLightColours),
       "</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n", marks(picture),
       "</svg>\n");
 }

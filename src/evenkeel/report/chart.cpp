@@ -64,10 +64,12 @@ std::string figure(const Chart& chart) {
     picture = element("div", chart_drawing(chart, lines, *frame), "scroll") +
               chart_data(chart, lines, *frame);
   }
+  std::string classes = chart.wide ? "wide" : "";
+  if (!chart.has_legend) classes += text(classes.empty() ? "" : " ", kSharesLegend);
   return element("figure",
                  element("figcaption", caption) + "\n" +
                      (frame && chart.has_legend ? chart_legend(lines) : "") + picture,
-                 chart.wide ? "wide" : "") +
+                 classes) +
          "\n";
 }
 

@@ -67,7 +67,7 @@ struct Chart {
   std::optional<Reference> reference{};
   Scale scale = Scale::linear;
   std::string x_label = "step";
-  bool has_legend = true;
+  bool has_legend = true;    // false: the legend of the figure above is also for this one
   bool wide = false;         // full page width; false: half
   std::string when_empty{};  // text in place of the plot if no curve has a point
   bool logarithmic_x = false;
@@ -75,6 +75,9 @@ struct Chart {
   std::vector<Cross> crosses{};
   std::vector<Flag> flags{};
 };
+
+/// The class of a `<figure>` without Chart::has_legend.
+inline constexpr const char* kSharesLegend = "shares-legend";
 
 /// The chart as `<figure>` with an inline `<svg>`, coloured by the page's style sheet. Curves are
 /// downsampled to the resolution of the plot, so the size does not grow with the run.

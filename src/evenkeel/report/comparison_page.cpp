@@ -14,6 +14,7 @@
 #include "evenkeel/report/html.h"
 #include "evenkeel/report/layer_figures.h"
 #include "evenkeel/report/page_parts.h"
+#include "evenkeel/report/settings_changes.h"
 #include "evenkeel/report/task_figures.h"
 
 namespace evenkeel::report {
@@ -115,8 +116,8 @@ std::string runs_table(const std::vector<Run>& runs, bool has_best, bool has_flo
   return element("div", element("table", rows), "scroll") + "\n" +
          element(
              "p",
-             "Losses in nats per token; training: mean of the last 20 logged steps; validation: "
-             "the last one; gap: nats per byte; tokens/s: median.",
+             "Losses in nats per token; training: mean of the last 5 % of the logged steps, from 1 "
+             "to 20; validation: the last one; gap: nats per byte; tokens/s: median.",
              "below");
 }
 
@@ -227,6 +228,8 @@ std::string comparison_page_configuration(const std::vector<Run>& runs) {
   });
   for (const auto& run : runs) {
     all.push_back(one_is_named ? with_named_scheme(run.settings) : run.settings);
+    const auto changes = settings_changes_text(run);
+    if (!changes.empty()) all.back().emplace_back("settings changed", changes);
     const auto why = run.missing.find("run.toml");
     if (why != run.missing.end()) {
       out += element("p", escaped(run.name + ": " + why->second), "missing");

@@ -14,6 +14,7 @@
 #include "evenkeel/report/html.h"
 #include "evenkeel/report/page_parts.h"
 #include "evenkeel/report/run_scheme.h"
+#include "evenkeel/report/settings_changes.h"
 
 namespace evenkeel::report {
 
@@ -21,9 +22,9 @@ namespace {
 
 constexpr const char* kAbsent = "–";
 
-/// The configuration without the seed, as a key of its group.
+/// The configuration without the seed, and its changes, as a key of its group.
 std::string key_without_seed(const Run& run) {
-  std::string out = run.scheme + "\n";
+  auto out = text(run.scheme, '\n', settings_changes_text(run), '\n');
   for (const auto& [key, value] : run.settings) {
     if (key != "seed") out += text(key, '=', value, '\n');
   }

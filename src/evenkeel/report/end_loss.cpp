@@ -41,7 +41,12 @@ EndLoss end_validation(const Run& run) {
 EndLoss end_training(const Run& run) {
   const auto since = start_of_last_gap(run.loss);
   if (since || run.state == "diverged") return {.failure = failure_at(run, since)};
-  return {.value = final_loss(run)};
+  return {.value = mean_of_last(run.loss.y, end_training_count(run))};
+}
+
+std::size_t end_training_count(const Run& run) {
+  constexpr std::size_t kPart = 20, kMost = 20;  // a twentieth: 5 %
+  return std::clamp<std::size_t>(run.loss.size() / kPart, 1, kMost);
 }
 
 std::string failure_text(const Failure& failure) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <limits>
 #include <optional>
 #include <string>
@@ -25,8 +26,13 @@ struct EndLoss {
 /// `diverged`, or if the training loss is null at the end, after the last validation.
 EndLoss end_validation(const Run& run);
 
-/// final_loss(). It has failed if the last logged loss is null, or if the run diverged.
+/// The mean training loss of the last end_training_count() logged steps. It has failed if the last
+/// logged loss is null, or if the run diverged.
 EndLoss end_training(const Run& run);
+
+/// The number of logged steps in end_training(): the last 5 %, from 1 to 20. In a short run more of
+/// them would count the losses of its start.
+std::size_t end_training_count(const Run& run);
 
 /// "not finite since step 1,200".
 std::string failure_text(const Failure& failure);

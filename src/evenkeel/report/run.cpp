@@ -255,8 +255,10 @@ Run read_run(const Directory& folder) {
   }
   with("sample.txt", [&](const std::string& content) { run.sample = content; });
   with("scheme.txt", [&](const std::string& content) { run.diagram = content; });
-  with("provenance.json",
-       [&](const std::string& content) { run.environment = flattened_json(content); });
+  with("provenance.json", [&](const std::string& content) {
+    run.environment = flattened_json(content);
+    run.changes = store::run_changes(parse_json(content));
+  });
   with("run.toml", [&](const std::string& content) {
     run.config = content;
     run.settings = flattened_toml(content);
@@ -276,11 +278,6 @@ std::vector<std::string> record_losses(const Run& run) {
   return out;
 }
 
-std::size_t final_loss_count(const Run& run) {
-  constexpr std::size_t kLogged = 20;
-  return std::min(kLogged, run.loss.y.size());
-}
-
 double flops_per_token(const Run& run) {
   constexpr double kFlopsPerWeight = 6;
   const auto value = [&](const char* key) {
@@ -291,7 +288,8 @@ double flops_per_token(const Run& run) {
 }
 
 double final_loss(const Run& run) {
-  return mean_of_last(run.loss.y, final_loss_count(run));
+  constexpr std::size_t kLogged = 20;
+  return mean_of_last(run.loss.y, kLogged);
 }
 
 }  // namespace evenkeel::report

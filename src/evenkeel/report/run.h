@@ -13,6 +13,7 @@
 #include "evenkeel/report/series.h"
 #include "evenkeel/report/task_results.h"
 #include "evenkeel/store/directory.h"
+#include "evenkeel/store/run_changes.h"
 
 namespace evenkeel::report {
 
@@ -71,6 +72,7 @@ struct Run {
   std::vector<LayerMap> layer_maps;            // probes.jsonl
   std::optional<std::string> config, sample, diagram;  // run.toml, sample.txt, scheme.txt
   KeyValues settings, environment;                     // run.toml, provenance.json
+  std::vector<store::RunChange> changes;               // of the settings; provenance.json
   std::map<std::string, std::string> missing;          // file name -> reason why it has no content
 };
 
@@ -84,14 +86,13 @@ std::vector<std::string> record_losses(const Run& run);
 Run read_run(const std::filesystem::path& folder);
 Run read_run(const store::Directory& folder);
 
-/// The mean training loss of the last 20 logged steps, in nats per token; NaN without steps.
+/// The mean training loss of the last 20 logged steps, or of all of a shorter run, in nats per
+/// token; NaN without steps. The measure `loss` of studies: recorded results have this rule. Pages
+/// of runs show end_training().
 double final_loss(const Run& run);
 
 /// FLOPs of the forward and backward pass of a token: `flops_per_token` of provenance.json, which
 /// counts the active experts only; for a run without it, 6 * parameters. 0 if unknown.
 double flops_per_token(const Run& run);
-
-/// The number of logged steps in final_loss(): 20, or fewer for a short run.
-std::size_t final_loss_count(const Run& run);
 
 }  // namespace evenkeel::report

@@ -95,9 +95,9 @@ std::string answers_figure(const Run& run) {
   return figure(chart);
 }
 
-/// The learning rate of the configured schedule, at up to 400 of the planned steps; empty if the
-/// configuration is unknown.
-Series scheduled_rates(const Run& run) {
+/// The learning rate of the configured schedule from a step on, at up to 400 of the planned steps;
+/// empty if the configuration is unknown, or if no step comes after `from`.
+Series scheduled_rates(const Run& run, double from) {
   constexpr std::int64_t kPoints = 400, kMostSteps = std::int64_t{1} << 53;
   Series out;
   const auto config = run_config(run);
@@ -106,27 +106,34 @@ Series scheduled_rates(const Run& run) {
                             ? run.steps
                             : static_cast<double>(config->train.steps);
   if (!(wanted >= 1 && wanted < static_cast<double>(kMostSteps))) return out;
-  const auto steps = static_cast<std::int64_t>(wanted);
+  if (!(from >= 1 && from < wanted)) return out;
+  const auto steps = static_cast<std::int64_t>(wanted), first = static_cast<std::int64_t>(from);
   const auto planned = config->schedule.steps > 0 ? config->schedule.steps : steps;
   const config::LearningRate schedule(config->schedule, planned,
                                       config->train.batch * config->model.context);
-  const auto stride = std::max<std::int64_t>(1, steps / kPoints);
-  for (std::int64_t step = 1; step < steps; step += stride) {
+  const auto stride = std::max<std::int64_t>(1, (steps - first) / kPoints);
+  for (std::int64_t step = first; step < steps; step += stride) {
     out.add(static_cast<double>(step), schedule.rate(step));
   }
   out.add(static_cast<double>(steps), schedule.rate(steps));
   return out;
 }
 
-/// Learning rate over the steps: the schedule, or the logged values where it is unknown.
+/// Learning rate over the steps: the logged values, then the schedule of the steps to come. A run
+/// whose settings changed had another schedule before.
 std::string rate_figure(const Run& run) {
   Chart chart{kLearningRate.title, kLearningRate.unit};
-  auto schedule = scheduled_rates(run);
-  if (schedule.size() == 0) {
-    chart.lines.push_back({"", run.learning_rate, 2});
-  } else {
-    chart.note = "The schedule of run.toml, over all planned steps.";
-    chart.lines.push_back({"", std::move(schedule), 2});
+  const auto& logged = run.learning_rate;
+  const bool has_logged = !finite_values(logged.y).empty();
+  auto schedule = scheduled_rates(run, has_logged ? logged.x.back() : 1);
+  const bool has_schedule = schedule.size() > 0;
+  if (has_logged || !has_schedule) {
+    chart.lines.push_back({has_schedule ? "as logged" : "", logged, 2});
+  }
+  if (has_schedule) {
+    chart.note = "The schedule of run.toml after the last logged step.";
+    if (!has_logged) chart.note = "The schedule of run.toml.";
+    chart.lines.push_back({has_logged ? "schedule" : "", std::move(schedule), 2, 2});
   }
   chart.scale = Scale::from_zero;
   chart.when_empty = no_data({&run}, kLearningRate);

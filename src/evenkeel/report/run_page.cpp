@@ -19,6 +19,7 @@
 #include "evenkeel/report/page_parts.h"
 #include "evenkeel/report/run_figures.h"
 #include "evenkeel/report/run_scheme.h"
+#include "evenkeel/report/settings_changes.h"
 #include "evenkeel/report/source_figures.h"
 #include "evenkeel/report/task_figures.h"
 
@@ -143,10 +144,12 @@ std::string validation_tiles(const Run& run) {
 /// The key figures of the run.
 std::string tiles(const Run& run) {
   const auto training = end_training(run);
+  const auto logged = end_training_count(run);
+  const auto steps =
+      logged == 1 ? "of the last logged step" : text("mean of the last ", logged, " logged steps");
   auto out = validation_tiles(run);
   out += tile("Training loss", loss_value(training),
-              training.failure ? training.failure->when
-                               : text("mean of the last ", final_loss_count(run), " logged"));
+              training.failure ? training.failure->when : steps);
   const auto planned =
       std::isfinite(run.steps) ? "of " + with_commas(std::llround(run.steps)) + "; " : "";
   out +=
@@ -211,7 +214,14 @@ std::string repeat_section(const Run& run) {
   const auto entry = text("@software{evenkeel,\n  title = {Evenkeel},\n  version = {", version,
                           "},\n  note = {commit ", commit.empty() ? "unknown" : commit, ", run ",
                           run.name, "}\n}");
-  return section("Repeat and cite", element("pre", escaped(command)) +
+  const auto changes = settings_changes_text(run);
+  const auto note = changes.empty()
+                        ? ""
+                        : element("p",
+                                  escaped(text("Settings changed ", changes,
+                                               ": this command does not repeat the run.")),
+                                  "notice");
+  return section("Repeat and cite", element("pre", escaped(command)) + note +
                                         element("p", "BibTeX:", "below") +
                                         element("pre", escaped(entry)));
 }
@@ -241,8 +251,11 @@ std::string run_page_configuration(const Run& run) {
   const auto why = run.missing.find("run.toml");
   auto note = why == run.missing.end() ? "" : missing_text(run, "run.toml", "");
   if (!run.config) return note;
-  return note + element("details", element("summary", "run.toml, complete: repeats the run") +
-                                       preformatted(run, run.config, "run.toml", ""));
+  const auto* const about = settings_changes(run).empty()
+                                ? "run.toml, complete: repeats the run"
+                                : "run.toml, complete: the settings since the last change";
+  return note + element("details",
+                        element("summary", about) + preformatted(run, run.config, "run.toml", ""));
 }
 
 /// The blocks as a figure, and as the text of scheme.txt, folded; "" without both.

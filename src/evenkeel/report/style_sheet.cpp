@@ -186,4 +186,24 @@ footer { margin-top: 48px; color: var(--muted); font-size: 13px; }
 )css";
 }
 
+std::string without_variables(std::string_view text, std::string_view declarations) {
+  constexpr std::string_view kVariable = "var(--";
+  std::string out;
+  std::size_t done = 0;
+  for (auto at = text.find(kVariable); at != std::string_view::npos;
+       at = text.find(kVariable, at + 1)) {
+    const auto end = text.find(')', at);
+    if (end == std::string_view::npos) break;
+    const auto begin = at + kVariable.size();
+    const auto key = "--" + std::string(text.substr(begin, end - begin)) + ": ";
+    const auto found = declarations.find(key);
+    if (found == std::string_view::npos) continue;
+    const auto value = declarations.substr(found + key.size());
+    out += text.substr(done, at - done);
+    out += value.substr(0, value.find(';'));
+    done = end + 1;
+  }
+  return out + std::string(text.substr(done));
+}
+
 }  // namespace evenkeel::report

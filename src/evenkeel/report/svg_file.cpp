@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/report/chart.h"
 #include "evenkeel/report/chart_frame.h"
 #include "evenkeel/report/style_sheet.h"
 
@@ -37,7 +38,7 @@ std::string_view first_text_between(std::string_view text, std::string_view begi
 
 /// Whether a rule of the style sheet is for what is in an `<svg>`.
 bool is_for_shapes(std::string_view selector) {
-  constexpr std::array kBegins = {":root", "svg ", "path", "rect.", "circle.", ".band"};
+  constexpr std::array kBegins = {"svg ", "path", "rect.", "circle.", ".band"};
   return std::ranges::any_of(kBegins,
                              [&](std::string_view begin) { return selector.starts_with(begin); });
 }
@@ -86,10 +87,20 @@ constexpr double kSvgSwatch = 34;    // width of a line of the legend and its ga
 constexpr double kSvgGap = 18;       // two entries of the legend
 constexpr double kSvgBaseline = 13;  // from the top of a row to the baseline
 
-/// The legend of a figure from `y` on, with as many rows as it needs.
-/// \param y  set to the end of the last row
-std::string svg_legend(std::string_view figure, double width, double& y) {
-  const auto list = first_text_between(figure, "<ul class=\"legend\">", "</ul>");
+/// The entries of the legend of a figure; "" if it has none.
+std::string_view legend_entries(std::string_view figure) {
+  return first_text_between(figure, "<ul class=\"legend\">", "</ul>");
+}
+
+/// True for figures whose legend is that of the one above, as figure() marks them.
+bool shares_legend(std::string_view figure) {
+  return figure.substr(0, figure.find('>')).find(kSharesLegend) != std::string_view::npos;
+}
+
+/// A legend from `y` on, with as many rows as it needs.
+/// \param list  legend_entries()
+/// \param y     set to the end of the last row
+std::string svg_legend(std::string_view list, double width, double& y) {
   std::string out;
   double x = 0;
   std::size_t at = 0;
@@ -119,7 +130,8 @@ std::optional<std::pair<double, double>> view_box_size(std::string_view box) {
 }
 
 /// One figure as SVG; "" if it has no picture.
-std::string svg_of(std::string_view figure, std::string_view title) {
+/// \param legend  legend_entries()
+std::string svg_of(std::string_view figure, std::string_view title, std::string_view legend) {
   const auto scroll = figure.find("<div class=\"scroll\">");
   if (scroll == std::string_view::npos) return "";
   const auto picture = figure.substr(scroll);
@@ -133,16 +145,18 @@ std::string svg_of(std::string_view figure, std::string_view title) {
   auto head =
       text("<text class=\"title\" x=\"0\" y=\"", svg_number(kSvgBaseline), "\">", title,
            "<tspan font-weight=\"400\">", unit.empty() ? "" : "  ", unit, "</tspan></text>\n");
-  head += svg_legend(figure, width, top);
+  head += svg_legend(legend, width, top);
   const auto whole = top + height;
   constexpr double kLetter = 7;  // of the title, px
   const auto wide = std::max(width, kLetter * static_cast<double>(title.size() + unit.size() + 2));
-  return text(
+  const auto svg = text(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" ",
       "viewBox=\"0 0 ", svg_number(wide), ' ', svg_number(whole), "\" width=\"", svg_number(wide),
       "\" height=\"", svg_number(whole), "\" role=\"img\">\n<title>", title, "</title>\n<style>\n",
       svg_rules(), "</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n", head,
       "<g transform=\"translate(0 ", svg_number(top), ")\">\n", drawing, "</g>\n</svg>\n");
+  const auto sheet = style_sheet();  // begins with the light colours
+  return without_variables(svg, sheet.substr(0, sheet.find('}')));
 }
 
 }  // namespace
@@ -150,10 +164,12 @@ std::string svg_of(std::string_view figure, std::string_view title) {
 std::vector<SvgFile> svg_files(std::string_view html) {
   std::vector<SvgFile> files;
   std::map<std::string, int> counts;
+  std::string_view legend;  // of the last figure that did not share one
   std::size_t at = 0;
   while (const auto figure = text_between(html, "<figure", "</figure>", at)) {
     const auto title = first_text_between(*figure, "<strong>", "</strong>");
-    auto content = svg_of(*figure, title);
+    if (!shares_legend(*figure)) legend = legend_entries(*figure);
+    auto content = svg_of(*figure, title, legend);
     if (content.empty()) continue;
     auto name = svg_stem(title);
     if (const auto count = ++counts[name]; count > 1) name += text('_', count);

@@ -71,10 +71,4 @@ SafetensorsStream open_tensors(const VerifiedCheckpoint& checkpoint, std::string
   return {checkpoint.folder, tensor_files(checkpoint.manifest.at("files"), stem)};
 }
 
-Safetensors read_tensors(const VerifiedCheckpoint& checkpoint, std::string_view stem) {
-  const auto names = tensor_files(checkpoint.manifest.at("files"), stem);
-  if (names.size() == 1) return Safetensors::read(checkpoint.folder, names.front());
-  return Safetensors::read(SafetensorsStream(checkpoint.folder, names));
-}
-
 }  // namespace evenkeel::store

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "evenkeel/store/checkpoint.h"
-#include "evenkeel/store/safetensors.h"
 #include "evenkeel/store/safetensors_stream.h"
 
 /// The files of tensors in a checkpoint: one file, or one piece per gradient shard.
@@ -49,9 +48,5 @@ std::vector<std::string> tensor_files(const nlohmann::json& files, std::string_v
 /// \throws Error (io, exit code 74); Error (data, 65), with the path and the defect, for an invalid
 ///         file, or for pieces that are no whole tensors
 SafetensorsStream open_tensors(const VerifiedCheckpoint& checkpoint, std::string_view stem);
-
-/// Reads the tensors of a checkpoint into memory. Tensors in pieces are joined.
-/// \throws as open_tensors()
-Safetensors read_tensors(const VerifiedCheckpoint& checkpoint, std::string_view stem);
 
 }  // namespace evenkeel::store

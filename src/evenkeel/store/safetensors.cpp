@@ -9,7 +9,6 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/store/input_file.h"
 #include "evenkeel/store/safetensors_header.h"
-#include "evenkeel/store/safetensors_stream.h"
 
 namespace evenkeel::store {
 
@@ -83,18 +82,6 @@ Safetensors Safetensors::parse(InputFile& in, std::string path) {
   file.metadata_ = std::move(header.metadata);
   auto data = std::make_shared_for_overwrite<std::byte[]>(data_bytes);
   in.read(data.get(), data_bytes);
-  file.data_ = std::move(data);
-  return file;
-}
-
-Safetensors Safetensors::read(const SafetensorsStream& stream) {
-  Safetensors file;
-  file.path_ = stream.path();
-  file.entries_ = stream.entries();
-  auto data = std::make_shared_for_overwrite<std::byte[]>(stream.size());
-  for (const auto& [name, info] : file.entries_) {
-    stream.read(info, 0, data.get() + info.begin, info.end - info.begin);
-  }
   file.data_ = std::move(data);
   return file;
 }

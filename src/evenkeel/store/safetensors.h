@@ -62,7 +62,6 @@ void write_safetensors(const std::filesystem::path& path, std::vector<TensorView
                        const std::map<std::string, std::string>& metadata = {});
 
 class InputFile;
-class SafetensorsStream;
 
 /// A validated safetensors file in memory. Names are unique, sizes match shapes, and the tensors
 /// cover the data area without gap or overlap. The file is read, not mapped, so later changes to it
@@ -77,10 +76,6 @@ class Safetensors {
   /// As above, for the file `name` of a folder. A symbolic link is an error.
   /// \throws Error (io), Error (data) as above
   static Safetensors read(const Directory& folder, const std::string& name);
-
-  /// Reads all tensors of a stream, in the order of their names. There is no metadata.
-  /// \throws Error (io)
-  static Safetensors read(const SafetensorsStream& stream);
 
   /// All tensors, keyed by name.
   const std::map<std::string, TensorInfo>& entries() const { return entries_; }

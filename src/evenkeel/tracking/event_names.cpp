@@ -30,6 +30,7 @@ constexpr std::array kNames = {
     Name{"step_s", "throughput/device/seconds per step"},
     Name{"memory_bytes", "system/peak memory (bytes)"},
     Name{"faults", "system/minor page faults"},
+    Name{"z_loss", "train/Z loss"},
     Name{"balance_loss", "train/load balancing loss"},
     Name{"router_z_loss", "train/router Z loss"},
     Name{"load_max", "train/load imbalance"},

@@ -66,12 +66,17 @@ std::int64_t Hooks::profile_sequences(const config::Config& config) {
 }
 
 void Hooks::before_training(const at::Tensor& ids) {
+  after_loading();
+  const at::NoGradGuard no_grad;
+  if (has_hook(model_->scheme(), "profile")) initialize_skip_scales(ids);
+}
+
+void Hooks::after_loading() {
   const at::NoGradGuard no_grad;
   for (const auto& hook : model_->scheme().hooks) {
     if (hook.kind == "unit_norm") apply_unit_norm(hook);
   }
   parameters_->copy_masters_to_values();
-  if (has_hook(model_->scheme(), "profile")) initialize_skip_scales(ids);
 }
 
 void Hooks::gather_scores(comm::Group& group) {

@@ -39,6 +39,9 @@ class Hooks {
   /// Applies unit_norm and profile to initial weights.
   /// \param ids  [B, T], int64: the first sequences of the training text
   void before_training(const at::Tensor& ids);
+  /// Applies unit_norm to weights that replaced the initial ones (train.from). The vectors of
+  /// profile stay those of the loaded weights.
+  void after_loading();
   /// The sequences that profile reads: the batch, or the first 4,096 tokens of it if they are
   /// fewer. So a large batch needs no more memory than a micro-batch.
   static std::int64_t profile_sequences(const config::Config& config);

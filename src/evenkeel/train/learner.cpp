@@ -17,12 +17,13 @@
 namespace evenkeel::train {
 
 struct Learner::ShardSums {
-  double loss = 0;  // cross-entropy, nats: the sum over scored tokens
+  double loss = 0;         // cross-entropy, nats: the sum over scored tokens
+  double squared_lse = 0;  // likewise, with a z-loss
   double balance_loss = 0, router_z_loss = 0;
   std::vector<double> routing;  // probe::RoutingRecorder::values()
 
   std::vector<double> row() const {
-    std::vector<double> values = {loss, balance_loss, router_z_loss};
+    std::vector<double> values = {loss, squared_lse, balance_loss, router_z_loss};
     values.insert(values.end(), routing.begin(), routing.end());
     return values;
   }
@@ -30,7 +31,7 @@ struct Learner::ShardSums {
 
 /// Scalars on their device.
 struct Learner::LossParts {
-  std::vector<at::Tensor> loss, balance, z;
+  std::vector<at::Tensor> loss, squared_lse, balance, z;
   std::vector<double> shares;  // of the batch, of balance and z
 };
 
@@ -74,15 +75,16 @@ nlohmann::ordered_json routing_record(const StepResult& result) {
 
 Learner::Learner(const config::Optimizer& options, const nn::Model& model,
                  nn::Parameters& parameters, const config::Experts& experts,
-                 const DataParallel& parallel, bool cuda_graphs)
+                 const DataParallel& parallel, const StepOptions& step)
     : options_(options),
       experts_(experts),
+      z_loss_(step.z_loss),
       model_(&model),
       parameters_(&parameters),
       reducer_(parameters, parallel),
       optimizer_(options, parameters, reducer_.owned()),
       hooks_(model, parameters),
-      graphs_(model, parameters, cuda_graphs),
+      graphs_(model, parameters, step.cuda_graphs, step.z_loss),
       gradients_(parameters.gradients()) {
   // Hooks copy all masters to the values.
   EK_ASSERT(model.scheme().hooks.empty() || reducer_.group().ranks() == 1 ||
@@ -168,16 +170,19 @@ StepResult Learner::backward(const data::Batch& batch, std::int64_t micro_batch_
 /// \param share  of the sequences of the batch
 void Learner::backward_micro_batch(const MicroBatch& part, double share,
                                    const nn::Observer& observer, LossParts& parts) {
+  const auto record = [&parts](const PassSums& sums) {
+    parts.loss.push_back(sums.cross_entropy);
+    if (sums.squared_lse.defined()) parts.squared_lse.push_back(sums.squared_lse);
+  };
   if (graphs_.takes(hooks_.observer())) {
-    parts.loss.push_back(graphs_.run(part));
+    record(graphs_.run(part));
     return;
   }
   nn::RouterLosses router;
-  const auto sum =
-      model_->loss_sum(part.ids, part.targets,
-                       {.mode = nn::Mode::training, .observer = &observer, .router = &router});
-  parts.loss.push_back(sum.detach());
-  auto loss = sum / part.scored;
+  const auto [total, sums] = training_loss(*model_, part.ids, part.targets,
+                                           {.observer = &observer, .router = &router}, z_loss_);
+  record(sums);
+  auto loss = total / part.scored;
   if (router.balance.defined()) {
     parts.balance.push_back(router.balance.detach());
     parts.z.push_back(router.z.detach());
@@ -213,6 +218,7 @@ Learner::ShardSums Learner::backward_shard(const data::Batch& batch, std::int64_
   }
   // Read when all work is queued: a GPU would wait for the next part otherwise.
   for (const double loss : values_of(parts.loss)) sums.loss += loss;
+  for (const double square : values_of(parts.squared_lse)) sums.squared_lse += square;
   const auto balance = values_of(parts.balance), z = values_of(parts.z);
   for (std::size_t i = 0; i < parts.shares.size(); ++i) {
     sums.balance_loss += parts.shares[i] * balance[i];
@@ -228,13 +234,16 @@ StepResult Learner::result_of(const std::vector<ShardSums>& own, const data::Bat
   std::transform(own.begin(), own.end(), rows.begin(), [](const auto& sums) { return sums.row(); });
   StepResult result;
   probe::RoutingRecorder recorder;
+  double squared_lse = 0;
   for (const auto& row : reducer_.gather_rows(rows)) {
     result.loss += row[0];
-    result.balance_loss += row[1];
-    result.router_z_loss += row[2];
-    recorder.add({row.begin() + 3, row.end()});
+    squared_lse += row[1];
+    result.balance_loss += row[2];
+    result.router_z_loss += row[3];
+    recorder.add({row.begin() + 4, row.end()});
   }
   result.loss /= static_cast<double>(batch.scored);
+  if (z_loss_ != 0) result.z_loss = squared_lse / static_cast<double>(batch.scored);
   result.routing = recorder.stats();
   const auto& shape = model_->scheme().shape;
   result.expert_choices =

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "evenkeel/config/config.h"
@@ -23,6 +24,7 @@ namespace evenkeel::train {
 /// The result of one optimizer step: losses, gradient norm, routing.
 struct StepResult {
   double loss = 0;                  // cross-entropy before the update, nats per token
+  std::optional<double> z_loss;     // z-loss of the logits, unweighted; nullopt: not in the loss
   double balance_loss = 0;          // mixture of experts: load-balancing loss, unweighted
   double router_z_loss = 0;         // mixture of experts: router z-loss, unweighted
   double gradient_norm = 0;         // L2, of all parameters, before clipping
@@ -40,6 +42,12 @@ nlohmann::ordered_json routing_record(const StepResult& result);
 /// \return true to apply the update, false to skip it
 using UpdateGuard = std::function<bool(const StepResult&)>;
 
+/// [train]: the computation of a step.
+struct StepOptions {
+  bool cuda_graphs = false;  // train.cuda_graphs: on a GPU the passes of most models become graphs
+  double z_loss = 0;         // train.z_loss: coefficient of the z-loss of the logits
+};
+
 /// A model with its optimizer: one optimizer step per batch. In a run of several ranks every rank
 /// has a Learner, and all call the same functions in the same order.
 class Learner {
@@ -48,19 +56,20 @@ class Learner {
   /// \param experts  mixture of experts: weights of the auxiliary losses, update rate of the router
   ///         bias
   /// \param parallel  gradient shards of a batch, and the ranks that share them
-  /// \param cuda_graphs  train.cuda_graphs: on a GPU the passes of most models become CUDA graphs
   Learner(const config::Optimizer& options, const nn::Model& model, nn::Parameters& parameters,
           const config::Experts& experts = {}, const DataParallel& parallel = {},
-          bool cuda_graphs = false);
+          const StepOptions& step = {});
 
   /// Applies the hooks that act before the first step (Hooks::before_training).
   /// \param ids  [B_total, T], int64: the first training batch
   void before_training(const at::Tensor& ids) { hooks_.before_training(ids); }
+  /// Applies the hooks that act on loaded initial weights (Hooks::after_loading).
+  void after_loading() { hooks_.after_loading(); }
 
   /// One optimizer step: forward, backward and update, with gradient accumulation over
   /// micro-batches:
   ///
-  ///   loss = sum over scored tokens of -ln p / scored tokens of the batch
+  ///   loss = sum over scored tokens of (-ln p + z_loss lse^2) / scored tokens of the batch
   ///          + sum over micro-batches m of (sequences_m / B_total)
   ///                                      (w_balance L_balance,m + w_z L_z,m)
   ///
@@ -68,9 +77,9 @@ class Learner {
   /// of shards are added in the binary tree of kernels/reduction_order.h, their losses from the
   /// first shard to the last.
   ///
-  /// The micro-batch size changes the cross-entropy by rounding only. The load-balancing loss
-  /// depends on the micro-batch size, because it is a product of means over the tokens of one
-  /// micro-batch.
+  /// The micro-batch size changes the cross-entropy and the z-loss by rounding only. The
+  /// load-balancing loss depends on the micro-batch size, because it is a product of means over the
+  /// tokens of one micro-batch.
   ///
   /// With several ranks each one computes its own shards, and all return the same StepResult.
   /// With bfloat16 weights and `distributed.shard` other than "none", only this rank's piece of the
@@ -121,6 +130,7 @@ class Learner {
 
   config::Optimizer options_;
   config::Experts experts_;
+  double z_loss_;
   const nn::Model* model_;
   nn::Parameters* parameters_;
   GradientReducer reducer_;

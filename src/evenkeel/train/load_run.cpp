@@ -103,13 +103,15 @@ void use_tokenizer_of_run(TrainedModel& loaded, const config::Config& saved,
 }
 
 /// Builds the model of `loaded.config` and loads the weights of a checkpoint.
-void load_model(TrainedModel& loaded, const store::VerifiedCheckpoint& checkpoint) {
+void load_model(TrainedModel& loaded, const store::VerifiedCheckpoint& checkpoint,
+                nn::ParameterUse use) {
   const auto scheme = config::bind(loaded.config.scheme, loaded.shape);
   const auto specs = plan::parameter_specs_of(loaded.config.model, scheme);
-  check_inference_memory(specs, loaded.shape, loaded.machine.precision);
-  const auto file = store::read_tensors(checkpoint, store::kModelStem);
+  check_inference_memory(specs, loaded.shape, loaded.machine.precision, use);
+  const auto file = store::open_tensors(checkpoint, store::kModelStem);
   check_tensors(file, specs, loaded.machine.precision);
-  loaded.parameters = std::make_unique<nn::Parameters>(specs, loaded.machine.precision);
+  loaded.parameters =
+      std::make_unique<nn::Parameters>(specs, loaded.machine.precision, ops::compute_device(), use);
   copy_weights(file, *loaded.parameters, CastDtype::yes);
   loaded.step = checkpoint.step;
   const norm::Steps steps = {.done = loaded.step, .planned = plan::planned_steps(loaded.config)};
@@ -121,7 +123,8 @@ void load_model(TrainedModel& loaded, const store::VerifiedCheckpoint& checkpoin
 }  // namespace
 
 TrainedModel load_run(const std::optional<std::filesystem::path>& run,
-                      const config::Sources& sources, std::optional<std::int64_t> step) {
+                      const config::Sources& sources, std::optional<std::int64_t> step,
+                      nn::ParameterUse use) {
   const auto file = config_file(run);
   auto all = sources;
   all.files.insert(all.files.begin(), file);
@@ -139,7 +142,7 @@ TrainedModel load_run(const std::optional<std::filesystem::path>& run,
   const auto checkpoint = usable_checkpoint(search, saved, *run);
   use_tokenizer_of_run(loaded, saved, *run, checkpoint.manifest);
   loaded.shape = config::shape_of(loaded.config, loaded.encoding->vocabulary());
-  load_model(loaded, checkpoint);
+  load_model(loaded, checkpoint, use);
   return loaded;
 }
 

@@ -33,14 +33,15 @@ struct TrainedModel {
 /// Loads a checkpoint of a run: the newest valid one, or that of `step`.
 /// \param run      run folder; nullopt is a usage error
 /// \param sources  changes of keys that do not affect the weights: `data`, `kernels`, tasks and
-/// texts
-///         of `evaluate`, train.precision, train.threads, train.micro_batch
+///                 texts of `evaluate`, train.precision, train.threads, train.micro_batch
 /// \param step     nullopt: the newest valid checkpoint
+/// \param use      training: backward passes follow
 /// \throws Error (usage, exit code 64) without a run; (no_checkpoint, 77) if the folder has no
 ///         usable checkpoint; (differs, 78) for a change of any other key, or if model or scheme in
 ///         run.toml differ from those of the checkpoint
 TrainedModel load_run(const std::optional<std::filesystem::path>& run,
-                      const config::Sources& sources, std::optional<std::int64_t> step = {});
+                      const config::Sources& sources, std::optional<std::int64_t> step = {},
+                      nn::ParameterUse use = nn::ParameterUse::inference);
 
 /// False for a model that was trained on token files whose tokenizer is unknown: its tokens have no
 /// text.

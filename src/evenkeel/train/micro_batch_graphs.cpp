@@ -7,6 +7,8 @@
 
 #include <utility>
 
+#include "evenkeel/nn/z_loss.h"
+
 namespace evenkeel::train {
 
 namespace {
@@ -34,8 +36,19 @@ bool can_be_captured(const nn::Model& model, at::Device device, const nn::Observ
          !model.names_step() && !model.uses_library_operators();
 }
 
-MicroBatchGraphs::MicroBatchGraphs(const nn::Model& model, nn::Parameters& parameters, bool is_on)
-    : model_(&model), parameters_(&parameters), is_on_(is_on) {}
+PassLoss training_loss(const nn::Model& model, const at::Tensor& ids, const at::Tensor& targets,
+                       nn::Pass pass, double z_loss) {
+  pass.mode = nn::Mode::training;
+  nn::ZLoss z = {.coefficient = z_loss};
+  if (z_loss != 0) pass.z_loss = &z;
+  const auto total = model.loss_sum(ids, targets, pass);
+  if (z_loss == 0) return {total, {total.detach(), {}}};
+  return {total, {z.cross_entropy, z.squared_lse}};
+}
+
+MicroBatchGraphs::MicroBatchGraphs(const nn::Model& model, nn::Parameters& parameters, bool is_on,
+                                   double z_loss)
+    : model_(&model), parameters_(&parameters), is_on_(is_on), z_loss_(z_loss) {}
 
 bool MicroBatchGraphs::takes(const nn::Observer& observer) const {
   return is_on_ && can_be_captured(*model_, parameters_->device(), observer) && !at::hasCallbacks();
@@ -46,13 +59,13 @@ std::string MicroBatchGraphs::take_failure() {
 }
 
 /// Both passes, without a graph or within a capture.
-at::Tensor MicroBatchGraphs::pass(const at::Tensor& ids, const at::Tensor& targets) {
-  const auto sum = model_->loss_sum(ids, targets, {.mode = nn::Mode::training});
-  sum.backward(upstream_);
+PassSums MicroBatchGraphs::pass(const at::Tensor& ids, const at::Tensor& targets) {
+  const auto loss = training_loss(*model_, ids, targets, {}, z_loss_);
+  loss.total.backward(upstream_);
   // Not accumulate_gradients(): buffers that no pass writes become zeros here, so that the state
   // after the first micro-batch is the same for all buffers.
   parameters_->gradients();
-  return sum.detach();
+  return loss.sums;
 }
 
 /// Sets upstream_ to the gradient of `sum / scored`, with the bits that autograd computes.
@@ -92,7 +105,7 @@ bool MicroBatchGraphs::capture(Entry& entry, bool is_first) {
   }
   entry.rotary = model_->rotary_angles(entry.ids.size(1));
   try {
-    entry.graph = graphs_->capture([&] { entry.loss = pass(entry.ids, entry.targets); });
+    entry.graph = graphs_->capture([&] { entry.sums = pass(entry.ids, entry.targets); });
     ++captures_;
     return true;
   } catch (const c10::Error& error) {
@@ -111,22 +124,23 @@ void MicroBatchGraphs::stop() {
   graphs_.reset();
 }
 
-at::Tensor MicroBatchGraphs::run(const MicroBatch& batch) {
+PassSums MicroBatchGraphs::run(const MicroBatch& batch) {
   set_scored(batch.scored);
   auto& entry = entry_of(batch);
   copy_ids(entry.ids, batch.ids);
   copy_ids(entry.targets, batch.targets);
   if (entry.warm_ups < kWarmUps) {
     ++entry.warm_ups;
-    at::Tensor loss;
-    graphs_->warm_up([&] { loss = pass(entry.ids, entry.targets); });
-    return loss;
+    PassSums sums;
+    graphs_->warm_up([&] { sums = pass(entry.ids, entry.targets); });
+    return sums;
   }
   if (!entry.graph && !capture(entry, batch.is_first)) return pass(batch.ids, batch.targets);
   graphs_->launch(*entry.graph);
   parameters_->mark_gradients_written();
   ++launches_;
-  return entry.loss.clone();
+  const auto& [cross_entropy, squared_lse] = entry.sums;
+  return {cross_entropy.clone(), squared_lse.defined() ? squared_lse.clone() : squared_lse};
 }
 
 }  // namespace evenkeel::train

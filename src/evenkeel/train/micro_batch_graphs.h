@@ -40,6 +40,23 @@ struct MicroBatch {
   bool is_first = false;    // the first after Parameters::zero_gradients()
 };
 
+/// The sums of a pass over its scored tokens, scalars on their device, without a gradient.
+struct PassSums {
+  at::Tensor cross_entropy;  // of -ln p
+  at::Tensor squared_lse;    // of lse^2; undefined without a z-loss
+};
+
+/// The loss of a forward pass.
+struct PassLoss {
+  at::Tensor total;  // differentiable: the sum of -ln p + c lse^2
+  PassSums sums;
+};
+
+/// The forward pass of a training step: Model::loss_sum() in training mode with the z-loss.
+/// \param z_loss  train.z_loss; 0: no z-loss
+PassLoss training_loss(const nn::Model& model, const at::Tensor& ids, const at::Tensor& targets,
+                       nn::Pass pass, double z_loss);
+
 /// Forward and backward passes on a GPU as CUDA graphs: the host launches all kernels of a
 /// micro-batch in one call. Losses and gradients have the bits of passes without a graph.
 ///
@@ -50,7 +67,9 @@ class MicroBatchGraphs {
  public:
   /// \param model, parameters  must outlive the object
   /// \param is_on  false: takes() is always false
-  MicroBatchGraphs(const nn::Model& model, nn::Parameters& parameters, bool is_on);
+  /// \param z_loss  train.z_loss
+  MicroBatchGraphs(const nn::Model& model, nn::Parameters& parameters, bool is_on,
+                   double z_loss = 0);
 
   /// Whether run() may compute the next micro-batch: can_be_captured(), no error so far, and no
   /// profiler, which would not see the operators of a graph.
@@ -58,8 +77,8 @@ class MicroBatchGraphs {
   bool takes(const nn::Observer& observer) const;
 
   /// The forward and backward pass: adds the gradient of loss / scored to the gradient buffers.
-  /// \return loss: the sum over the scored tokens, a scalar on the GPU
-  at::Tensor run(const MicroBatch& batch);
+  /// \return the parts of loss, which is the sum over the scored tokens
+  PassSums run(const MicroBatch& batch);
 
   /// The graphs so far, and the micro-batches that they computed.
   std::int64_t captures() const { return captures_; }
@@ -73,12 +92,12 @@ class MicroBatchGraphs {
     int warm_ups = 0;
     at::Tensor ids, targets;  // [rows, T], int64: the graph reads them
     at::Tensor rotary;        // the graph reads it
-    at::Tensor loss;          // a scalar: the graph writes it
+    PassSums sums;            // the graph writes them
     std::optional<std::size_t> graph;
   };
   using Key = std::tuple<std::int64_t, std::int64_t, bool>;  // rows, T, is_first
 
-  at::Tensor pass(const at::Tensor& ids, const at::Tensor& targets);
+  PassSums pass(const at::Tensor& ids, const at::Tensor& targets);
   void set_scored(double scored);
   Entry& entry_of(const MicroBatch& batch);
   bool capture(Entry& entry, bool is_first);
@@ -87,6 +106,7 @@ class MicroBatchGraphs {
   const nn::Model* model_;
   nn::Parameters* parameters_;
   bool is_on_;
+  double z_loss_;
   std::int64_t evaluations_ = 0;  // Model::evaluations() of the graphs
   // Declared first, destroyed last: the tensors below are in the memory of the graphs.
   std::unique_ptr<ops::GpuGraphs> graphs_;

@@ -6,6 +6,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/plan/run_length.h"
+#include "evenkeel/store/run_changes.h"
 #include "evenkeel/store/run_folder.h"
 #include "evenkeel/train/run_provenance.h"
 
@@ -14,25 +15,6 @@ namespace evenkeel::train {
 namespace {
 
 constexpr const char* kConfigName = "run.toml";
-
-/// Keys that may change on resume, because they do not affect the weights.
-const std::vector<std::string> kFreeKeys = {"evaluate",
-                                            "checkpoint",
-                                            "probe",
-                                            "log",
-                                            "train.threads",
-                                            "train.cuda_graphs",
-                                            "model.recompute",
-                                            "distributed.shard",
-                                            "distributed.connect_timeout",
-                                            "distributed.heartbeat_timeout",
-                                            "distributed.collective_timeout",
-                                            "distributed.interface",
-                                            "distributed.backend"};
-
-bool is_length(const std::string& key) {
-  return key == "train.steps" || key == "train.tokens";
-}
 
 /// Changes that an earlier call permitted with --override and that no checkpoint contains yet. They
 /// need no second --override.
@@ -65,7 +47,7 @@ std::string length_text(const config::Config& config) {
   auto key = difference.key;
   auto what = text(key, " = ", difference.before, ", not ", difference.after);
   const bool changes_key = (before.train.steps > 0) != (after.train.steps > 0);
-  if (is_length(key) && changes_key) {
+  if (store::is_run_length(key) && changes_key) {
     key = before.train.steps > 0 ? "train.steps" : "train.tokens";
     what = text(length_text(before), ", not ", length_text(after));
   }
@@ -145,7 +127,7 @@ std::int64_t shortest_without_override(const OpenRun& run, const config::Config&
   const auto saved = saved_configuration(run);
   const auto planned = steps_with_length(run, before);
   for (const auto& [key, was, is] : config::differences(before, saved)) {
-    if (is_length(key) && !unsaved.has({key, was, is})) return planned;
+    if (store::is_run_length(key) && !unsaved.has({key, was, is})) return planned;
   }
   return std::min(planned, steps_with_length(run, saved));
 }
@@ -173,25 +155,45 @@ std::vector<ConfigChange> later_changes(const OpenRun& run, const config::Config
   return changes;
 }
 
+/// Refuses a change that --override permits, but that no step is left to be trained with: run.toml
+/// would say that the weights were trained with it.
+/// \param done  steps of the run, which are all
+[[noreturn]] void refuse_without_effect(const std::filesystem::path& run,
+                                        const ConfigChange& change, std::int64_t done) {
+  throw Error(Exit::differs,
+              text(run.string(), ": the run ended at step ", done, " with ", change.key, " = ",
+                   change.before, ", so that ", change.after,
+                   " has no effect: nothing is left to train; leave it out, or extend the run with "
+                   "--set train.steps=",
+                   2 * done));
+}
+
 /// Appends the differences between checkpoint and command to the changes of the run.
-/// \throws Error (differs) for one that is not permitted
+/// \throws Error (differs) for one that is not permitted, or has no effect
 void add_changes(OpenRun& run, const config::Config& before, const Request& request) {
   const auto& overrides = request.overrides;
   const auto later = request.checkpoint ? later_changes(run, before) : std::vector<ConfigChange>();
   const UnsavedChanges unsaved(run.lock->directory(), run.newest);
   const auto shortest = shortest_without_override(run, before, unsaved);
   const bool is_longer = plan::steps_of(run.config, run.done) >= shortest;
+  const bool is_finished =
+      run.newest.found && run.done.step >= plan::steps_of(run.config, run.done);
   const bool frees_length =
       config::is_named("train.steps", overrides) || config::is_named("train.tokens", overrides);
   for (const auto& difference : config::differences(before, run.config)) {
     const ConfigChange change = {difference.key, difference.before, difference.after};
-    const bool is_free =
-        is_length(change.key) ? is_longer || frees_length : config::is_named(change.key, kFreeKeys);
+    const bool is_free = store::is_run_length(change.key)
+                             ? is_longer || frees_length
+                             : config::is_named(change.key, store::free_keys());
     const bool was_made = std::any_of(later.begin(), later.end(), [&](const auto& made) {
       return made.key == change.key && made.after == change.after;
     });
-    const bool allowed = was_made || config::is_named(change.key, overrides) || unsaved.has(change);
+    const bool is_named = config::is_named(change.key, overrides);
+    const bool allowed = was_made || is_named || unsaved.has(change);
     if (!is_free && !allowed) refuse(run.folder, difference, before, run.config);
+    if (is_finished && !is_free && is_named && !was_made) {
+      refuse_without_effect(run.folder, change, run.done.step);
+    }
     run.changes.push_back(change);
   }
 }
@@ -318,6 +320,10 @@ OpenRun open_run(const Request& request) {
     resume_run(run, request);
   }
   return run;
+}
+
+bool is_saved_configuration(const OpenRun& run) {
+  return config::differences(saved_configuration(run), run.config).empty();
 }
 
 }  // namespace evenkeel::train

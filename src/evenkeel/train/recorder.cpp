@@ -208,6 +208,7 @@ void Recorder::record_metrics(const StepRecord& step, const Progress& progress,
                    {"waited_s", ranks.waited}});
     }
     for (const auto& [name, tokens] : step.source_tokens) line["source_tokens"][name] = tokens;
+    if (step.result.z_loss) line["z_loss"] = *step.result.z_loss;
     if (!step.result.routing.empty()) line.update(routing_record(step.result));
     append(metrics_, line);
     tracker_.add_metrics(line);

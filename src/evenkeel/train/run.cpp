@@ -93,7 +93,7 @@ void Run::start() {
   }
   const auto& folder = open_.lock->directory();
   open_.lock->check_path();
-  provenance_.write(folder, provenance_of_ranks(open_.config, group_));
+  write_provenance();
   if (open_.from) {
     const auto checkpoint = std::filesystem::absolute(open_.from->folder.path());
     store::copy_imported_files(checkpoint.parent_path().parent_path(), folder);
@@ -127,6 +127,20 @@ void Run::resume(const store::VerifiedCheckpoint& checkpoint) {
                      store::read_records(folder, "evaluations.jsonl").records);
   console_.info(text("resumes from step ", checkpoint.step, " of ", steps, " (",
                      checkpoint.folder.path().filename().string(), ")"));
+}
+
+/// Writes run.toml, provenance.json and scheme.txt. Those of a finished run stay: they say what its
+/// weights were trained with, and --override of data or numerics trains nothing.
+void Run::write_provenance() {
+  const auto& folder = open_.lock->directory();
+  const bool has_all = !store::read_provenance(folder).empty() && folder.has_file("scheme.txt");
+  const bool changes = !open_.changes.empty() || request_.checkpoint.has_value();
+  if (finished() && !changes && has_all && is_saved_configuration(open_)) return;
+  auto more = provenance_of_ranks(open_.config, group_);
+  if (const auto& texts = evaluator_->text_sources(); !texts.empty()) {
+    more["data"]["evaluate_texts_digest"] = data::digest(texts);
+  }
+  provenance_.write(folder, more);
 }
 
 /// Loads the weights of the checkpoint in train.from.

@@ -80,6 +80,7 @@ class Run {
   using Clock = std::chrono::steady_clock;
 
   void resume(const store::VerifiedCheckpoint& checkpoint);
+  void write_provenance();
   void stop_if_moved();
   void save(bool required);
   void begin_save();

@@ -12,9 +12,9 @@ namespace evenkeel::train {
 namespace {
 
 [[noreturn]] void refuse_memory(double needed, double installed) {
-  throw Error(Exit::busy,
-              text("this would take about ", bytes_text(needed), " of memory, but the machine has ",
-                   bytes_text(installed), "; `evenkeel plan` shows the parts, and what to change"));
+  throw Error(Exit::busy, text("this would take about ", bytes_text(needed), " of memory, but ",
+                               plan::memory_owner(), " has ", bytes_text(installed),
+                               "; `evenkeel plan` shows the parts, and what to change"));
 }
 
 }  // namespace
@@ -35,7 +35,7 @@ void check_memory(const nn::Footprint& predicted, int processes, Console& consol
 }
 
 void check_inference_memory(const std::vector<nn::ParameterSpec>& specs, const norm::Shape& shape,
-                            nn::Precision precision) {
+                            nn::Precision precision, nn::ParameterUse use) {
   const auto bytes_of = [](at::ScalarType dtype) {
     return static_cast<double>(c10::elementSize(dtype));
   };
@@ -45,7 +45,8 @@ void check_inference_memory(const std::vector<nn::ParameterSpec>& specs, const n
   for (const auto& spec : specs) {
     double values = 1;
     for (const auto size : spec.shape) values *= static_cast<double>(size);
-    needed += values * (2 * master + (compute < master ? compute : 0));
+    const bool trains = use == nn::ParameterUse::training;  // with masters and gradients
+    needed += values * (trains ? 2 * master + (compute < master ? compute : 0) : compute);
   }
   constexpr double kAngleBytes = 40;  // of a pair of features: float64 angle, cosine, sine, a copy
   const auto width = static_cast<double>(shape.head_width());

@@ -25,12 +25,12 @@ void check_installed_memory(double needed);
 ///         the kernel would end this process or another one
 void check_memory(const nn::Footprint& predicted, int processes, Console& console);
 
-/// Compares the memory of a model that is evaluated with the memory of the machine: weights, their
-/// gradient buffer, rotary angles and the key-value cache of one sequence. A configuration can ask
-/// for a context of any size, without any tensor of that size.
+/// Compares the memory of a model that is evaluated with the memory of the machine: weights, for
+/// training also their gradients, rotary angles and the key-value cache of one sequence. A
+/// configuration can ask for a context of any size, without any tensor of that size.
 /// \throws Error (busy, exit code 75) if it needs more than the installed memory
 void check_inference_memory(const std::vector<nn::ParameterSpec>& specs, const norm::Shape& shape,
-                            nn::Precision precision);
+                            nn::Precision precision, nn::ParameterUse use);
 
 /// Warns of `probe.steps` after the last step. This is no error: the configuration may be shared
 /// with longer runs.

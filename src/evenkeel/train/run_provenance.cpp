@@ -162,9 +162,9 @@ void RunProvenance::compare_with(const store::VerifiedCheckpoint& checkpoint,
   compare("precision", before.at("precision"), now.at("precision"), "train.precision");
 }
 
-void RunProvenance::write(const store::Directory& run, const nlohmann::ordered_json& ranks) const {
+void RunProvenance::write(const store::Directory& run, const nlohmann::ordered_json& more) const {
   auto provenance = json();
-  provenance.update(ranks);
+  provenance.update(more, /*merge_objects=*/true);
   run.write("run.toml", config::to_toml(config_));
   run.write("provenance.json", provenance.dump(2) + "\n");
   run.write("scheme.txt", norm::diagram(setup_.plan.scheme));

@@ -44,9 +44,9 @@ class RunProvenance {
 
   /// Writes run.toml, provenance.json and scheme.txt. The caller calls it at the start of a run and
   /// after each resume.
-  /// \param ranks  more fields of provenance.json: provenance_of_ranks(). They do not affect the
-  ///               training, so no manifest has them
-  void write(const store::Directory& run, const nlohmann::ordered_json& ranks) const;
+  /// \param more  more fields of provenance.json: provenance_of_ranks(), the digest of
+  ///              evaluate.texts. They do not affect the training, so no manifest has them
+  void write(const store::Directory& run, const nlohmann::ordered_json& more) const;
 
  private:
   void compare_with(const store::VerifiedCheckpoint& checkpoint,

@@ -4,6 +4,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 
@@ -55,6 +56,36 @@ void check_entry(const File& file, const std::string& name, at::ScalarType dtype
                                         "; it is of another model or precision"));
 }
 
+/// \throws Error (data) for a dtype that LibTorch does not compute with
+at::ScalarType torch_dtype_of(const std::string& path, const std::string& name, Dtype dtype) {
+  for (const auto& [file_dtype, torch_dtype] : kDtypes) {
+    if (file_dtype == dtype) return torch_dtype;
+  }
+  throw Error(Exit::data, text(path, ": ", name, " is ", store::name_of(dtype),
+                               ", which cannot be computed with"));
+}
+
+/// Overwrites `to`, which is contiguous and has the shape of the tensor in the file; in pieces if
+/// the dtype differs or `to` is on a GPU.
+void read_tensor(const store::SafetensorsStream& file, const std::string& name,
+                 const at::Tensor& to) {
+  const auto& entry = file.entries().at(name);
+  const auto dtype = torch_dtype_of(file.path(), name, entry.dtype);
+  const at::NoGradGuard no_grad;
+  const auto flat = to.detach().view(-1);
+  if (flat.is_cpu() && flat.scalar_type() == dtype) {
+    return file.read(entry, 0, flat.mutable_data_ptr(), flat.nbytes());
+  }
+  constexpr std::int64_t kPiece = 1 << 21;  // values
+  const auto host = at::empty({std::min(kPiece, flat.numel())}, dtype);
+  for (std::int64_t begin = 0; begin < flat.numel(); begin += kPiece) {
+    const auto part = host.narrow(0, 0, std::min(kPiece, flat.numel() - begin));
+    file.read(entry, static_cast<std::uint64_t>(begin) * part.element_size(),
+              part.mutable_data_ptr(), part.nbytes());
+    flat.narrow(0, begin, part.numel()).copy_(part);
+  }
+}
+
 }  // namespace
 
 store::TensorView view_of(const std::string& name, const at::Tensor& tensor) {
@@ -70,25 +101,24 @@ void check_tensor(const store::SafetensorsStream& file, const std::string& name,
   check_entry(file, name, dtype, shape, CastDtype::no);
 }
 
-void copy_from(const store::Safetensors& file, const std::string& name, const at::Tensor& to,
-               CastDtype cast) {
-  check_entry(file, name, to.scalar_type(), to.sizes().vec(), cast);
-  const at::NoGradGuard no_grad;
-  to.copy_(tensor_of(file, name));
-}
-
-void check_tensors(const store::Safetensors& file, const std::vector<nn::ParameterSpec>& specs,
-                   nn::Precision precision) {
+void check_tensors(const store::SafetensorsStream& file,
+                   const std::vector<nn::ParameterSpec>& specs, nn::Precision precision) {
   for (const auto& spec : specs) {
     check_entry(file, spec.name, nn::master_dtype(precision), spec.shape, CastDtype::yes);
   }
 }
 
-void copy_weights(const store::Safetensors& file, nn::Parameters& parameters, CastDtype cast) {
-  for (const auto& parameter : parameters.all()) {
-    copy_from(file, parameter.name, parameter.master, cast);
+void copy_weights(const store::SafetensorsStream& file, nn::Parameters& parameters,
+                  CastDtype cast) {
+  const auto masters = nn::master_dtype(parameters.precision());
+  const auto read = [&](const std::string& name, const at::Tensor& to) {
+    check_entry(file, name, masters, to.sizes().vec(), cast);
+    read_tensor(file, name, to);
+  };
+  for (const auto& each : parameters.all()) {
+    read(each.name, each.master.defined() ? each.master : each.value);
   }
-  for (const auto& [name, state] : parameters.states()) copy_from(file, name, state, cast);
+  for (const auto& [name, state] : parameters.states()) read(name, state);
   for (const auto& [name, entry] : file.entries()) {
     if (parameters.find(name).defined() || parameters.find_state(name).defined()) continue;
     throw Error(Exit::no_checkpoint,
@@ -100,16 +130,11 @@ void copy_weights(const store::Safetensors& file, nn::Parameters& parameters, Ca
 
 at::Tensor tensor_of(const store::Safetensors& file, const std::string& name) {
   const auto& entry = file.entry(name);
-  for (const auto& [file_dtype, torch_dtype] : kDtypes) {
-    if (file_dtype != entry.dtype) continue;
-    auto tensor = at::empty(entry.shape, torch_dtype);
-    if (tensor.nbytes() > 0) {
-      std::memcpy(tensor.mutable_data_ptr(), file.data(entry), tensor.nbytes());
-    }
-    return tensor;
+  auto tensor = at::empty(entry.shape, torch_dtype_of(file.path(), name, entry.dtype));
+  if (tensor.nbytes() > 0) {
+    std::memcpy(tensor.mutable_data_ptr(), file.data(entry), tensor.nbytes());
   }
-  throw Error(Exit::data, text(file.path(), ": ", name, " is ", store::name_of(entry.dtype),
-                               ", which cannot be computed with"));
+  return tensor;
 }
 
 }  // namespace evenkeel::train

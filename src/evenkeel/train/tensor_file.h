@@ -29,21 +29,17 @@ enum class CastDtype { no, yes };
 void check_tensor(const store::SafetensorsStream& file, const std::string& name,
                   at::ScalarType dtype, const std::vector<std::int64_t>& shape);
 
-/// Overwrites `to` with the tensor `name` of the file.
-/// \throws Error (no_checkpoint, exit code 77), with the file's path, if shape or dtype differ
-void copy_from(const store::Safetensors& file, const std::string& name, const at::Tensor& to,
-               CastDtype cast);
-
 /// Compares the tensors of a file with those of a model before the model is built: an edited
 /// configuration could ask for more memory than the file has values.
 /// \throws Error (no_checkpoint, exit code 77), as copy_weights() does
-void check_tensors(const store::Safetensors& file, const std::vector<nn::ParameterSpec>& specs,
-                   nn::Precision precision);
+void check_tensors(const store::SafetensorsStream& file,
+                   const std::vector<nn::ParameterSpec>& specs, nn::Precision precision);
 
-/// Overwrites all master weights and buffers, and updates the compute-precision copies of the
-/// weights.
-/// \throws Error (no_checkpoint, exit code 77) unless the file has exactly the model's parameters
-void copy_weights(const store::Safetensors& file, nn::Parameters& parameters, CastDtype cast);
+/// Reads all weights and states from the file into the tensors of a model, and updates the
+/// compute-precision copies of the weights. No tensor is in memory a second time.
+/// \throws Error (no_checkpoint, exit code 77) unless the file has exactly the model's parameters;
+///         Error (io, 74) on a read error
+void copy_weights(const store::SafetensorsStream& file, nn::Parameters& parameters, CastDtype cast);
 
 /// A new tensor with the values, shape and dtype of a tensor of the file.
 /// \throws Error (data, exit code 65) if the file has no such tensor, or its dtype is U16, U32 or

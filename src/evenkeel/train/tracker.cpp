@@ -45,6 +45,7 @@ std::vector<tracking::CsvColumn> csv_columns(const config::Config& config,
   const std::vector<std::string> losses = {"loss", "bits_per_byte", "floor", "gap", "exact"};
   add("", {"step", "tokens", "loss", "lr", "grad_norm", "clipped", "tokens_per_s", "step_s",
            "memory_bytes", "faults"});
+  if (config.train.z_loss > 0) add("", {"z_loss"});
   if (config.experts.count > 0) {
     add("", {"balance_loss", "router_z_loss", "load_max", "dead_experts", "routing_entropy",
              "router_logit_max", "dropped"});

@@ -37,8 +37,9 @@ Trainer::Trainer(const config::Config& config, const norm::Shape& shape, nn::Pre
   model_ = std::make_unique<nn::Model>(
       scheme, model_options(config, shape, text.train.front().corpus.end_of_text), parameters_,
       norm::Steps{.done = 0, .planned = plan::planned_steps(config)});
-  learner_ = std::make_unique<Learner>(config.optimizer, *model_, parameters_, config.experts,
-                                       parallel, config.train.cuda_graphs);
+  learner_ = std::make_unique<Learner>(
+      config.optimizer, *model_, parameters_, config.experts, parallel,
+      StepOptions{.cuda_graphs = config.train.cuda_graphs, .z_loss = config.train.z_loss});
   const auto first = windows_.batch(0, Hooks::profile_sequences(config));
   learner_->before_training(nn::batch_tensors(first.inputs, first.targets, first.rows).first);
   monitor_ = std::make_unique<HealthMonitor>(config.health, *model_, parameters_,
@@ -63,8 +64,8 @@ bool Trainer::is_probe_step(std::int64_t step) const {
 
 probe::ProbeResult Trainer::run_probe(const std::set<std::string>& measures) {
   const auto windows = windows_.batch(progress_.sequences, config_.train.batch);
-  return probe::run_probe(*model_, parameters_, windows, measures, micro_batch_size_,
-                          progress_.planned);
+  return probe::run_probe(*model_, parameters_, {config_.experts, config_.train.z_loss}, windows,
+                          measures, micro_batch_size_, progress_.planned);
 }
 
 StepRecord Trainer::step() {

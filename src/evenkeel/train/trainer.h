@@ -79,7 +79,8 @@ class Trainer {
   ///         if state.json has other values than checkpoint_content() writes
   void restore(const store::VerifiedCheckpoint& checkpoint);
 
-  /// Loads only the weights and buffers.
+  /// Loads only the weights and buffers, as the initial ones of a run (train.from): the hook
+  /// unit_norm normalizes them.
   /// \throws Error (no_checkpoint, exit code 77) if names, shapes or dtypes of the tensors differ
   void load_weights(const store::VerifiedCheckpoint& checkpoint);
 

@@ -153,7 +153,7 @@ void Trainer::restore_moments(const store::VerifiedCheckpoint& checkpoint) {
 }
 
 void Trainer::restore(const store::VerifiedCheckpoint& checkpoint) {
-  load_weights(checkpoint);
+  copy_weights(store::open_tensors(checkpoint, store::kModelStem), parameters_, CastDtype::no);
   restore_moments(checkpoint);
   constexpr std::int64_t kMaxCount = std::int64_t{1} << 53;
   progress_.step = counter(checkpoint, "step", checkpoint.step, checkpoint.step);
@@ -178,7 +178,8 @@ void Trainer::restore_monitor(const store::VerifiedCheckpoint& checkpoint) {
 }
 
 void Trainer::load_weights(const store::VerifiedCheckpoint& checkpoint) {
-  copy_weights(store::read_tensors(checkpoint, store::kModelStem), parameters_, CastDtype::no);
+  copy_weights(store::open_tensors(checkpoint, store::kModelStem), parameters_, CastDtype::no);
+  learner_->after_loading();
 }
 
 }  // namespace evenkeel::train

@@ -82,6 +82,11 @@ TEST_F(SchemeFile, CannotDescendFromItself) {
   write_file("c.toml", "title = 'c'\nextends = 'c'");
   EXPECT_EQ(error("c.toml"),
             "c.toml:2, extends: extends_cycle: a scheme cannot descend from itself: c -> c");
+  write_file("pre_norm.toml", "extends = 'pre_norm'");
+  EXPECT_EQ(error("pre_norm.toml"),
+            "pre_norm.toml:1, extends: extends_cycle: a scheme cannot descend from itself: "
+            "pre_norm -> pre_norm; the file hides the scheme \"pre_norm\" of the catalogue: rename "
+            "the file");
 }
 
 TEST_F(SchemeFile, NamesTheNearestParent) {
@@ -91,6 +96,11 @@ TEST_F(SchemeFile, NamesTheNearestParent) {
             "of this one, in ./schemes or in the catalogue; did you mean \"hybrid_norm\"? "
             "`evenkeel schemes` "
             "lists those of the catalogue");
+}
+
+TEST_F(SchemeFile, NamesAParentByItsSynonym) {
+  write_file("mine.toml", "extends = 'Sandwich-Norm'");
+  EXPECT_NE(error("mine.toml").find("; did you mean \"sandwich\"? "), std::string::npos);
 }
 
 TEST(Scheme, OfAnUnknownNameSuggestsTheNearest) {

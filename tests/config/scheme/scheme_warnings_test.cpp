@@ -48,6 +48,11 @@ TEST(Warning, BoundedKindsWithoutAnEmbeddingScale) {
   EXPECT_EQ(warnings(scheme_of(with(kPre, "norm = 'dyt'"))),
             Codes({"bounded_without_embedding_scale"}));
   EXPECT_EQ(warnings(scheme_of(with(kPre, "norm = 'derf'\nembedding.scale = 'sqrt(d)'"))), Codes());
+  // Norms of queries, of keys and of a branch do not read the stream.
+  for (const auto* const inside : {"attention.q = 'dyt'", "attention.k = 'dyt'",
+                                   "feed_forward.hidden = 'dyt'", "feed_forward.output = 'dyt'"}) {
+    EXPECT_EQ(warnings(scheme_of(with(kPre, inside))), Codes()) << inside;
+  }
 }
 
 TEST(Warning, DeepPostNormBeyondSixteenBlocks) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "evenkeel/ops/attention/causal_attention.h"
+#include "evenkeel/ops/attention/causal_attention_library.h"
 #include "kernels/cuda_emulated/launch.h"
 #include "ops/attention/attention_shapes.h"
 #include "ops/gradients.h"
@@ -139,6 +140,26 @@ TEST(EmulatedAttentionInputs, TakeHeadsAtAnyAddress) {
     }
     EXPECT_TRUE(fused_attention(shape, shifted)[0].equal(wanted)) << dtype;
   }
+}
+
+// FlashAttention itself runs on a GPU only; a copy for each token and layer would cost more than
+// it.
+TEST(CudaKernelsOfLibraries, ReadTheFilledPartOfACacheInPlace) {
+  const auto operand = [](const at::Tensor& cache) {
+    const auto filled = cache.narrow(2, 0, 5).transpose(1, 2);  // [B, positions, kv, D]
+    const auto taken = ops::flash_operand(filled);
+    EXPECT_TRUE(taken.narrow(-1, 0, filled.size(-1)).equal(filled));
+    return std::pair(filled, taken);
+  };
+  const auto cache = at::randn({2, 3, 9, 16}).to(at::kBFloat16);
+  const auto [filled, taken] = operand(cache);
+  EXPECT_TRUE(taken.is_same(filled));
+  // An odd width, an odd stride, an address that is no multiple of 16: copies.
+  const auto memory = at::randn({2, 3, 9, 24}).to(at::kBFloat16);
+  EXPECT_EQ(operand(at::randn({2, 3, 9, 12}).to(at::kBFloat16)).second.size(-1), 16);
+  EXPECT_TRUE(operand(memory.narrow(-1, 4, 16)).second.is_contiguous());
+  EXPECT_TRUE(
+      operand(at::randn({2, 3, 9, 20}).to(at::kBFloat16).narrow(-1, 0, 16)).second.is_contiguous());
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, EmulatedAttention, ::testing::ValuesIn(kSmallShapes));

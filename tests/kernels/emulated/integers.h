@@ -95,6 +95,38 @@ inline void _mm256_mask_storeu_epi16(void* to, __mmask16 mask, __m256i x) {
 inline __m256i _mm256_maskz_loadu_epi8(__mmask32 mask, const void* from) {
   return emulated::load_some<std::uint8_t, __m256i>(mask, from);
 }
+inline __m256i _mm256_cvtepi8_epi16(__m128i x) {
+  const auto all = emulated::lanes<std::int8_t>(x);
+  return emulated::of_lanes<std::int16_t, __m256i>([&](int i) { return all.of[i]; });
+}
+/// Sums of 32 bits wrap around.
+inline __m256i _mm256_madd_epi16(__m256i a, __m256i b) {
+  const auto left = emulated::lanes<std::int16_t>(a), right = emulated::lanes<std::int16_t>(b);
+  return emulated::of_lanes<std::uint32_t, __m256i>([&](int i) {
+    const auto products = std::int64_t{left.of[2 * i]} * right.of[2 * i] +
+                          std::int64_t{left.of[2 * i + 1]} * right.of[2 * i + 1];
+    return static_cast<std::uint32_t>(products);
+  });
+}
+inline __m256i _mm256_add_epi32(__m256i a, __m256i b) {
+  const auto left = emulated::lanes<std::uint32_t>(a), right = emulated::lanes<std::uint32_t>(b);
+  return emulated::of_lanes<std::uint32_t, __m256i>(
+      [&](int i) { return left.of[i] + right.of[i]; });
+}
+inline __m256i _mm256_add_epi64(__m256i a, __m256i b) {
+  return a + b;
+}
+inline __m256i _mm256_cvtepi32_epi64(__m128i x) {
+  const auto all = emulated::lanes<std::int32_t>(x);
+  return emulated::of_lanes<std::int64_t, __m256i>([&](int i) { return all.of[i]; });
+}
+inline __m128i _mm256_castsi256_si128(__m256i x) {
+  return emulated::load<__m128i>(&x);
+}
+inline __m128i _mm256_extracti128_si256(__m256i x, int half) {
+  const auto all = emulated::lanes<std::int64_t>(x);
+  return emulated::of_lanes<std::int64_t, __m128i>([&](int i) { return all.of[2 * half + i]; });
+}
 inline __m512i _mm512_cvtepi8_epi16(__m256i x) {
   const auto all = emulated::lanes<std::int8_t>(x);
   return emulated::of_lanes<std::int16_t, __m512i>([&](int i) { return all.of[i]; });

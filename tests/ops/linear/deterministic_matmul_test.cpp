@@ -117,6 +117,26 @@ TEST_F(DeterministicMatmul, OfBfloat16WithoutItsInstructionsIsThatOfFloat32Copie
   }
 }
 
+// Few rows widen a part of the columns at a time.
+TEST_F(DeterministicMatmul, OfFewRowsWidensBfloat16WithTheSameBits) {
+  if (!ops::widens_bf16_products()) GTEST_SKIP() << "this processor has bfloat16 instructions";
+  for (const std::int64_t rows : {9, 16, 33, 256, 257}) {
+    for (const std::int64_t depth : {2, 90, 9000}) {
+      const auto x = at::randn({depth, rows}).to(at::kBFloat16).t();
+      const auto w = at::randn({131, depth + 3}).to(x).narrow(1, 2, depth).t();
+      for (const bool is_added : {false, true}) {
+        const auto transposed = at::randn({131, rows}).to(x).t(), other = transposed.clone();
+        deterministic_matmul_out(transposed, x, w, is_added);
+        const auto y = other.contiguous(), wide = y.to(at::kFloat);
+        deterministic_matmul_out(wide, x.to(at::kFloat), w.to(at::kFloat), is_added);
+        deterministic_matmul_out(y, x, w, is_added);
+        EXPECT_TRUE(y.equal(wide.to(at::kBFloat16))) << rows << " rows over " << depth;
+        EXPECT_TRUE(testing::close(transposed, y, 0.01, 0.05)) << rows << " rows over " << depth;
+      }
+    }
+  }
+}
+
 // Sums of more terms than are packed at one time, and a result that no cache holds.
 TEST_F(DeterministicMatmul, OfLongSumsAndLargeResultsIsTheProduct) {
   struct Sizes {

@@ -94,7 +94,7 @@ TEST(GradientBuffer, AddsAPendingGradientOnce) {
 // asks for its gradient.
 TEST(GradientBuffer, OfLinearCrossEntropyIsItsWeightGradient) {
   at::manual_seed(4);
-  const ops::LogitsOptions rule = {.vocabulary = 5};
+  const ops::LogitsOptions rule = {.vocabulary = 5, .z_loss = 0.2};
   const auto weight = at::randn({7, 6}, at::kDouble).requires_grad_();
   const auto x = at::randn({9, 6}, at::kDouble).requires_grad_();
   const auto targets = at::randint(5, {9}, at::kLong);

@@ -38,9 +38,10 @@ OperatorCase swiglu_case() {
 }
 
 void refused_loss(at::ScalarType weight, std::int64_t columns, std::int64_t vocabulary,
-                  std::int64_t target) {
+                  std::int64_t target, double z_loss = 0) {
   ops::linear_cross_entropy(at::ones({7, 6}, at::kDouble), at::ones({13, columns}, weight),
-                            at::full({7}, target, at::kLong), {vocabulary});
+                            at::full({7}, target, at::kLong),
+                            {.vocabulary = vocabulary, .z_loss = z_loss});
 }
 
 /// The last rows of weight are padding; some targets do not count.
@@ -62,7 +63,8 @@ OperatorCase linear_cross_entropy_case(const char* name, const ops::LogitsOption
             auto logits = at::linear(in[0], in[1].narrow(0, 0, options.vocabulary));
             logits = logits * options.scale;
             if (options.softcap) logits = at::tanh(logits / *options.softcap) * *options.softcap;
-            return Tensors{reference::cross_entropy_sum(logits, in[2])};
+            return Tensors{reference::cross_entropy_sum(logits, in[2]) +
+                           options.z_loss * reference::squared_lse_sum(logits, in[2])};
           },
       .tolerance = {.float32 = 1e-5, .bfloat16 = 2e-2, .strides = 1e-14},
       .refusals =
@@ -74,7 +76,9 @@ OperatorCase linear_cross_entropy_case(const char* name, const ops::LogitsOption
            {"[linear_cross_entropy] vocabulary must be 1 to 13, the rows of weight, but is 14",
             [] { refused_loss(at::kDouble, 6, 14, 1); }},
            {"[linear_cross_entropy] target 12 is not below the vocabulary of 10",
-            [] { refused_loss(at::kDouble, 6, 10, 12); }}},
+            [] { refused_loss(at::kDouble, 6, 10, 12); }},
+           {"[linear_cross_entropy] z_loss must be at least 0 and finite, but is -0.5",
+            [] { refused_loss(at::kDouble, 6, 10, 1, -0.5); }}},
       .rows_of_threads = options.vocabulary < 100 ? 5000 : 50};
 }
 
@@ -243,7 +247,13 @@ std::vector<OperatorCase> linear_cases() {
       linear_cross_entropy_case("linear_cross_entropy_capped", {.vocabulary = 10, .softcap = 2.0}),
       linear_cross_entropy_case("linear_cross_entropy_scaled_and_capped",
                                 {.vocabulary = 13, .scale = 3, .softcap = 1.5}),
+      linear_cross_entropy_case("linear_cross_entropy_with_z_loss",
+                                {.vocabulary = 10, .scale = 0.3, .z_loss = 0.01}),
+      linear_cross_entropy_case("linear_cross_entropy_capped_with_z_loss",
+                                {.vocabulary = 10, .scale = 3, .softcap = 1.5, .z_loss = 0.2}),
       linear_cross_entropy_case("linear_cross_entropy_of_1003", {.vocabulary = 1003}),
+      linear_cross_entropy_case("linear_cross_entropy_of_1003_with_z_loss",
+                                {.vocabulary = 1003, .z_loss = 0.01}),
       linear_cross_entropy_case("linear_cross_entropy_of_4096_capped",
                                 {.vocabulary = 4096, .softcap = 2.0}),
       add_weight_gradient_case("add_weight_gradient_1_1", 1, 1, 1),

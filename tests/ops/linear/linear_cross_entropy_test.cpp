@@ -21,7 +21,8 @@ at::Tensor formula(const at::Tensor& x, const at::Tensor& weight, const at::Tens
                    const LogitsOptions& rule) {
   auto logits = at::linear(x, weight.narrow(0, 0, rule.vocabulary)) * rule.scale;
   if (rule.softcap) logits = at::tanh(logits / *rule.softcap) * *rule.softcap;
-  return ops::reference::cross_entropy_sum(logits, targets);
+  return ops::reference::cross_entropy_sum(logits, targets) +
+         rule.z_loss * ops::reference::squared_lse_sum(logits, targets);
 }
 
 class LinearCrossEntropy : public ::testing::Test {
@@ -61,6 +62,21 @@ TEST_F(LinearCrossEntropy, AddsUpItsChunks) {
       const double largest = expected[i].abs().max().item<double>();
       EXPECT_TRUE(close(actual[i].to(at::kDouble), expected[i], unit, unit * largest)) << i;
     }
+  }
+}
+
+// -ln p + c lse^2 of all tokens; both sums come without a gradient.
+TEST_F(LinearCrossEntropy, ReportsThePartsOfItsTotal) {
+  for (auto rule : rules) {
+    const auto plain = ops::linear_cross_entropy(x, weight, targets, rule);
+    rule.z_loss = 0.3;
+    const auto leaf = x.clone().requires_grad_();
+    const auto sums = ops::linear_cross_entropy_sums(leaf, weight, targets, rule);
+    EXPECT_TRUE(sums.cross_entropy.equal(plain));
+    EXPECT_TRUE(close(sums.total, sums.cross_entropy + 0.3 * sums.squared_lse, 1e-14, 0));
+    EXPECT_TRUE(close(sums.total, formula(x, weight, targets, rule), 1e-13, 0));
+    EXPECT_TRUE(sums.total.requires_grad());
+    EXPECT_FALSE(sums.cross_entropy.requires_grad() || sums.squared_lse.requires_grad());
   }
 }
 

@@ -89,6 +89,22 @@ TEST_F(Adamw, CopiesTheWeightRoundedToBfloat16) {
   }
 }
 
+TEST_F(Adamw, TakesOverOnlyTheCopiesThatAreNotTheRoundedWeight) {
+  for (const auto dtype : {at::kFloat, at::kDouble}) {
+    const auto buffers = random(10'000, dtype, at::kBFloat16);
+    buffers.copy->copy_(buffers.weight);
+    auto expected = wide(buffers);
+    buffers.copy->slice(0, 0, 10'000, 3).fill_(8);
+    expected.weight.slice(0, 0, 10'000, 3).fill_(8);
+    auto step = kStep;
+    step.take_over = true;
+    ops::adamw_(buffers, step);
+    ops::reference::adamw_(expected, kStep);
+    EXPECT_TRUE(close(buffers.weight, expected.weight, 1e-6, 1e-6));
+    EXPECT_TRUE(buffers.copy->equal(buffers.weight.to(at::kBFloat16)));
+  }
+}
+
 // A bfloat16 gain of 1 would stay at 1: its neighbours are 0.004 away.
 TEST_F(Adamw, MovesAGainByOneInAThousandUpdatesOfAThousandth) {
   const AdamwBuffers buffers{.weight = at::ones({70}),

@@ -17,7 +17,8 @@ constexpr ops::AdamwStep kAdamwStep{.lr = 0.01,
                                     .gradient_scale = 0.5,
                                     .step = 3};
 
-/// `update` of copies of the buffers, and what it leaves in them.
+/// Two steps of `update` on copies of the buffers, between which something else writes the bfloat16
+/// copy, and what it leaves in them.
 /// \param in  weight, first, second, gradient
 template <typename Update>
 Tensors updated(const Tensors& in, const Update& update) {
@@ -28,6 +29,10 @@ Tensors updated(const Tensors& in, const Update& update) {
       .gradient = in[3],
       .copy = at::empty(in[0].sizes(), in[0].options().dtype(at::kBFloat16))};
   update(buffers, kAdamwStep);
+  buffers.copy->slice(0, 0, in[0].size(0), 3).fill_(8);
+  auto take_over = kAdamwStep;
+  take_over.take_over = true;
+  update(buffers, take_over);
   return {buffers.weight, buffers.first, buffers.second, *buffers.copy};
 }
 
@@ -40,6 +45,15 @@ void refused_update(at::Tensor AdamwBuffers::* member, const at::Tensor& bad) {
                        .copy = at::empty({4}, at::kBFloat16)};
   buffers.*member = bad;
   ops::adamw_(buffers, {.lr = 1, .step = 1});
+}
+
+void refused_without_copy() {
+  ops::adamw_({.weight = at::zeros({4}),
+               .first = at::zeros({4}),
+               .second = at::zeros({4}),
+               .gradient = at::zeros({4}),
+               .copy = std::nullopt},
+              {.lr = 1, .step = 1, .take_over = true});
 }
 
 void refused_copy_or_step(at::ScalarType copy, std::int64_t step) {
@@ -74,6 +88,8 @@ OperatorCase adamw_case() {
                 [] { refused_update(&AdamwBuffers::gradient, at::zeros({5})); }},
                {"[adamw_] copy must be bfloat16, but is float32",
                 [] { refused_copy_or_step(at::kFloat, 1); }},
+               {"[adamw_] take_over needs a copy in bfloat16, but copy is None; pass the copy",
+                refused_without_copy},
                {"[adamw_] step must be >= 1, but is 0",
                 [] { refused_copy_or_step(at::kBFloat16, 0); }}},
           .rows = 10'000,

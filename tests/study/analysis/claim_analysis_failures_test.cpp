@@ -118,6 +118,20 @@ TEST(ClaimAnalysis, ALaterFailureDoesNotEraseAMeasure) {
   EXPECT_FALSE(first_verdict(results).difference);
 }
 
+// The search may have chosen a wrong value.
+TEST(ClaimAnalysis, TestsNoArmWhoseSearchHasACrashedTrial) {
+  auto results = two_arms({1.0, 1.1, 1.2, 1.3}, {2.0, 2.1, 2.2, 2.3});
+  results.arms[1].has_crashed_trial = true;
+  for (const auto state : {SeedRun::State::finished, SeedRun::State::missing}) {
+    for (auto& run : results.arms[1].seed_runs) run.state = state;
+    const auto verdict = first_verdict(results);
+    EXPECT_EQ(verdict.outcome, Outcome::not_tested);
+    EXPECT_EQ(verdict.p, 1);
+    EXPECT_EQ(verdict.not_tested->kind, NotTested::Kind::crashed_trial);
+    EXPECT_EQ(verdict.not_tested->arms, (std::vector<std::string>{"pre"}));
+  }
+}
+
 // A crash, a stop: nobody knows what the missing runs would have said.
 TEST(ClaimAnalysis, WaitsForAllRuns) {
   auto results = two_arms({1.00, 1.11, 1.19, 1.25}, {1.10, 1.20, 1.30, 1.35});

@@ -230,5 +230,51 @@ TEST(ClaimAnalysis, FitsAPowerLawThroughTheMeansOfAScheme) {
   EXPECT_FALSE(results.fits[0].predicted.has_value());
 }
 
+// The numbers are those of scipy in PowerLaw.PredictsTheMeanOfNewValuesWithAnInterval.
+TEST(ClaimAnalysis, PredictsTheLargestSizeWithAnIntervalFromThreeSmallerSizes) {
+  Results results;
+  results.study.axes = {axis("scheme", {"pre"}), axis("size", {"a", "b", "c", "d", "e"})};
+  results.study.seeds = {1};
+  results.study.power_law = "parameters";
+  std::int64_t size = 100;
+  for (const double loss : {4.1, 3.5, 3.05, 2.6, 2.31}) {
+    results.arms.push_back(arm({{"scheme", "pre"}}, {loss}));
+    results.arms.back().parameters = size;
+    size *= 2;
+  }
+  analyze_claims(results);
+  const auto predicted = results.fits.at(0).predicted.value();
+  EXPECT_NEAR(predicted.interval.low, 2.1417615255417797, 1e-11);
+  EXPECT_NEAR(predicted.interval.high, 2.347964714013991, 1e-11);
+  EXPECT_TRUE(power_law_text(results.fits[0])
+                  .ends_with("; the smaller sizes predict 2.242, 95 % prediction interval [2.142, "
+                             "2.348], at the largest, which has 2.31"))
+      << power_law_text(results.fits[0]);
+  results.arms.erase(results.arms.begin(), results.arms.begin() + 2);  // two smaller sizes
+  analyze_claims(results);
+  EXPECT_TRUE(std::isnan(results.fits.at(0).predicted.value().interval.low));
+}
+
+// A mean of 1.05 is competent below 2 and not below 1: the first claim is tested in either order.
+TEST(ClaimAnalysis, TestsEquivalenceClaimsOfOtherCompetenceApart) {
+  for (const bool is_strict_first : {false, true}) {
+    auto results = two_arms({1.00, 1.05, 1.10, 1.04}, {1.001, 1.052, 1.098, 1.041});
+    auto lenient = results.study.claims[0];
+    lenient.kind = Claim::Kind::equivalent;
+    lenient.margin = 0.1;
+    lenient.competence = 2;
+    auto strict = lenient;
+    strict.competence = 1;
+    results.study.claims = {lenient, strict};
+    if (is_strict_first) std::swap(results.study.claims[0], results.study.claims[1]);
+    analyze_claims(results);
+    const std::size_t at = is_strict_first ? 1 : 0;
+    EXPECT_EQ(results.verdicts.at(at).outcome, Outcome::supported);
+    EXPECT_LT(results.verdicts.at(at).p, 0.05);
+    EXPECT_EQ(results.verdicts.at(1 - at).outcome, Outcome::not_tested);
+    EXPECT_EQ(results.verdicts.at(1 - at).p, 1);
+  }
+}
+
 }  // namespace
 }  // namespace evenkeel::study

@@ -60,6 +60,45 @@ TEST(PowerLaw, RefusesWhatHasNoLogarithmOrNoSlope) {
   EXPECT_THROW(power_law({}, {}), std::logic_error);
 }
 
+// scipy: the same regression; exp(line -+ t.ppf(0.975, n - 2) * standard error of a new mean).
+TEST(PowerLaw, PredictsTheMeanOfNewValuesWithAnInterval) {
+  const std::vector<double> sizes{100, 200, 400, 800}, values{4.1, 3.5, 3.05, 2.6};
+  EXPECT_NEAR(power_law(sizes, values).at(1600), 2.2424942559134626, kFitRounding * 10);
+  const auto of_one = prediction_interval(sizes, values, 1600);
+  EXPECT_NEAR(of_one.low, 2.1417615255417797, kFitRounding * 10);
+  EXPECT_NEAR(of_one.high, 2.347964714013991, kFitRounding * 10);
+  const auto of_three = prediction_interval(sizes, values, 1600, 3);
+  EXPECT_NEAR(of_three.low, 2.1559486982085745, kFitRounding * 10);
+  EXPECT_NEAR(of_three.high, 2.3325139842072304, kFitRounding * 10);
+  const auto by_three = prediction_interval({100, 200, 400}, {4.1, 3.5, 3.05}, 800);
+  EXPECT_NEAR(by_three.low, 2.156884762122157, kFitRounding * 100);
+  EXPECT_NEAR(by_three.high, 3.1864432139539063, kFitRounding * 100);
+  EXPECT_TRUE(std::isnan(prediction_interval({100, 200}, {4.1, 3.5}, 400).low));
+  EXPECT_THROW(prediction_interval(sizes, values, 0), std::logic_error);
+}
+
+// Coverage of new values at 1e8; the tolerance is that of the exponent's test.
+TEST(PowerLaw, HasAPredictionIntervalThatCoversNewValues) {
+  constexpr std::uint64_t kSimulations = 4000;
+  constexpr double kExponent = 0.2, kNoise = 0.05, kLargest = 1e8;
+  const std::vector<double> sizes{1e5, 3e5, 1e6, 3e6, 1e7, kLargest};
+  const Philox random(2, "test/power_law");
+  int covered = 0;
+  for (std::uint64_t simulation = 0; simulation < kSimulations; ++simulation) {
+    std::vector<double> values;
+    for (std::uint64_t i = 0; i < sizes.size(); ++i) {
+      values.push_back(std::pow(sizes[i], -kExponent) *
+                       std::exp(kNoise * random.normal(i, simulation)));
+    }
+    const double measured = values.back();
+    values.pop_back();
+    const auto [low, high] =
+        prediction_interval({sizes.begin(), sizes.end() - 1}, values, kLargest);
+    covered += low <= measured && measured <= high ? 1 : 0;
+  }
+  EXPECT_NEAR(static_cast<double>(covered) / kSimulations, 0.95, 0.014);
+}
+
 // The standard error of a share of 95 % in 4,000 simulations is 0.35 points; four of them.
 TEST(PowerLaw, HasAnIntervalThatCoversTheExponent) {
   constexpr std::uint64_t kSimulations = 4000;

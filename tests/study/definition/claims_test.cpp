@@ -215,6 +215,12 @@ TEST(SmallestEffect, IsAHundredthOfANatForLosses) {
 
 TEST(Claims, AreRefusedWhereTheySetWhatHasNoEffect) {
   const std::string trains = "is = \"trains\"\nof = { scheme = \"pre_norm\" }\n";
+  const std::string pair = "of = { scheme = \"hybrid_norm\" }\nthan = { scheme = \"pre_norm\" }\n";
+  for (const char* const paper : {"nan", "inf", "-inf"}) {
+    EXPECT_NE(error_of(with_claim(pair + "paper = " + paper + "\n"))
+                  .find(std::string("claims.paper must be a finite number, but is ") + paper),
+              std::string::npos);
+  }
   EXPECT_NE(error_of(with_claim(trains + "paper = -5.0\n")).find("paper is a difference"),
             std::string::npos);
   EXPECT_NE(error_of(with_claim(trains + "measure = \"loss\"\n")).find("measure"),

@@ -102,6 +102,8 @@ TEST(Definition, RefusesUnknownSettingsWhereTheyStand) {
   }
   EXPECT_EQ(error_of(std::string("[settings]\n\"train.steps\" = 3\n") + kGrid).substr(0, 50),
             "my.toml:2: settings.\"train.steps\": unknown key; di");
+  EXPECT_EQ(error_of(std::string("[settings]\noptimizer.lr = 1e-3\n") + kGrid).substr(0, 75),
+            "my.toml:2: settings.optimizer.lr: unknown key; did you mean \"schedule.peak\"");
   const auto good = std::string(
       "[settings]\npreset = \"nano\"\nscheme = { extends = \"pre_norm\" }\nmodel.experts.count = "
       "4\n"

@@ -98,6 +98,63 @@ TEST(SharedStudyFolder, RefusesAWorkerThatComputesDifferently) {
   EXPECT_EQ(refusal(folder, {}), "");
 }
 
+TEST(SharedStudyFolder, RefusesAWorkerThatReadsAnotherText) {
+  const auto folder = fs::path(::testing::TempDir()) / "workers_of_two_texts";
+  fs::remove_all(folder);
+  const auto of_text = [](const std::string& digest) {
+    return StudyFolder::Options{.worker_arithmetic = "float32",
+                                .worker_texts = {"data.train " + digest, "data.validation cc"}};
+  };
+  EXPECT_EQ(refusal(folder, of_text("aa")), "");
+  EXPECT_EQ(refusal(folder, of_text("aa")), "");
+  EXPECT_EQ(refusal(folder, of_text("bb")),
+            text("78 ", (folder / "workers.json").string(),
+                 ": the workers of a study must read the same text, but texts had ",
+                 R"(["data.train aa"], but has ["data.train bb"] here; give all workers the same )",
+                 "files, or name another folder with --run"));
+  write_file(folder / "workers.json", R"({"arithmetic": "float32"})");  // of an older version
+  EXPECT_EQ(refusal(folder, of_text("bb")), "");
+  EXPECT_EQ(refusal(folder, of_text("aa")).substr(0, 3), "78 ");
+}
+
+TEST(StudyFolder, RefusesAChangedSchemeOrText) {
+  const auto folder = fs::path(::testing::TempDir()) / "changed_inputs";
+  fs::remove_all(folder);
+  const auto with = [](const std::string& norm, const std::string& digest) {
+    return StudyFolder::Options{.schemes = {{"mine", "layers = 2\nnorm = \"" + norm + "\"\n"}},
+                                .texts = {"data.train " + digest, "data.validation cc"}};
+  };
+  EXPECT_EQ(refusal(folder, {}), "");  // of an older version
+  EXPECT_EQ(refusal(folder, with("rms_norm", "aa")), "");
+  EXPECT_EQ(refusal(folder, with("rms_norm", "aa")), "");
+  const auto refused = [&](const std::string& difference) {
+    return text("78 ", folder.string(), ": the study was begun with something else: ", difference,
+                "; name another folder with --run (finished runs are shared), or allow it with ",
+                "--override");
+  };
+  EXPECT_EQ(
+      refusal(folder, with("layer_norm", "aa")),
+      refused(R"(scheme mine had ["norm = \"rms_norm\""], but has ["norm = \"layer_norm\""])"));
+  EXPECT_EQ(refusal(folder, with("rms_norm", "bb")),
+            refused(R"(texts had ["data.train aa"], but has ["data.train bb"])"));
+  auto options = with("layer_norm", "bb");
+  options.allow_changes = true;
+  EXPECT_EQ(StudyFolder(folder, {}, options).changes().size(), 2U);
+  EXPECT_EQ(refusal(folder, with("layer_norm", "bb")), "");
+  EXPECT_EQ(refusal(folder, with("rms_norm", "bb")).substr(0, 3), "78 ");
+}
+
+TEST(SharedStudyFolder, OfARefusedStudyGetsNoWorker) {
+  const auto folder = fs::path(::testing::TempDir()) / "refused_worker";
+  fs::remove_all(folder);
+  EXPECT_EQ(refusal(folder, {.texts = {"data.train aa"}}), "");
+  const StudyFolder::Options worker = {.texts = {"data.train bb"},
+                                       .worker_arithmetic = "float32",
+                                       .worker_texts = {"data.train bb"}};
+  EXPECT_EQ(refusal(folder, worker).substr(0, 3), "78 ");
+  EXPECT_FALSE(fs::exists(folder / "workers.json"));
+}
+
 TEST(StudyFolder, NamesAChangedWayToJudge) {
   const auto folder = fs::path(::testing::TempDir()) / "changed_study";
   fs::remove_all(folder);

@@ -78,6 +78,13 @@ TEST(RunsCsv, QuotesCommasQuotesAndLines) {
   EXPECT_EQ(parsed_csv(runs_csv(results))[1][4], "said \"no\",\nthen left");
 }
 
+TEST(CsvRows, SkipAByteOrderMark) {
+  const auto rows = csv_rows("\xef\xbb\xbfscheme,seed\n\xef\xbb\xbf,1\n", "runs.csv");
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].fields, (Fields{"scheme", "seed"}));
+  EXPECT_EQ(rows[1].fields, (Fields{"\xef\xbb\xbf", "1"}));
+}
+
 TEST(RunsCsv, ContainsNoTimes) {
   auto slow = sample_results();
   slow.seconds *= 7;

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "evenkeel/base/error.h"
+#include "evenkeel/report/svg_file.h"
 #include "evenkeel/study/analysis/claim_analysis.h"
 #include "evenkeel/study/analysis/measure.h"
 #include "evenkeel/study/report/axis_figures.h"
@@ -236,6 +238,20 @@ TEST(ProfileFigures, ShowGradientFlowAndItsHeatMaps) {
                                      "Gradient flow, post_norm"}));
   EXPECT_TRUE(has(drawn, "Geometric means over 3 seeds"));
   EXPECT_TRUE(has(drawn, "gradient norm of a block, seed 1"));
+}
+
+// --figures: on the page the first figure of a panel has the legend of all.
+TEST(Figures, HaveALegendInEachFile) {
+  const auto files = report::svg_files(figures(sample_results()));
+  std::size_t curves = 0;
+  for (const auto& [name, svg] : files) {
+    if (!has(svg, "class=\"line c0")) continue;
+    ++curves;
+    for (const char* arm : {"pre_norm", "hybrid_norm", "post_norm"}) {
+      EXPECT_EQ(count_of(svg, text("\">", arm, "</text>")), 1U) << name;
+    }
+  }
+  EXPECT_EQ(curves, 6U);  // losses, their second half, and four profiles
 }
 
 TEST(ProfileFigures, ShowTheStepsThatTheStudyMeasuresAt) {

@@ -157,6 +157,31 @@ TEST(HtmlReport, StatesEveryRunThatFailed) {
   EXPECT_TRUE(page_has(section_of(text, "Runs"), "validation loss 3.41 above 2.5"));
 }
 
+// The Arms table uses the value of a run that failed after the probe.
+TEST(HtmlReport, CountsTheValueOfARunThatFailedLater) {
+  auto results = sample_results();
+  results.study.measure = {.kind = Measure::Kind::probe, .probe = "grad_norm", .step = 100};
+  arm_of(results, "post_norm").seed_runs[2].value = 0.5;
+  EXPECT_TRUE(page_has(checked(results),
+                       "<p>1 run failed later; its value at step 100 counts: post_norm: 1 of 3."));
+  EXPECT_TRUE(page_has(checked(results),
+                       "means of runs that reached step 100, failed ones included, with 95 %"));
+  fail(arm_of(results, "post_norm").seed_runs[1], "not finite at step 7");
+  arm_of(results, "pre_norm").seed_runs[0].state = SeedRun::State::crashed;
+  EXPECT_TRUE(page_has(checked(results),
+                       "<p>2 runs have no value and are in no mean: pre_norm: 1 crashed of 3; "
+                       "post_norm: 1 failed of 3. 1 run failed later; its value at step 100 "
+                       "counts: post_norm: 1 of 3."));
+}
+
+TEST(HtmlReport, HasTheSchemesOfFiles) {
+  auto results = sample_results();
+  results.own_schemes = {{"a & b", "norm = \"rms_norm\"\n"}};
+  const auto section = section_of(checked(results), "To repeat it");
+  EXPECT_TRUE(page_has(section, "<summary>The scheme a &amp; b</summary>"));
+  EXPECT_TRUE(page_has(section, "norm = &quot;rms_norm&quot;"));
+}
+
 TEST(HtmlReport, SaysThatRunsAreMissing) {
   auto results = sample_results();
   EXPECT_TRUE(element_contents(checked(results), "<p class=\"notice\">").empty());

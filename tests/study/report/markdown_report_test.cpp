@@ -111,6 +111,13 @@ TEST(MarkdownReport, SaysThatRecordsWereLost) {
   EXPECT_NE(html_report(results).find("Records of runs were lost: "), std::string::npos);
 }
 
+TEST(MarkdownReport, HasTheSchemesOfFiles) {
+  auto results = sample_results();
+  results.own_schemes = {{"mine", "norm = \"rms_norm\"\n"}};
+  EXPECT_TRUE(markdown_report(results).ends_with(
+      "```\n\nThe scheme mine:\n\n```\nnorm = \"rms_norm\"\n```\n\n"));
+}
+
 TEST(MarkdownReport, FencesAFileThatHasFences) {
   auto results = sample_results();
   results.study.text = "```\n````";

@@ -66,5 +66,18 @@ TEST(ChildProcess, InheritsTheEnvironmentWithoutTheVariablesOfALauncher) {
   for (const auto* const name : inherited) ::unsetenv(name);
 }
 
+// A process that the kernel kills writes no line of its own.
+TEST(ExitText, NamesTheSignal) {
+  EXPECT_EQ(exit_text(137, ""),
+            "exit code 137: killed by signal 9 (SIGKILL), often for lack of memory");
+  EXPECT_EQ(exit_text(139, "step 3"),
+            "exit code 139: killed by signal 11 (SIGSEGV); the last line of its log: step 3");
+  EXPECT_EQ(exit_text(128 + 40, ""), "exit code 168: killed by signal 40");
+  EXPECT_EQ(exit_text(130, ""), "exit code 130: killed by signal 2 (SIGINT)");
+  EXPECT_EQ(exit_text(130, "stopped"), "exit code 130: stopped");
+  EXPECT_EQ(exit_text(75, "out of memory"), "exit code 75: out of memory");
+  EXPECT_EQ(exit_text(70, ""), "exit code 70: no message");
+}
+
 }  // namespace
 }  // namespace evenkeel::study

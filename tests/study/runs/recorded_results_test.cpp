@@ -129,6 +129,62 @@ TEST(RecordedResults, NameMissingMeasures) {
             std::vector<std::string>{"slope of grad_norm (block) over blocks at step 100"});
 }
 
+/// A file with a run of each kind, for the seeds 1 to 5 of an arm.
+std::string runs_with_losses() {
+  return "scheme,model.layers,seed,state,why,value,training_loss,validation_loss\n"
+         "pre_norm,4,1,finished,,2,2,2\n"
+         "pre_norm,4,2,finished,,4,4,4\n"
+         "pre_norm,4,3,failed,validation loss 5 above 4.5,,5,5\n"
+         "pre_norm,4,4,failed,diverged at step 9,,2,2\n"
+         "pre_norm,4,5,failed,no finite validation loss,,2,2\n";
+}
+
+TEST(RecordedResults, FailAboveTheThresholdOfTheStudy) {
+  using State = SeedRun::State;
+  const CsvFile file(runs_with_losses());
+  auto study = sample_results({.schemes = {"pre_norm"}, .layers = {"4", "16"}}).study;
+  const auto states = [&](double fails_above, std::size_t changed) {
+    study.fails_above = fails_above;
+    const auto recorded = recorded_results(study, file.path(), /*keeps_seeds=*/false);
+    EXPECT_EQ(recorded.changed_states, changed);
+    std::vector<State> out;
+    for (const auto& run : recorded.results.arms[0].seed_runs) out.push_back(run.state);
+    return out;
+  };
+  const auto finished = State::finished, failed = State::failed;
+  EXPECT_EQ(states(4.5, 0), (std::vector{finished, finished, failed, failed, failed}));
+  EXPECT_EQ(states(3, 1), (std::vector{finished, failed, failed, failed, failed}));
+  EXPECT_EQ(states(5, 1), (std::vector{finished, finished, finished, failed, failed}));
+  EXPECT_EQ(states(0, 1), (std::vector{finished, finished, finished, failed, failed}));
+  study.fails_above = 3;
+  auto runs = recorded_results(study, file.path(), false).results.arms[0].seed_runs;
+  EXPECT_EQ(runs[1].reason, "validation loss 4 above 3.0");
+  EXPECT_TRUE(std::isnan(runs[1].value));
+  EXPECT_EQ(runs[3].reason, "diverged at step 9");
+  study.fails_above = 6;
+  runs = recorded_results(study, file.path(), false).results.arms[0].seed_runs;
+  EXPECT_EQ(runs[2].reason, "");
+  EXPECT_EQ(runs[2].value, 5);
+}
+
+TEST(RecordedResults, RefuseAFailedRunThatFinishesWithoutItsValues) {
+  auto study = sample_results({.schemes = {"pre_norm"}, .layers = {"4", "16"}}).study;
+  study.measure.kind = Measure::Kind::val_gap;
+  study.fails_above = 6;
+  const CsvFile file(runs_with_losses());
+  try {
+    recorded_results(study, file.path(), /*keeps_seeds=*/false);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit(), Exit::data);
+    EXPECT_EQ(std::string(error.what()),
+              file.path().string() +
+                  ", line 4: the run finishes with fails_above = 6.0, but has failed in the file, "
+                  "which has no validation loss above the entropy of failed runs; run the study, "
+                  "or take the fails_above of the file");
+  }
+}
+
 TEST(RecordedResults, RefuseOtherFiles) {
   const auto study = judged().study;
   const auto refusal = [&](const std::string& content) -> std::string {

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <string>
 
+#include "evenkeel/base/error.h"
 #include "evenkeel/base/file.h"
 #include "evenkeel/store/checkpoint.h"
 #include "evenkeel/study/definition/grid.h"
@@ -120,6 +121,83 @@ TEST(DryRun, CountsTheFinishedRunsOfASearch) {
   ASSERT_TRUE(plan.hours().has_value());
   // Finished: one run of the grid, and 2 x (2 x 0.5 + 2) in the search. Two train at a time.
   EXPECT_DOUBLE_EQ(*plan.hours(), plan.cached_seconds / (1 + 6) / 2 / 3600);
+}
+
+/// The message of a dry run that is refused; "" if it is not.
+std::string refusal_of_search(const std::string& tune) {
+  const auto request = request_of(std::string(kStudy) + tune, "");
+  try {
+    dry_run(request, {.run_cache = fs::path(::testing::TempDir()) / "no_pool", .cores = 2});
+  } catch (const Error& error) {
+    return text(static_cast<int>(error.exit()), ": ", error.what());
+  }
+  return "";
+}
+
+// A trial is evaluated at its end only.
+TEST(StudyJobs, RefuseASearchWhoseValuesGiveOneTrial) {
+  EXPECT_EQ(refusal_of_search("[tune]\nkey = \"evaluate.every\"\nvalues = [1, 2]\n"),
+            "64: study my: tune.key must change the trials of the search, but all values of "
+            "evaluate.every give arm pre_norm one trial in the last rung (a trial is evaluated at "
+            "its end only, and its warm-up is at most half of its steps); search another key or "
+            "other values, or leave [tune] out");
+  const std::string warmup = "[tune]\nkey = \"schedule.warmup\"\nrungs = [1]\nextend = 0\n";
+  EXPECT_EQ(refusal_of_search(warmup + "values = [1, 3]\n"), "");  // of 4 steps: 1 and 2
+  EXPECT_NE(refusal_of_search(warmup + "values = [3, 4]\n"), "");
+  EXPECT_EQ(refusal_of_search(kSearch), "");
+}
+
+TEST(DryRun, CountsTheTrialsThatEqualOnesKeep) {
+  const auto run_cache = fs::path(::testing::TempDir()) / "dry_run_equal_trials";
+  fs::remove_all(run_cache);
+  const auto request = request_of(std::string(kStudy) +
+                                      "[tune]\nkey = \"schedule.warmup\"\nvalues = [0, 1, 2, "
+                                      "3]\nrungs = [0.5, 1]\nextend = 0\n",
+                                  "");
+  const Resources resources{.run_cache = run_cache, .cores = 2};
+  EXPECT_EQ(dry_run(request, resources).search_runs, 2U * (4 + 2));
+  StudyJobs jobs(request, resources);
+  std::size_t trials = 0;
+  jobs.search([&](const std::vector<Job>& rung) {
+    std::map<std::string, JobResult> results;
+    for (const auto& job : rung) {
+      finish_run(run_cache / job.key);
+      results[job.key].state = JobResult::State::finished;
+    }
+    trials += rung.size();
+    return results;
+  });
+  EXPECT_EQ(trials, 2U * (4 + 4));  // warm-ups of 1, 2 and 3 are 1 of 2 steps, and all are equal
+  const auto plan = dry_run(request, resources);
+  EXPECT_EQ(plan.search_runs, trials);
+  EXPECT_EQ(plan.search_cached, trials);
+}
+
+// Another value may be the best one, so no run of the grid may use the chosen one.
+TEST(StudyJobs, LeaveTheRunsOfACrashedSearchMissing) {
+  const auto run_cache = fs::path(::testing::TempDir()) / "crashed_trial";
+  fs::remove_all(run_cache);
+  const auto request = request_of(std::string(kStudy) + kSearch, "");
+  const Resources resources{.run_cache = run_cache, .cores = 2};
+  StudyJobs jobs(request, resources);
+  std::string crashed;
+  const auto searched = jobs.search([&](const std::vector<Job>& trials) {
+    std::map<std::string, JobResult> results;
+    for (const auto& job : trials) {
+      if (crashed.empty()) crashed = job.key;
+      const bool is_first = job.key == crashed;
+      if (!is_first) finish_run(run_cache / job.key);
+      results[job.key].state = is_first ? JobResult::State::crashed : JobResult::State::finished;
+    }
+    return results;
+  });
+  const auto arm = jobs.arm(searched, 0, {});
+  EXPECT_TRUE(arm.has_crashed_trial);
+  EXPECT_EQ(arm.seed_runs.at(0).state, SeedRun::State::missing);
+  EXPECT_EQ(
+      arm.seed_runs.at(0).reason,
+      "a trial of the search crashed: schedule.peak 0.001, 0.5 of the steps, folder " + crashed);
+  EXPECT_EQ(find_crashed_trial(searched.at(1)), nullptr);
 }
 
 TEST(DryRun, CountsTheRunsNearTheBestValues) {

@@ -15,7 +15,7 @@ namespace evenkeel::study {
 namespace {
 
 SearchResult::Trial trial(const char* value, double loss) {
-  return {.value = value, .share = 0.5, .loss = loss};
+  return {.value = value, .share = 0.5, .loss = loss, .key = value};
 }
 
 TEST(SuccessiveHalving, PromotesTheBetterHalfAndRanksFailuresLast) {
@@ -26,6 +26,16 @@ TEST(SuccessiveHalving, PromotesTheBetterHalfAndRanksFailuresLast) {
             (std::vector<std::string>{"2", "1"}));
   EXPECT_EQ(promoted_values({trial("1", 3), trial("2", 2)}), (std::vector<std::string>{"2", "1"}));
   EXPECT_EQ(promoted_count(1), 1U);
+}
+
+// Warm-ups of 60 and 80 steps are 50 in a trial of 100: one run, whose loss both have.
+TEST(SuccessiveHalving, PromotesAllValuesOfOneTrial) {
+  std::vector<SearchResult::Trial> equal = {trial("20", 3), trial("60", 1), trial("80", 1),
+                                            trial("90", 1)};
+  for (auto& each : equal) {
+    if (each.value != "20") each.key = "60";
+  }
+  EXPECT_EQ(promoted_values(equal), (std::vector<std::string>{"60", "80", "90"}));
 }
 
 /// A study of one arm.

@@ -109,6 +109,40 @@ TEST(HealthCheck, DetectsBlocksThatDoNotLearn) {
             "dead_blocks 0 \n");
 }
 
+// A block between healthy ones does not die of the depth.
+TEST(HealthCheck, NamesADeadBlock) {
+  const auto with_block = [](double gradient) {
+    return with_gradients(
+        [=](const std::string& name) { return name.starts_with("blocks.1.") ? gradient : 1; });
+  };
+  EXPECT_EQ(with_block(1e-6), "dead_blocks 2 \n");
+  EXPECT_EQ(with_block(1e-3), "");
+}
+
+/// The events of a model without gains whose gradients of one block are 0.
+std::string events_without(const TinyModel& tiny, const std::string& block, std::int64_t step) {
+  const auto flat = gradients(
+      *tiny.parameters, [&](const std::string& name) { return name.starts_with(block) ? 0 : 1; });
+  return events_text(tiny, flat, step);
+}
+
+TEST(HealthCheck, NamesABlockWithoutAGradient) {
+  const TinyModel tiny("no_norm");
+  EXPECT_EQ(events_without(tiny, "blocks.0.", kLater), "dead_blocks 1 \n");
+  EXPECT_EQ(events_without(tiny, "blocks.1.", kLater), "dead_blocks 2 \n");
+  EXPECT_EQ(events_without(tiny, "blocks.2.", kLater), "dead_blocks 3 \n");
+  EXPECT_EQ(events_without(tiny, "blocks.2.", 1), "dead_blocks 3 \n");
+}
+
+// The branches of ProRes have the factor min(t/(1000 l), 1), which is 0 in the first step.
+TEST(HealthCheck, IgnoresBlocksThatAreFadedOut) {
+  const TinyModel tiny("prores");
+  EXPECT_EQ(events_without(tiny, "blocks.", 1), "");
+  EXPECT_EQ(events_without(tiny, "blocks.1.", 1), "");
+  const auto later = events_without(tiny, "blocks.1.", kLater);
+  EXPECT_TRUE(later.ends_with("dead_blocks 2 \n")) << later;
+}
+
 TEST(HealthCheck, DetectsGradientsConcentratedInFeedForwardSublayers) {
   EXPECT_EQ(with_gradients([](const std::string& name) {
               return name.find(".attention.") != std::string::npos ? 1e-3 : 1;

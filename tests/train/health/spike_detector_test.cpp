@@ -44,5 +44,21 @@ TEST(SpikeDetector, FollowsALossThatFalls) {
   }
 }
 
+// The loss of a small model in its first steps, 6 to 2.7 nats. Four times the usual loss is a
+// spike, although the last 64 losses differ by as much.
+TEST(SpikeDetector, DetectsASpikeWhileTheLossFalls) {
+  for (int spike = 30; spike <= 70; spike += 10) {
+    SpikeDetector detector;
+    for (int i = 0; i < spike; ++i) {
+      const double noise = 0.02 * std::sin(12.9898 * i);
+      EXPECT_FALSE(detector.observe(2.7 + 3.3 * std::exp(-i / 15.0) + noise)) << i;
+    }
+    const auto found = detector.observe(10.08);
+    ASSERT_TRUE(found) << spike;
+    EXPECT_LT(found->median, 3.7) << spike;
+    EXPECT_FALSE(detector.observe(2.76));
+  }
+}
+
 }  // namespace
 }  // namespace evenkeel::train

@@ -68,6 +68,9 @@ bool is_of_catalogue(const SchemeSource& scheme);
 /// equal.
 std::string scheme_text(const SchemeSource& source);
 
+/// The merged table of a scheme as a scheme file that needs no other: one line for each key.
+std::string scheme_toml(const SchemeSource& source);
+
 /// The entries of a scheme that need no shape: title, family, source, equations, ...
 /// \throws SchemeError
 norm::SchemeInfo scheme_info(const SchemeSource& source);

@@ -4,6 +4,7 @@
 
 #include "evenkeel/base/nearest.h"
 #include "evenkeel/config/scheme/scheme.h"
+#include "evenkeel/config/synonyms.h"
 #include "evenkeel/norm/scheme_error.h"
 
 namespace evenkeel::config {
@@ -27,6 +28,7 @@ std::string_view catalogue_source(const std::string& name) {
 UnknownScheme::UnknownScheme(const std::string& name)
     : Error(Exit::usage, text("the catalogue has no scheme \"", name,
                               "\"; a file is named by its path, which ends in .toml",
-                              did_you_mean(name, catalogue(), "`evenkeel schemes` lists all"))) {}
+                              did_you_mean(scheme_of_synonym(name), catalogue(),
+                                           "`evenkeel schemes` lists all"))) {}
 
 }  // namespace evenkeel::config

@@ -12,6 +12,7 @@
 #include "evenkeel/config/scheme/scheme_merge.h"
 #include "evenkeel/config/scheme/scheme_table.h"
 #include "evenkeel/config/scheme/scheme_value.h"
+#include "evenkeel/config/synonyms.h"
 #include "evenkeel/config/table_reader.h"
 #include "evenkeel/config/toml_text.h"
 #include "evenkeel/norm/scheme_error.h"
@@ -64,7 +65,8 @@ UnmergedScheme parent_of(const UnmergedScheme& child, const std::string& name,
   refuse("unknown_parent", {child.name, "extends"}, node,
          text("there is no scheme \"", name, "\" in the folder of this one, in ./", kSchemesFolder,
               " or in the catalogue",
-              did_you_mean(name, known, "`evenkeel schemes` lists those of the catalogue")));
+              did_you_mean(scheme_of_synonym(name), known,
+                           "`evenkeel schemes` lists those of the catalogue")));
 }
 
 /// A table `norm` without `kind` changes fields of the parent's norm, not of the default norm.
@@ -75,6 +77,16 @@ void inherit_kind(toml::table& own, const toml::table& inherited) {
   auto whole = before->is_table() ? *before->as_table() : toml::table();
   if (before->is_string()) whole.insert_or_assign("kind", *before);
   own.insert_or_assign("norm", merge(std::move(whole), std::move(*norm)));
+}
+
+/// The end of the message about a file that is found as its own parent: it has the name of the
+/// catalogue scheme that it extends.
+std::string cycle_remedy(const UnmergedScheme& own, const std::string& parent) {
+  const auto known = catalogue();
+  const bool hides = own.name == parent && std::count(known.begin(), known.end(), parent) > 0;
+  return hides ? text("; the file hides the scheme \"", parent,
+                      "\" of the catalogue: rename the file")
+               : "";
 }
 
 /// Merges a scheme with its parents, recursively along `extends`.
@@ -91,7 +103,8 @@ toml::table merged_with_parents(UnmergedScheme own,
     std::string circle;
     for (const auto& link : chain) circle += link.first + " -> ";
     refuse("extends_cycle", {own.name, "extends"}, *node,
-           text("a scheme cannot descend from itself: ", circle, parent.name));
+           text("a scheme cannot descend from itself: ", circle, parent.name,
+                cycle_remedy(own, name)));
   }
   auto inherited = merged_with_parents(std::move(parent), std::move(chain));
   for (const auto* const word : kInfoKeys) inherited.erase(word);

@@ -97,6 +97,18 @@ __global__ void __launch_bounds__(kThreads)
   if (buffers.copy != nullptr) weight.store(buffers.copy + i);
 }
 
+/// One weight a thread.
+template <typename W>
+__global__ void take_over_kernel(const __nv_bfloat16* copy, W* weight, std::int64_t count) {
+  const std::int64_t i = blockIdx.x * static_cast<std::int64_t>(kThreads) + threadIdx.x;
+  if (i >= count) return;
+  __nv_bfloat16 rounded;
+  store(&rounded, static_cast<double>(weight[i]));
+  if (__bfloat16_as_ushort(rounded) != __bfloat16_as_ushort(copy[i])) {
+    weight[i] = static_cast<W>(load(copy + i));
+  }
+}
+
 /// The step for the weights from `from` on.
 template <typename W, typename G>
 AdamwPointers<W, G> moved(AdamwPointers<W, G> buffers, std::int64_t from) {
@@ -134,6 +146,15 @@ cudaError_t adamw(const AdamwPointers<W, G>& buffers, std::int64_t count,
   return cudaGetLastError();
 }
 
+template <typename W>
+cudaError_t take_over_bf16(const __nv_bfloat16* copy, W* weight, std::int64_t count,
+                           cudaStream_t stream) {
+  if (count > 0) {
+    take_over_kernel<W><<<blocks_for(count), kThreads, 0, stream>>>(copy, weight, count);
+  }
+  return cudaGetLastError();
+}
+
 #define EK_INSTANTIATE(W, G)                                                                \
   template cudaError_t adamw(const AdamwPointers<W, G>&, std::int64_t, const AdamwFactors&, \
                              cudaStream_t);
@@ -144,5 +165,7 @@ EK_INSTANTIATE(float, double)
 EK_INSTANTIATE(float, float)
 EK_INSTANTIATE(float, __nv_bfloat16)
 #undef EK_INSTANTIATE
+template cudaError_t take_over_bf16(const __nv_bfloat16*, double*, std::int64_t, cudaStream_t);
+template cudaError_t take_over_bf16(const __nv_bfloat16*, float*, std::int64_t, cudaStream_t);
 
 }  // namespace evenkeel::kernels::cuda

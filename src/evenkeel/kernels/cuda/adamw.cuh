@@ -29,4 +29,10 @@ template <typename W, typename G>
 cudaError_t adamw(const AdamwPointers<W, G>& buffers, std::int64_t count,
                   const AdamwFactors& factors, cudaStream_t stream);
 
+/// Where `copy` has other bits than the rounded weight, the weight becomes the value of `copy`.
+/// \return as adamw()
+template <typename W>
+cudaError_t take_over_bf16(const __nv_bfloat16* copy, W* weight, std::int64_t count,
+                           cudaStream_t stream);
+
 }  // namespace evenkeel::kernels::cuda

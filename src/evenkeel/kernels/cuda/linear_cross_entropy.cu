@@ -37,7 +37,7 @@ __global__ void rows_kernel(LogitsRows<T> args, std::int64_t width) {
     for (std::int64_t i = threadIdx.x; args.with_gradient && i < width; i += kThreads) {
       store(row + i, 0.0);
     }
-    if (threadIdx.x == 0) args.losses[blockIdx.x] = 0;
+    if (threadIdx.x == 0) write_losses(args, 0, 0);
     return;
   }
   const auto capped = [&](std::int64_t i) {
@@ -52,13 +52,11 @@ __global__ void rows_kernel(LogitsRows<T> args, std::int64_t width) {
   const double sum = sum_over(width, [&](std::int64_t i) {
     return static_cast<double>(exponential(capped(i).z - max_logit));
   });
-  if (threadIdx.x == 0) {
-    args.losses[blockIdx.x] =
-        log(sum) + static_cast<double>(max_logit) - static_cast<double>(chosen);
-  }
+  const double lse = log(sum) + static_cast<double>(max_logit);
+  if (threadIdx.x == 0) write_losses(args, lse - static_cast<double>(chosen), lse * lse);
   if (!args.with_gradient) return;
   __syncthreads();  // all have read the target's logit
-  const F inverse_sum = static_cast<F>(1 / sum);
+  const F inverse_sum = static_cast<F>((1 + 2 * args.z_loss * lse) / sum);
   for (std::int64_t i = threadIdx.x; i < width; i += kThreads) {
     const auto [z, slope] = capped(i);
     const F p = exponential(z - max_logit) * inverse_sum;

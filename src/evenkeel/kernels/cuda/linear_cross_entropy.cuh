@@ -16,9 +16,11 @@ struct LogitsRows {
                                 // read; with_gradient: the gradient is written over them
   const std::int64_t* targets;  // [rows]; negative: the row does not count; width or more: its loss
                                 // is NaN
-  double* losses;               // [rows], written: -ln softmax(z)[target]
+  double* losses;               // [2, rows], written: -ln softmax(z)[target], and the square of
+                                // lse = ln sum_i e^(z_i); zeros where the row does not count
   std::int64_t stride;
   double scale, cap;
+  double z_loss;  // c: the loss is losses[0] + c * losses[1]
   bool with_gradient;
 };
 

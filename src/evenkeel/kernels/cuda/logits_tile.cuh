@@ -178,6 +178,13 @@ __device__ void write_softmax(const LogitsPacks<T>& row, const LogitPowers<kHasC
   }
 }
 
+/// The losses of the row of this block.
+template <typename T>
+__device__ void write_losses(const LogitsRows<T>& args, double cross_entropy, double squared_lse) {
+  args.losses[blockIdx.x] = cross_entropy;
+  args.losses[gridDim.x + blockIdx.x] = squared_lse;
+}
+
 template <typename T, bool kHasCap>
 __global__ void __launch_bounds__(kLogitsThreads)
     logits_kernel(LogitsRows<T> args, std::int64_t width, int cached) {
@@ -189,7 +196,7 @@ __global__ void __launch_bounds__(kLogitsThreads)
     for (int p = me; args.with_gradient && p < row.packs; p += threads)
       RowPack<T>{}.store(row.pack(p));
     if (args.with_gradient && me < row.singles) *row.single(me) = rounded_value<T>(0);
-    if (me == 0) args.losses[blockIdx.x] = 0;
+    if (me == 0) write_losses(args, 0, 0);
     return;
   }
   const LogitPowers<kHasCap> powers(args.scale, args.cap);
@@ -200,12 +207,14 @@ __global__ void __launch_bounds__(kLogitsThreads)
   const double part = static_cast<double>(mine.sum) - static_cast<double>(mine.excess);
   const double change = static_cast<double>(power_of_two(mine.largest - largest));
   const double sum = combine_block(part * change, 0.0, AddValues{});  // all have read the target
-  if (me == 0) {
-    args.losses[blockIdx.x] = log(sum) + powers.z_of(static_cast<double>(largest)) -
-                              powers.factor * static_cast<double>(chosen);
+  double weight = 1;  // of the softmax in the gradient
+  if (me == 0 || args.z_loss != 0) {
+    const double lse = log(sum) + powers.z_of(static_cast<double>(largest));
+    if (args.z_loss != 0) weight += 2 * args.z_loss * lse;
+    if (me == 0) write_losses(args, lse - powers.factor * static_cast<double>(chosen), lse * lse);
   }
   if (!args.with_gradient) return;
-  const auto inverse_sum = static_cast<float>(1 / sum);
+  const auto inverse_sum = static_cast<float>(weight / sum);
   write_softmax(row, powers, largest, inverse_sum, logits_cache, cached);
   __syncthreads();  // the target's gradient is written twice
   if (me != 0 || !is_token) return;

@@ -37,8 +37,8 @@ __global__ void total_kernel(const P* partials, std::int64_t count, std::int64_t
   if (slice == 0 && column < width) total[column] = static_cast<G>(sums[0][lane]);
 }
 
-template <typename T>
-__global__ void column_kernel(RowGradientRows<T> args, RowGradientPartials<T> partials,
+template <typename T, typename P>
+__global__ void column_kernel(RowGradientRows<T> args, RowGradientPartials<P> partials,
                               std::int64_t rows, std::int64_t width) {
   const std::int64_t column = blockIdx.y * static_cast<std::int64_t>(kThreads) + threadIdx.x;
   if (column >= width) return;
@@ -51,8 +51,8 @@ __global__ void column_kernel(RowGradientRows<T> args, RowGradientPartials<T> pa
     dbias += dy;
   }
   const std::int64_t to = blockIdx.x * width + column;
-  if (partials.dgain != nullptr) partials.dgain[to] = static_cast<OpMathType<T>>(dgain);
-  if (partials.dbias != nullptr) partials.dbias[to] = static_cast<OpMathType<T>>(dbias);
+  if (partials.dgain != nullptr) partials.dgain[to] = static_cast<OpMathType<P>>(dgain);
+  if (partials.dbias != nullptr) partials.dbias[to] = static_cast<OpMathType<P>>(dbias);
 }
 
 }  // namespace
@@ -78,27 +78,32 @@ cudaError_t row_gradient_total(const P* partials, std::int64_t count, std::int64
   return cudaGetLastError();
 }
 
-template <typename T>
+template <typename T, typename P>
 cudaError_t row_gradient_by_column(const RowGradientRows<T>& args,
-                                   const RowGradientPartials<T>& partials, std::int64_t rows,
+                                   const RowGradientPartials<P>& partials, std::int64_t rows,
                                    std::int64_t width, cudaStream_t stream) {
   if (rows == 0 || width == 0 || (partials.dgain == nullptr && partials.dbias == nullptr)) {
     return cudaSuccess;
   }
   const dim3 blocks(static_cast<unsigned>(partials.count),
                     static_cast<unsigned>(blocks_of(width, kThreads)));
-  column_kernel<T><<<blocks, kThreads, 0, stream>>>(args, partials, rows, width);
+  column_kernel<T, P><<<blocks, kThreads, 0, stream>>>(args, partials, rows, width);
   return cudaGetLastError();
 }
 
-#define EK_INSTANTIATE(T)                                                                  \
-  template std::int64_t row_gradient_partials<T>(std::int64_t, std::int64_t);              \
+template std::int64_t row_gradient_partials<double>(std::int64_t, std::int64_t);
+template std::int64_t row_gradient_partials<float>(std::int64_t, std::int64_t);
+template std::int64_t row_gradient_partials<__nv_bfloat16>(std::int64_t, std::int64_t);
+
+#define EK_INSTANTIATE(T, P)                                                               \
   template cudaError_t row_gradient_by_column(const RowGradientRows<T>&,                   \
-                                              const RowGradientPartials<T>&, std::int64_t, \
+                                              const RowGradientPartials<P>&, std::int64_t, \
                                               std::int64_t, cudaStream_t);
-EK_INSTANTIATE(double)
-EK_INSTANTIATE(float)
-EK_INSTANTIATE(__nv_bfloat16)
+EK_INSTANTIATE(double, double)
+EK_INSTANTIATE(float, float)
+EK_INSTANTIATE(float, double)
+EK_INSTANTIATE(__nv_bfloat16, __nv_bfloat16)
+EK_INSTANTIATE(__nv_bfloat16, double)
 #undef EK_INSTANTIATE
 
 #define EK_INSTANTIATE(P, G) \

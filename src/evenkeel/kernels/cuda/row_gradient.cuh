@@ -30,7 +30,7 @@ template <typename P, typename G>
 cudaError_t row_gradient_total(const P* partials, std::int64_t count, std::int64_t width, G* total,
                                cudaStream_t stream);
 
-/// The partial sums for rows that no tile holds, one thread a column.
+/// Rows of any width and address.
 template <typename T>
 struct RowGradientRows {
   const T* dy;         // [rows, width]
@@ -38,9 +38,12 @@ struct RowGradientRows {
   const double* mean;  // [rows], or null for 0
   const double* rstd;  // [rows], or null for 1
 };
-template <typename T>
+
+/// The partial sums of rows, one thread a column, added up in double.
+/// \param P  T; or double, for partial sums that are not rounded to float
+template <typename T, typename P>
 cudaError_t row_gradient_by_column(const RowGradientRows<T>& args,
-                                   const RowGradientPartials<T>& partials, std::int64_t rows,
+                                   const RowGradientPartials<P>& partials, std::int64_t rows,
                                    std::int64_t width, cudaStream_t stream);
 
 }  // namespace evenkeel::kernels::cuda

@@ -22,6 +22,10 @@ using QueryKeyValueGradients = std::tuple<at::Tensor, at::Tensor, at::Tensor>;  
 /// a multiple of 16, and D padded by zeros to a multiple of 8.
 at::Tensor library_operand(const at::Tensor& x);
 
+/// x as the forward pass of FlashAttention loads it: x itself where only the strides of the other
+/// dimensions differ from library_operand(), and are multiples of 8, as in a cache of keys.
+at::Tensor flash_operand(const at::Tensor& x);
+
 /// True if FlashAttention takes heads like those of q.
 bool is_taken_by_flash(const at::Tensor& q);
 

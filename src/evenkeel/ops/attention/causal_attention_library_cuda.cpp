@@ -7,6 +7,7 @@
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/empty.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -71,6 +72,14 @@ Tensor library_operand(const Tensor& x) {
   return address % 16 == 0 ? dense : dense.clone();
 }
 
+Tensor flash_operand(const Tensor& x) {
+  const auto is_step = [](std::int64_t size) { return size % kWidthStep == 0; };
+  const auto address = reinterpret_cast<std::uintptr_t>(x.const_data_ptr());
+  const bool is_loadable = x.stride(-1) == 1 && is_step(x.size(-1)) && address % 16 == 0 &&
+                           std::ranges::all_of(x.strides().slice(0, x.dim() - 1), is_step);
+  return is_loadable ? x : library_operand(x);
+}
+
 bool is_taken_by_flash(const Tensor& q) {
   return q.scalar_type() == at::kBFloat16 && q.size(3) <= kMaxFlashWidth;
 }
@@ -83,8 +92,9 @@ bool is_taken_by_cudnn(const Tensor& q, const Tensor& k) {
 
 std::tuple<Tensor, Tensor> flash_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                                            double scale) {
+  // y has the order of strides of q, so that q is contiguous.
   const auto results = at::_flash_attention_forward(
-      library_operand(q), library_operand(k), library_operand(v), /*cum_seq_q=*/std::nullopt,
+      library_operand(q), flash_operand(k), flash_operand(v), /*cum_seq_q=*/std::nullopt,
       /*cum_seq_k=*/std::nullopt, q.size(1), k.size(1), /*dropout_p=*/0, /*is_causal=*/true,
       /*return_debug_mask=*/false, scale);
   return {without_padding(std::get<0>(results), q.size(3)), std::get<1>(results)};

@@ -17,7 +17,7 @@ namespace evenkeel::ops {
 bool takes_ordered_cudnn(const at::Tensor& q, const at::Tensor& k, double scale);
 
 /// Gradients of q, k and v; every sum has a fixed order. The batch is computed in slices, whose
-/// size depends on the shapes alone, so that the workspace is below 2 GiB: cuDNN stores the
+/// size depends on the shapes alone, so that the workspace is below 2.25 GiB: cuDNN stores the
 /// gradients of all scores, 2 B heads T^2 bytes. What cuDNN refuses is computed by
 /// flash_attention_backward(), ordered.
 /// \return dq, dk and dv, contiguous

@@ -25,6 +25,7 @@ inline at::Tensor contiguous_or_undefined(const OptionalTensor& tensor) {
 }
 
 /// Uninitialized partial sums over the rows of x.
+/// \param scalar_t  the dtype of x; or double, for partial sums in double of any x
 template <typename scalar_t>
 struct PartialSums {
   using T = KernelType<scalar_t>;
@@ -36,7 +37,7 @@ struct PartialSums {
 
   PartialSums(const at::Tensor& x, bool has_gain, bool has_bias)
       : count(kernels::cuda::row_gradient_partials<T>(row_count(x), width_of(x))) {
-    const auto options = x.options().dtype(opmath_dtype(x.scalar_type()));
+    const auto options = x.options().dtype(c10::CppTypeToScalarType<Sum>::value);
     if (has_gain) dgain = at::empty({count, width_of(x)}, options);
     if (has_bias) dbias = at::empty({count, width_of(x)}, options);
   }

@@ -232,7 +232,19 @@ inline at::Tensor cross_entropy_sum(const at::Tensor& logits, const at::Tensor& 
   return at::where(targets >= 0, losses, 0.0).sum().to(logits.scalar_type());
 }
 
+/// The sum of lse^2 over the targets >= 0, lse = ln sum_v e^logits[v].
+/// \param logits  [n, V]; targets  [n]
+inline at::Tensor squared_lse_sum(const at::Tensor& logits, const at::Tensor& targets) {
+  const auto squares = at::logsumexp(logits, -1).square();
+  return at::where(targets >= 0, squares, 0.0).sum().to(logits.scalar_type());
+}
+
 inline void adamw_(const AdamwBuffers& buffers, const AdamwStep& step) {
+  if (step.take_over) {
+    const auto is_old = buffers.weight.to(at::kBFloat16) == *buffers.copy;
+    buffers.weight.copy_(
+        at::where(is_old, buffers.weight, buffers.copy->to(buffers.weight.scalar_type())));
+  }
   const auto g = buffers.gradient.to(buffers.weight.scalar_type()) * step.gradient_scale;
   buffers.weight.mul_(1 - step.lr * step.weight_decay);
   buffers.first.mul_(step.beta1).add_(g, 1 - step.beta1);

@@ -133,7 +133,7 @@ void matmul_out_cpu(const Tensor& y, const Tensor& x, const Tensor& w, bool is_a
     return multiply_few_rows(y, x.contiguous(), w);
   }
   if (widens_bf16(x)) {
-    return multiply_widened(y, x, w, is_added, [&](const auto& sum, const auto& a, const auto& b) {
+    return matmul_widened(y, x, w, is_added, [&](const auto& sum, const auto& a, const auto& b) {
       matmul_out_cpu(sum, a, b, is_added);
     });
   }

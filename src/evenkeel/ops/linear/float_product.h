@@ -21,4 +21,15 @@ bool uses_float_product(const at::Tensor& y, const at::Tensor& x, const at::Tens
 void float_product_out(const at::Tensor& y, const at::Tensor& x, const at::Tensor& w,
                        bool is_added);
 
+/// True if float_product_of_bf16() computes y = x w: has_float_product(), a bfloat16 w [depth,
+/// columns] on the CPU whose columns are contiguous, and so few rows of x that w is not packed.
+bool uses_float_product_of_bf16(const at::Tensor& x, const at::Tensor& w);
+
+/// float_product_out() of float32 copies of x and w, with the same bits, without a copy of w in
+/// memory: a few columns at a time are widened in a cache.
+/// \param y, x, w  [rows, columns] in float32, [rows, depth], [depth, columns];
+///                 uses_float_product_of_bf16()
+void float_product_of_bf16(const at::Tensor& y, const at::Tensor& x, const at::Tensor& w,
+                           bool is_added);
+
 }  // namespace evenkeel::ops

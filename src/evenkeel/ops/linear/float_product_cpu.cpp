@@ -143,15 +143,72 @@ class FloatProduct {
 };
 
 /// Few rows of x, as in decoding of a batch: to pack w would take longer than the product.
-void multiply_rows_in_place(const FloatMatmul& in, bool is_added) {
-  const auto tile = kernels::cpu::float_matmul_tile();
-  const auto panels =
-      at::empty({blocks_of(in.rows, tile.columns) * tile.columns * in.depth}, at::kFloat);
-  kernels::cpu::pack_panels_of_rows(in, panels.mutable_data_ptr<float>());
-  cpu::parallel_for(
-      0, blocks_of(in.columns, tile.rows), /*grain=*/1, [&](std::int64_t begin, std::int64_t end) {
-        kernels::cpu::multiply_in_place(in, panels.const_data_ptr<float>(), {begin, end}, is_added);
-      });
+class ProductInPlace {
+ public:
+  ProductInPlace(const FloatMatmul& in, bool is_added)
+      : in_(in), tile_(kernels::cpu::float_matmul_tile()), is_added_(is_added) {
+    panels_ = at::empty({blocks_of(in.rows, tile_.columns) * tile_.columns * in.depth}, at::kFloat);
+    kernels::cpu::pack_panels_of_rows(in, panels_.mutable_data_ptr<float>());
+  }
+
+  void run() const {
+    for_each_tile([&](const TileRange& tiles) {
+      kernels::cpu::multiply_in_place(in_, panels_.const_data_ptr<float>(), tiles, is_added_);
+    });
+  }
+
+  /// The same with columns of w in bfloat16, `stride` values apart.
+  void run(const kernels::cpu::Bf16* w, std::int64_t stride) const {
+    constexpr std::int64_t kWidened = 32768;  // values, a quarter of a cache of the second level
+    const auto tiles_at_once = std::max<std::int64_t>(1, kWidened / (tile_.rows * in_.depth));
+    for_each_tile([&](const TileRange& tiles) {
+      const auto wide = at::empty({tiles_at_once * tile_.rows * in_.depth}, at::kFloat);
+      for (auto first = tiles.first; first < tiles.last; first += tiles_at_once) {
+        multiply_widened_columns({first, std::min(tiles.last, first + tiles_at_once)}, w, stride,
+                                 wide.mutable_data_ptr<float>());
+      }
+    });
+  }
+
+ private:
+  template <typename Work>
+  void for_each_tile(const Work& work) const {
+    cpu::parallel_for(0, blocks_of(in_.columns, tile_.rows), /*grain=*/1,
+                      [&](std::int64_t begin, std::int64_t end) { work(TileRange{begin, end}); });
+  }
+
+  void multiply_widened_columns(const TileRange& tiles, const kernels::cpu::Bf16* w,
+                                std::int64_t stride, float* wide) const {
+    const auto first = tiles.first * tile_.rows;
+    auto block = in_;
+    block.columns = std::min(in_.columns, tiles.last * tile_.rows) - first;
+    for (std::int64_t j = 0; j < block.columns; ++j) {
+      kernels::cpu::widen_row(w + (first + j) * stride, in_.depth, wide + j * in_.depth);
+    }
+    block.w = wide;
+    block.w_row = 1;
+    block.w_column = in_.depth;
+    block.y = in_.y + first;
+    kernels::cpu::multiply_in_place(block, panels_.const_data_ptr<float>(),
+                                    {0, tiles.last - tiles.first}, is_added_);
+  }
+
+  const FloatMatmul& in_;
+  kernels::cpu::MatmulTile tile_;
+  bool is_added_;
+  at::Tensor panels_;
+};
+
+/// The operands without w.
+FloatMatmul operands_of(const Tensor& y, const Tensor& x) {
+  return {.x = x.const_data_ptr<float>(),
+          .x_row = x.stride(0),
+          .x_column = x.stride(1),
+          .y = y.mutable_data_ptr<float>(),
+          .y_row = y.stride(0),
+          .rows = y.size(0),
+          .depth = x.size(1),
+          .columns = y.size(1)};
 }
 
 }  // namespace
@@ -175,19 +232,26 @@ bool uses_float_product(const Tensor& y, const Tensor& x, const Tensor& w) {
 void float_product_out(const Tensor& y, const Tensor& x, const Tensor& w, bool is_added) {
   EK_ASSERT(uses_float_product(y, x, w) && x.size(0) == y.size(0) && w.size(0) == x.size(1) &&
             w.size(1) == y.size(1));
-  const FloatMatmul in{.x = x.const_data_ptr<float>(),
-                       .x_row = x.stride(0),
-                       .x_column = x.stride(1),
-                       .w = w.const_data_ptr<float>(),
-                       .w_row = w.stride(0),
-                       .w_column = w.stride(1),
-                       .y = y.mutable_data_ptr<float>(),
-                       .y_row = y.stride(0),
-                       .rows = y.size(0),
-                       .depth = x.size(1),
-                       .columns = y.size(1)};
-  if (in.rows <= kRowsInPlace && in.w_row == 1) return multiply_rows_in_place(in, is_added);
+  auto in = operands_of(y, x);
+  in.w = w.const_data_ptr<float>();
+  in.w_row = w.stride(0);
+  in.w_column = w.stride(1);
+  if (in.rows <= kRowsInPlace && in.w_row == 1) return ProductInPlace(in, is_added).run();
   FloatProduct(in, is_added).run();
+}
+
+bool uses_float_product_of_bf16(const Tensor& x, const Tensor& w) {
+  return has_float_product() && x.dim() == 2 && x.size(0) > 1 && x.size(0) <= kRowsInPlace &&
+         w.is_cpu() && w.scalar_type() == at::kBFloat16 && !w.is_neg() && w.stride(0) == 1 &&
+         w.size(0) > 1 && w.size(1) > 1;
+}
+
+void float_product_of_bf16(const Tensor& y, const Tensor& x, const Tensor& w, bool is_added) {
+  EK_ASSERT(uses_float_product_of_bf16(x, w) && x.size(0) == y.size(0) && w.size(0) == x.size(1) &&
+            w.size(1) == y.size(1) && y.stride(1) == 1);
+  const auto rows = x.to(at::kFloat).contiguous();
+  const auto in = operands_of(y, rows);
+  ProductInPlace(in, is_added).run(cpu::const_data<at::BFloat16>(w), w.stride(1));
 }
 
 }  // namespace evenkeel::ops

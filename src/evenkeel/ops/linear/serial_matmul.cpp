@@ -80,7 +80,7 @@ void serial_matmul_out(const Tensor& y, const Tensor& x, const Tensor& w) {
   if (uses_bf16_product(y, x, w)) return bf16_product_out(y, x, w, /*is_added=*/false);
   const SerialLibraries one_thread;
   if (widens_bf16(x)) {
-    return multiply_widened(y, x, w, /*is_added=*/false, serial_matmul_out);
+    return matmul_widened(y, x, w, /*is_added=*/false, serial_matmul_out);
   }
   const auto rows = zero_padded_rows(x);
   if (rows.is_same(x)) {

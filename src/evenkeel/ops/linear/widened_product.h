@@ -4,6 +4,8 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
 
+#include "evenkeel/ops/linear/float_product.h"
+
 /// Products of bfloat16 on processors without bfloat16 instructions: those of float32 copies,
 /// rounded once. LibTorch emulates the instructions: a step takes 14 to 31 times as long on Zen 3.
 namespace evenkeel::ops {
@@ -23,6 +25,19 @@ void multiply_widened(const at::Tensor& y, const at::Tensor& x, const at::Tensor
                       const Multiply& multiply) {
   const auto sum = is_added ? widened(y) : at::empty(y.sizes(), y.options().dtype(at::kFloat));
   multiply(sum, widened(x), widened(w));
+  y.copy_(sum);
+}
+
+/// multiply_widened() where multiply() computes y = x w or y += x w; for few rows of x by
+/// float_product_of_bf16(), with the same bits.
+template <typename Multiply>
+void matmul_widened(const at::Tensor& y, const at::Tensor& x, const at::Tensor& w, bool is_added,
+                    const Multiply& multiply) {
+  if (y.stride(-1) != 1 || !uses_float_product_of_bf16(x, w)) {
+    return multiply_widened(y, x, w, is_added, multiply);
+  }
+  const auto sum = is_added ? widened(y) : at::empty(y.sizes(), y.options().dtype(at::kFloat));
+  float_product_of_bf16(sum, x, w, is_added);
   y.copy_(sum);
 }
 

@@ -58,16 +58,16 @@ Tensor gradient_from(const Tensor& partials, const OptionalTensor& vector, const
 }
 
 /// Partial sums in double: all features add up to one value, and may cancel.
+template <typename scalar_t>
 cuda::PartialSums<double> partials_of_values(const Tensor& dy, const Tensor& x, bool has_gain,
                                              bool has_bias) {
-  const auto wide_dy = dy.to(at::kDouble), wide_x = x.to(at::kDouble);
-  cuda::PartialSums<double> sums(wide_x, has_gain, has_bias);
-  cuda::check(kernels::cuda::row_gradient_by_column<double>({.dy = const_data<double>(wide_dy),
-                                                             .x = const_data<double>(wide_x),
-                                                             .mean = nullptr,
-                                                             .rstd = nullptr},
-                                                            sums.pointers(), row_count(x),
-                                                            width_of(x), cuda::stream()));
+  cuda::PartialSums<double> sums(x, has_gain, has_bias);
+  cuda::check(kernels::cuda::row_gradient_by_column<KernelType<scalar_t>>(
+      {.dy = const_data<scalar_t>(dy),
+       .x = const_data<scalar_t>(x),
+       .mean = nullptr,
+       .rstd = nullptr},
+      sums.pointers(), row_count(x), width_of(x), cuda::stream()));
   return sums;
 }
 
@@ -81,25 +81,28 @@ std::tuple<Tensor, Tensor, Tensor> affine_backward_cuda(const Tensor& dy, const 
   auto dx = empty_contiguous_like(x);
   Tensor dgain, dbias;
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "affine_backward", [&] {
-    const cuda::PartialSums<scalar_t> sums(x, gain.has_value(), bias.has_value());
-    const kernels::cuda::AffineGradientRows<KernelType<scalar_t>> args{
+    const bool has_gain = gain.has_value(), has_bias = bias.has_value();
+    kernels::cuda::AffineGradientRows<KernelType<scalar_t>> args{
         .dy = const_data<scalar_t>(upstream),
         .x = const_data<scalar_t>(rows),
         .gain = cuda::data_or_null<OpMathType<KernelType<scalar_t>>>(gains),
         .dx = mutable_data<scalar_t>(dx),
-        .partials = sums.pointers()};
+        .partials = {}};
+    const auto set_gradients = [&](const auto& sums) {
+      dgain = gradient_from(sums.dgain, gain, x);
+      dbias = gradient_from(sums.dbias, bias, x);
+    };
     if (is_one_value(gain, x) || is_one_value(bias, x)) {
-      const auto wide = partials_of_values(upstream, rows, gain.has_value(), bias.has_value());
       cuda::check(kernels::cuda::affine<KernelType<scalar_t>>(
           {.x = args.dy, .gain = args.gain, .bias = nullptr, .y = args.dx}, row_count(x),
           width_of(x), cuda::stream()));
-      dgain = gradient_from(wide.dgain, gain, x);
-      dbias = gradient_from(wide.dbias, bias, x);
+      set_gradients(partials_of_values<scalar_t>(upstream, rows, has_gain, has_bias));
       return;
     }
+    const cuda::PartialSums<scalar_t> sums(x, has_gain, has_bias);
+    args.partials = sums.pointers();
     cuda::check(kernels::cuda::affine_backward(args, row_count(x), width_of(x), cuda::stream()));
-    dgain = gradient_from(sums.dgain, gain, x);
-    dbias = gradient_from(sums.dbias, bias, x);
+    set_gradients(sums);
   });
   return {dx, dgain, dbias};
 }

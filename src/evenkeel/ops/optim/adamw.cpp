@@ -14,14 +14,14 @@ void adamw_(const AdamwBuffers& buffers, const AdamwStep& step) {
   const at::NoGradGuard no_grad;
   auto [weight, first, second, gradient, copy] = buffers;
   op.call(weight, first, second, gradient, copy, step.lr, step.beta1, step.beta2, step.epsilon,
-          step.weight_decay, step.gradient_scale, step.step);
+          step.weight_decay, step.gradient_scale, step.step, step.take_over);
 }
 
 TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
   m.def(
       "adamw_(Tensor(a!) weight, Tensor(b!) first, Tensor(c!) second, Tensor gradient,"
       " Tensor(d!)? copy, float lr, float beta1, float beta2, float epsilon, float weight_decay,"
-      " float gradient_scale, int step) -> ()");
+      " float gradient_scale, int step, bool take_over=False) -> ()");
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {

@@ -27,6 +27,8 @@ struct AdamwStep {
   double weight_decay = 0;
   double gradient_scale = 1;  // factor of the gradient: clipping and loss scale
   std::int64_t step = 1;      // counts from 1
+  /// Before the update, weight = copy where the bits of copy are not those of the rounded weight.
+  bool take_over = false;
 };
 
 /// Adam with decoupled weight decay, in place, in one pass over memory.
@@ -40,7 +42,7 @@ struct AdamwStep {
 ///
 /// Arithmetic runs in the dtype of weight. Not differentiable.
 ///
-/// \throws c10::Error if shapes, dtypes or devices do not fit, or step < 1
+/// \throws c10::Error if shapes, dtypes or devices do not fit, step < 1, or take_over without copy
 /// \source Loshchilov and Hutter 2019, arXiv:1711.05101, algorithm 2
 void adamw_(const AdamwBuffers& buffers, const AdamwStep& step);
 

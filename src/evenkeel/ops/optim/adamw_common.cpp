@@ -37,6 +37,8 @@ void check_adamw(const AdamwBuffers& buffers, const AdamwStep& step) {
                 "[adamw_] copy must be bfloat16, but is ", dtype_name(buffers.copy->scalar_type()));
     check_flat("copy", *buffers.copy, weight);
   }
+  TORCH_CHECK(buffers.copy || !step.take_over,
+              "[adamw_] take_over needs a copy in bfloat16, but copy is None; pass the copy");
   TORCH_CHECK(step.step >= 1, "[adamw_] step must be >= 1, but is ", step.step);
 }
 

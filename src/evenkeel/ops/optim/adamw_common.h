@@ -39,9 +39,9 @@ template <void (*kKernel)(const AdamwBuffers&, const AdamwStep&)>
 void adamw_of_arguments(at::Tensor& weight, at::Tensor& first, at::Tensor& second,
                         const at::Tensor& gradient, const std::optional<at::Tensor>& copy,
                         double lr, double beta1, double beta2, double epsilon, double weight_decay,
-                        double gradient_scale, std::int64_t step) {
+                        double gradient_scale, std::int64_t step, bool take_over) {
   kKernel({weight, first, second, gradient, copy},
-          {lr, beta1, beta2, epsilon, weight_decay, gradient_scale, step});
+          {lr, beta1, beta2, epsilon, weight_decay, gradient_scale, step, take_over});
 }
 
 using AdamwSignature = decltype(adamw_of_arguments<nullptr>);

@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kChunk = 4096;
 
 template <typename W, typename G>
-void update(const AdamwBuffers& buffers, const kernels::AdamwFactors& factors) {
+void update(const AdamwBuffers& buffers, const kernels::AdamwFactors& factors, bool take_over) {
   auto* const weight = cpu::mutable_data<W>(buffers.weight);
   auto* const first = cpu::mutable_data<W>(buffers.first);
   auto* const second = cpu::mutable_data<W>(buffers.second);
@@ -21,6 +21,9 @@ void update(const AdamwBuffers& buffers, const kernels::AdamwFactors& factors) {
   auto* const copy = buffers.copy ? cpu::mutable_data<at::BFloat16>(*buffers.copy) : nullptr;
   cpu::for_each_block(buffers.weight.numel(), kChunk,
                       [&](std::int64_t /*block*/, std::int64_t begin, std::int64_t end) {
+                        if (take_over) {
+                          kernels::cpu::take_over_bf16(copy + begin, weight + begin, end - begin);
+                        }
                         kernels::cpu::adamw(weight + begin, first + begin, second + begin,
                                             gradient + begin, end - begin, factors);
                         if (copy == nullptr) return;
@@ -31,7 +34,8 @@ void update(const AdamwBuffers& buffers, const kernels::AdamwFactors& factors) {
 void adamw_cpu(const AdamwBuffers& buffers, const AdamwStep& step) {
   begin_adamw(buffers, step);
   const auto factors = factors_of(step);
-  dispatch_adamw(buffers, [&]<typename W, typename G>() { update<W, G>(buffers, factors); });
+  dispatch_adamw(buffers,
+                 [&]<typename W, typename G>() { update<W, G>(buffers, factors, step.take_over); });
 }
 
 }  // namespace

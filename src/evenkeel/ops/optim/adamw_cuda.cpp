@@ -10,7 +10,12 @@ namespace evenkeel::ops {
 namespace {
 
 template <typename W, typename G>
-void update(const AdamwBuffers& buffers, const kernels::AdamwFactors& factors) {
+void update(const AdamwBuffers& buffers, const kernels::AdamwFactors& factors, bool take_over) {
+  if (take_over) {
+    cuda::check(kernels::cuda::take_over_bf16(cuda::const_data<at::BFloat16>(*buffers.copy),
+                                              cuda::mutable_data<W>(buffers.weight),
+                                              buffers.weight.numel(), cuda::stream()));
+  }
   cuda::check(kernels::cuda::adamw<W, cuda::KernelType<G>>(
       {.weight = cuda::mutable_data<W>(buffers.weight),
        .first = cuda::mutable_data<W>(buffers.first),
@@ -24,7 +29,8 @@ void adamw_cuda(const AdamwBuffers& buffers, const AdamwStep& step) {
   const c10::cuda::CUDAGuard on_device_of_weight(buffers.weight.device());
   begin_adamw(buffers, step);
   const auto factors = factors_of(step);
-  dispatch_adamw(buffers, [&]<typename W, typename G>() { update<W, G>(buffers, factors); });
+  dispatch_adamw(buffers,
+                 [&]<typename W, typename G>() { update<W, G>(buffers, factors, step.take_over); });
 }
 
 }  // namespace

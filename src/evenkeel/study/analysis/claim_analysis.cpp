@@ -2,6 +2,7 @@
 #include "evenkeel/study/analysis/claim_analysis.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <set>
 #include <utility>
@@ -173,9 +174,15 @@ std::optional<PowerLawFit::Prediction> predicted_at_largest(const PowerLawFit& f
     sizes.push_back(fit.sizes[i]);
     values.push_back(fit.values[i]);
   }
-  if (std::set(sizes.begin(), sizes.end()).size() < 2) return std::nullopt;
-  return PowerLawFit::Prediction{.by_smaller = power_law(sizes, values).at(largest),
-                                 .mean = mean_estimate(of_largest).mean};
+  const auto smaller_sizes = std::set(sizes.begin(), sizes.end()).size();
+  if (smaller_sizes < 2) return std::nullopt;
+  PowerLawFit::Prediction out{.by_smaller = power_law(sizes, values).at(largest),
+                              .mean = mean_estimate(of_largest).mean,
+                              .interval = {std::nan(""), std::nan("")}};
+  // Two sizes are on a line whatever the law is: their residuals say nothing of its error.
+  if (smaller_sizes > 2)
+    out.interval = prediction_interval(sizes, values, largest, of_largest.size());
+  return out;
 }
 
 /// The measure against the number of parameters: one fit for each scheme, over the means of its

@@ -61,6 +61,15 @@ std::optional<NotTested> missing_runs_of(const Arm& arm, const Arm& reference) {
   return out.arms.empty() ? std::nullopt : std::optional(out);
 }
 
+/// The arms whose search has a crashed trial.
+std::optional<NotTested> crashed_trials_of(const Arm& arm, const Arm& reference) {
+  NotTested out{.kind = NotTested::Kind::crashed_trial};
+  for (const auto* const each : {&arm, &reference}) {
+    if (each->has_crashed_trial) out.arms.push_back(each->name);
+  }
+  return out.arms.empty() ? std::nullopt : std::optional(out);
+}
+
 /// The number of failed runs that have no value of the measure.
 std::int64_t failures_of(const Arm& arm, const Measure& measure) {
   return outlives_failure(measure) ? 0 : run_count(arm, State::failed);
@@ -148,12 +157,13 @@ bool is_complete(const Arm& arm) {
 Verdict comparison(const Study& study, const Arm& arm, const Arm& reference,
                    const Measure& measure) {
   Verdict verdict{.arm = arm.name, .reference = reference.name};
+  verdict.not_tested = crashed_trials_of(arm, reference);
   const auto differences = paired_differences(arm, reference, measure);
   if (differences.size() >= 2) {
     verdict.difference = paired_test(
         differences, study.uses_bootstrap ? DifferenceTest::bootstrap : DifferenceTest::student_t);
     if (uses_sign_flips(measure)) verdict.difference->p = verdict.difference->sign_flip_p;
-    verdict.not_tested = missing_runs_of(arm, reference);
+    if (!verdict.not_tested) verdict.not_tested = missing_runs_of(arm, reference);
     if (!verdict.not_tested && measure.kind == Measure::Kind::step_time) {
       verdict.not_tested = contention_of(arm, reference);
     }

@@ -282,6 +282,13 @@ void check_measure(const Measure& measure, const config::Config& config, bool ex
   if (measure.kind == Kind::probe) check_probe_measure(measure, config.probe);
 }
 
+namespace {
+
+constexpr std::string_view kLossAbove =
+    "validation loss ";  // begin of a reason: "... 3.41 above 3"
+
+}  // namespace
+
 std::string failure_reason(const report::Run& run, double fails_above) {
   constexpr int kDigits = 4;
   if (run.state == "diverged")
@@ -289,10 +296,13 @@ std::string failure_reason(const report::Run& run, double fails_above) {
   const auto& losses = run.validation_loss.y;
   if (losses.empty() || !std::isfinite(losses.back())) return "no finite validation loss";
   if (fails_above > 0 && losses.back() > fails_above) {
-    return text("validation loss ", with_digits(losses.back(), kDigits), " above ",
-                shortest(fails_above));
+    return text(kLossAbove, with_digits(losses.back(), kDigits), " above ", shortest(fails_above));
   }
   return "";
+}
+
+bool is_of_threshold(const std::string& failure_reason) {
+  return failure_reason.starts_with(kLossAbove);
 }
 
 }  // namespace evenkeel::study

@@ -60,4 +60,7 @@ void check_measure(const Measure& measure, const config::Config& config, bool ex
 /// \param fails_above  nats per token; 0: no limit
 std::string failure_reason(const report::Run& run, double fails_above);
 
+/// True for a reason of failure_reason() that another `fails_above` may remove.
+bool is_of_threshold(const std::string& failure_reason);
+
 }  // namespace evenkeel::study

@@ -65,9 +65,11 @@ void add_claim(const Results& results, Verdict& verdict, HypothesisFamily& famil
     case Claim::Kind::lower:
       return family.add(hypothesis_name(verdict, claim.measure), verdict.p);
     case Claim::Kind::equivalent: {
-      const auto margin = text(hypothesis_name(verdict, claim.measure), claim.margin);
-      family.add("within " + margin, verdict.p);
-      return family.add("beyond " + margin, verdict.p_nonequivalence);
+      // With another competence the claim may not be tested, and then has another p.
+      const auto name = text(hypothesis_name(verdict, claim.measure), shortest(claim.margin), '\n',
+                             shortest(claim.competence));
+      family.add("within " + name, verdict.p);
+      return family.add("beyond " + name, verdict.p_nonequivalence);
     }
   }
 }

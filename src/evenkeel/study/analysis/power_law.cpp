@@ -2,7 +2,6 @@
 #include "evenkeel/study/analysis/power_law.h"
 
 #include <cmath>
-#include <limits>
 
 #include "evenkeel/base/error.h"
 
@@ -26,6 +25,44 @@ double mean(const std::vector<double>& values) {
   return first + sum / static_cast<double>(values.size());
 }
 
+/// The least-squares line through the logarithms.
+struct LogLine {
+  double points = 0, x_mean = 0, y_mean = 0;
+  double xx = 0;  // sum of squared deviations of x from its mean
+  double slope = 0;
+  double deviation = 0;  // of the residuals, divisor degrees(); NaN without a degree of freedom
+
+  double degrees() const { return points - 2; }  // the line has two parameters
+  double at(double x) const { return y_mean + slope * (x - x_mean); }
+};
+
+LogLine log_line(const std::vector<double>& sizes, const std::vector<double>& values) {
+  EK_ASSERT(sizes.size() == values.size() && sizes.size() >= 2);
+  const std::vector<double> x = logarithms(sizes);
+  const std::vector<double> y = logarithms(values);
+  LogLine out{.points = static_cast<double>(x.size()), .x_mean = mean(x), .y_mean = mean(y)};
+  double xy = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    out.xx += (x[i] - out.x_mean) * (x[i] - out.x_mean);
+    xy += (x[i] - out.x_mean) * (y[i] - out.y_mean);
+  }
+  EK_ASSERT(out.xx > 0);
+  out.slope = xy / out.xx;
+  double residual = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    residual += (y[i] - out.at(x[i])) * (y[i] - out.at(x[i]));
+  }
+  out.deviation = out.degrees() > 0 ? std::sqrt(residual / out.degrees()) : std::nan("");
+  return out;
+}
+
+/// The half width of a 95 % interval by Student's t.
+/// \param scale  standard error over LogLine::deviation
+double half_width(const LogLine& line, double scale) {
+  if (line.degrees() <= 0) return std::nan("");
+  return t_critical_value(line.degrees()) * line.deviation * scale;
+}
+
 }  // namespace
 
 double PowerLaw::at(double size) const {
@@ -33,29 +70,23 @@ double PowerLaw::at(double size) const {
 }
 
 PowerLaw power_law(const std::vector<double>& sizes, const std::vector<double>& values) {
-  EK_ASSERT(sizes.size() == values.size() && sizes.size() >= 2);
-  const std::vector<double> x = logarithms(sizes);
-  const std::vector<double> y = logarithms(values);
-  const double x_mean = mean(x), y_mean = mean(y);
-  double xx = 0, xy = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    xx += (x[i] - x_mean) * (x[i] - x_mean);
-    xy += (x[i] - x_mean) * (y[i] - y_mean);
-  }
-  EK_ASSERT(xx > 0);
-  const double slope = xy / xx;
-  double residual = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const double off = y[i] - y_mean - slope * (x[i] - x_mean);
-    residual += off * off;
-  }
-  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-  const double degrees = static_cast<double>(x.size()) - 2;  // the line has two parameters
-  const double half_width =
-      degrees > 0 ? t_critical_value(degrees) * std::sqrt(residual / degrees / xx) : kNaN;
-  return {.factor = std::exp(y_mean - slope * x_mean),
-          .exponent = -slope,
-          .exponent_interval = {.low = -slope - half_width, .high = -slope + half_width}};
+  const auto line = log_line(sizes, values);
+  const double half = half_width(line, 1 / std::sqrt(line.xx));
+  return {.factor = std::exp(line.at(0)),
+          .exponent = -line.slope,
+          .exponent_interval = {.low = -line.slope - half, .high = -line.slope + half}};
+}
+
+Interval prediction_interval(const std::vector<double>& sizes, const std::vector<double>& values,
+                             double size, std::size_t new_values) {
+  EK_ASSERT(size > 0 && new_values >= 1);
+  const auto line = log_line(sizes, values);
+  const double x = std::log(size);
+  const double distance = x - line.x_mean;
+  const double variance =
+      1 / static_cast<double>(new_values) + 1 / line.points + distance * distance / line.xx;
+  const double half = half_width(line, std::sqrt(variance));
+  return {.low = std::exp(line.at(x) - half), .high = std::exp(line.at(x) + half)};
 }
 
 }  // namespace evenkeel::study

@@ -49,6 +49,7 @@ struct Arm {
   std::string tuned_value;       // the value that the search chose; "" without one
   // Of a sweep: for each seed the losses along the axis, at most Measure::cap; else empty.
   std::vector<std::vector<double>> swept_losses;
+  bool has_crashed_trial = false;  // in its search; its runs are then missing
 };
 
 /// The trials of one arm and the value that they chose.
@@ -71,6 +72,7 @@ struct SearchResult {
 struct NotTested {
   enum class Kind {
     missing_runs,    // some seeds have neither finished nor failed
+    crashed_trial,   // of the search of an arm, so that its value may be a wrong one
     cpu_contention,  // other processes took too much CPU time while steps were timed
     failed_runs,     // a difference of differences of which a run failed
     zero_variance,   // `equivalent` only: each arm has one value under all seeds
@@ -128,6 +130,7 @@ struct PowerLawFit {
   /// The value at the largest size by the law of all smaller ones, and the mean value there.
   struct Prediction {
     double by_smaller = 0, mean = 0;
+    Interval interval;  // prediction_interval() of the mean; NaN with two smaller sizes
   };
   std::optional<Prediction> predicted;  // with three sizes or more
 };
@@ -145,6 +148,7 @@ struct Results {
   std::vector<PowerLawFit> fits;
   std::vector<Confounder> confounders;
   std::vector<std::string> definition_changes;  // changes of the study file since the first run
+  std::vector<OwnScheme> own_schemes;           // of the grid; as the runs use them
   std::string provenance;                       // version, commit, processor
   std::string command;                          // command line that repeats the study
   double seconds = 0;                           // training time of all runs, with searches

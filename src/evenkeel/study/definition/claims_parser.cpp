@@ -229,8 +229,8 @@ Claim claims_parser_claim_of(const Study& study, TableReader& table) {
   }
   claim.along = table.string("along", "");
   if (const auto* const node = table.node("paper")) {
-    if (!node->is_number()) table.refuse("paper", "a number", *node);
-    claim.paper = node->value_or(0.0);
+    claim.paper = node->is_number() ? node->value_or(0.0) : std::nan("");
+    if (!std::isfinite(claim.paper)) table.refuse("paper", "a finite number", *node);
   }
   claim.source = table.string("source", "");
   table.refuse_unknown_keys();

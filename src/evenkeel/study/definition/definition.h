@@ -149,6 +149,12 @@ struct Study {
   std::string text;  // content of the file
 };
 
+/// A scheme that the catalogue does not have: of a file, or changed by settings.
+struct OwnScheme {
+  std::string name;  // "mine"; of a second scheme of this name "mine, 2"
+  std::string toml;  // merged with its parents: one line for each key
+};
+
 /// The measure of the comparisons with the baseline.
 inline const Measure& compared_measure(const Study& study) {
   return study.comparison ? *study.comparison : study.measure;

@@ -11,6 +11,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/nearest.h"
 #include "evenkeel/config/keys.h"
+#include "evenkeel/config/synonyms.h"
 #include "evenkeel/config/table_reader.h"
 #include "evenkeel/config/toml_text.h"
 #include "evenkeel/study/definition/axes_parser.h"
@@ -126,7 +127,8 @@ void check_settings(const toml::table& table, const std::string& prefix,
     if (name == "scheme" || std::ranges::find(known, name) != known.end()) continue;
     if (std::ranges::none_of(known, is_above)) {
       throw Error(Exit::usage, text(config::place(node), "settings.", name, ": unknown key",
-                                    did_you_mean(name, known, "docs/configuration.md lists them")));
+                                    did_you_mean(config::key_of_synonym(name), known,
+                                                 "docs/configuration.md lists them")));
     }
     if (const auto* const inner = node.as_table()) check_settings(*inner, name + ".", known);
   }

@@ -7,6 +7,7 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <sstream>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -27,6 +28,8 @@ constexpr const char* kIdentity = "study.json";
 constexpr const char* kLogs = "logs";
 constexpr const char* kWorkers = "workers.json";
 constexpr const char* kChanges = "changed with --override";
+constexpr const char* kTexts = "texts";
+constexpr const char* kScheme = "scheme ";  // and its name
 
 /// The claim as text, in one line.
 std::string claim_line(const Claim& claim) {
@@ -84,6 +87,16 @@ Json study_identity(const Study& study) {
   return identity;
 }
 
+/// Adds the schemes that are no names of the catalogue, each as a list of lines, and the texts.
+void add_inputs(Json& identity, const StudyFolder::Options& options) {
+  for (const auto& [name, toml] : options.schemes) {
+    auto& lines = identity[kScheme + name] = Json::array();
+    std::istringstream in(toml);
+    for (std::string line; std::getline(in, line);) lines.push_back(line);
+  }
+  if (!options.texts.empty()) identity[kTexts] = options.texts;
+}
+
 /// The items of a list that the other has not.
 Json without(const Json& list, const Json& other) {
   auto out = Json::array();
@@ -109,12 +122,13 @@ std::string study_folder_difference_of(const std::string& name, const Json& befo
   return text(name, " was ", before.dump(), ", but is ", now.dump());
 }
 
-/// Older study folders lack some of what decides the verdicts, which then counts as equal.
+/// Older study folders lack some of what decides runs and verdicts, which then counts as equal.
 bool is_unknown(const Json& before, const std::string& name) {
-  constexpr std::array kQuestions = {"measure",    "baseline",        "[[claims]]",  "test",
-                                     "correction", "smallest_effect", "val_loss_at", "power_law"};
-  return !before.contains(name) &&
-         std::find(kQuestions.begin(), kQuestions.end(), name) != kQuestions.end();
+  constexpr std::array kLater = {"measure",     "baseline",   "[[claims]]",
+                                 "test",        "correction", "smallest_effect",
+                                 "val_loss_at", "power_law",  kTexts};
+  return !before.contains(name) && (name.starts_with(kScheme) ||
+                                    std::find(kLater.begin(), kLater.end(), name) != kLater.end());
 }
 
 /// All parts of the identity that differ.
@@ -173,9 +187,10 @@ StudyFolder::StudyFolder(const fs::path& folder, const Study& study, const Optio
   check_is_study(folder);
   const auto& opened = lock_->directory();
   make_logs(opened, is_shared());
+  if (is_shared()) check_workers(opened);  // first: no --override makes workers alike
   take_changes(opened, study);
   if (is_shared()) {
-    check_arithmetic(opened);
+    write_worker(opened);
     lock_.reset();
   }
 }
@@ -200,6 +215,7 @@ void StudyFolder::lock() {
 /// Compares the study with study.json, and writes both.
 void StudyFolder::take_changes(const store::Directory& opened, const Study& study) {
   auto now = study_identity(study);
+  add_inputs(now, options_);
   if (opened.has(kIdentity)) {
     const auto before = parse_ordered_json(opened.read(kIdentity));
     const auto differences = before.is_object() ? differences_between(before, now)
@@ -221,19 +237,33 @@ void StudyFolder::take_changes(const store::Directory& opened, const Study& stud
   opened.write("study.toml", study.text);
 }
 
-/// Compares how this worker computes with workers.json, or writes that file.
-void StudyFolder::check_arithmetic(const store::Directory& opened) const {
-  const Json mine = {{"arithmetic", options_.worker_arithmetic}};
-  if (!opened.has(kWorkers)) return opened.write(kWorkers, mine.dump(2) + "\n");
+void StudyFolder::write_worker(const store::Directory& opened) const {
+  const Json mine = {{"arithmetic", options_.worker_arithmetic}, {"texts", options_.worker_texts}};
+  opened.write(kWorkers, mine.dump(2) + "\n");
+}
+
+/// Compares how this worker computes, and its texts, with workers.json. A file of an older version
+/// has no texts.
+void StudyFolder::check_workers(const store::Directory& opened) const {
+  if (!opened.has(kWorkers)) return;
   const auto others = parse_ordered_json(opened.read(kWorkers));
   const auto theirs = others.is_object() ? others.value("arithmetic", "") : "";
-  if (theirs == options_.worker_arithmetic) return;
-  throw Error(Exit::differs, text((path_ / kWorkers).string(),
-                                  ": the workers of a study must compute alike, but "
-                                  "they compute with \"",
-                                  theirs, "\" and this machine with \"", options_.worker_arithmetic,
-                                  "\"; use machines of one kind, or name another "
-                                  "folder with --run"));
+  const auto file = (path_ / kWorkers).string();
+  if (theirs != options_.worker_arithmetic) {
+    throw Error(Exit::differs,
+                text(file,
+                     ": the workers of a study must compute alike, but "
+                     "they compute with \"",
+                     theirs, "\" and this machine with \"", options_.worker_arithmetic,
+                     "\"; use machines of one kind, or name another "
+                     "folder with --run"));
+  }
+  const Json mine = options_.worker_texts;
+  if (!others.contains(kTexts) || others[kTexts] == mine) return;
+  throw Error(Exit::differs, text(file, ": the workers of a study must read the same text, but ",
+                                  study_folder_difference_of(kTexts, others[kTexts], mine),
+                                  " here; give all workers the same files, or name another folder "
+                                  "with --run"));
 }
 
 void StudyFolder::write(const std::vector<std::pair<std::string, std::string>>& files) {

@@ -14,8 +14,9 @@ namespace evenkeel::study {
 
 /// The folder of one study at one size:
 ///   study.toml    the study file
-///   study.json    the parts of file and command line that determine runs and claims
-///   workers.json  how the workers compute; absent without workers
+///   study.json    the parts of file and command line that determine runs and claims, the schemes
+///                 of files, and the digests of the texts
+///   workers.json  how the workers compute, and which texts they read; absent without workers
 ///   logs/         configuration and output of each process
 ///   report.html  report.md  runs.csv
 /// This process owns the folder as long as the object exists. Workers share it: each has the lock
@@ -24,15 +25,19 @@ class StudyFolder {
  public:
   struct Options {
     bool allow_changes = false;  // the study may differ from study.json
+    /// What determines the runs in addition to the study file.
+    std::vector<OwnScheme> schemes;
+    std::vector<std::string> texts;  // "data.train DIGEST", one for each text
     /// For a worker: what determines the bits of its runs, RunCost::arithmetic. "": no worker.
     std::string worker_arithmetic;
-    double lock_seconds = 30;  // how long a worker waits for the lock
+    std::vector<std::string> worker_texts;  // likewise: "data.train DIGEST", one for each text
+    double lock_seconds = 30;               // how long a worker waits for the lock
   };
 
   /// Creates the folder, or resumes the study in it.
-  /// \throws Error (differs) with the difference, also if the other workers compute differently;
-  ///         (usage) if the folder is no study folder; (busy) if another process has locked it;
-  ///         (io)
+  /// \throws Error (differs) with the difference, also if the other workers compute differently or
+  ///         read another text; (usage) if the folder is no study folder; (busy) if another process
+  ///         has locked it; (io)
   StudyFolder(const std::filesystem::path& folder, const Study& study, const Options& options);
 
   std::filesystem::path logs() const { return path_ / "logs"; }
@@ -49,7 +54,8 @@ class StudyFolder {
   bool is_shared() const { return !options_.worker_arithmetic.empty(); }
   void lock();
   void take_changes(const store::Directory& opened, const Study& study);
-  void check_arithmetic(const store::Directory& opened) const;
+  void check_workers(const store::Directory& opened) const;
+  void write_worker(const store::Directory& opened) const;
 
   std::filesystem::path path_;
   Options options_;

@@ -6,6 +6,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
+#include "evenkeel/base/utf8.h"
 #include "evenkeel/study/analysis/measure.h"
 #include "evenkeel/study/report/number_format.h"
 #include "evenkeel/study/report/outcome.h"
@@ -77,6 +78,7 @@ std::string runs_csv(const Results& results) {
 }
 
 std::vector<CsvRow> csv_rows(std::string_view csv, const std::string& name) {
+  if (csv.starts_with(kByteOrderMark)) csv.remove_prefix(kByteOrderMark.size());
   std::vector<CsvRow> rows;
   std::size_t line = 1;
   bool is_quoted = false, begins_row = true;

@@ -26,7 +26,7 @@ struct CsvRow {
   std::vector<std::string> fields;
 };
 
-/// The rows of a CSV file, its header included.
+/// The rows of a CSV file, its header included, without a byte order mark.
 /// \param name  of the file, for messages
 /// \throws Error (data, exit code 65) for a quote that is not closed
 /// \source RFC 4180; lines end in LF or CR LF

@@ -46,8 +46,13 @@ std::string power_law_text(const PowerLawFit& fit) {
   out += text(", 95 % interval of the exponent [", with_digits(-interval.high, kDigits), ", ",
               with_digits(-interval.low, kDigits), "]");
   if (!fit.predicted) return out;
-  return out + text("; the smaller sizes predict ", with_digits(fit.predicted->by_smaller, kDigits),
-                    " at the largest, which has ", with_digits(fit.predicted->mean, kDigits));
+  const auto& [by_smaller, mean, predicted] = *fit.predicted;
+  out += text("; the smaller sizes predict ", with_digits(by_smaller, kDigits));
+  if (std::isfinite(predicted.low)) {
+    out += text(", 95 % prediction interval [", with_digits(predicted.low, kDigits), ", ",
+                with_digits(predicted.high, kDigits), "],");
+  }
+  return out + text(" at the largest, which has ", with_digits(mean, kDigits));
 }
 
 std::string scaling_figure(const Results& results) {

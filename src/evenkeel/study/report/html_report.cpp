@@ -24,7 +24,8 @@ std::string html_paragraph(const std::string& content, const char* name = "") {
 }
 
 /// A section that is closed on the screen and open in print.
-std::string collapsible(const char* summary, const std::string& content) {
+/// \param summary, content  HTML
+std::string collapsible(const std::string& summary, const std::string& content) {
   return element("details", element("summary", summary) + content) + "\n";
 }
 
@@ -82,10 +83,13 @@ std::string fairness_section(const Results& results) {
 }
 
 std::string reproduction(const Results& results) {
-  return section("To repeat it",
-                 element("pre", escaped(results.command), "wrap") + "\n" +
-                     html_paragraph(results.provenance, "below") +
-                     collapsible("The study file", element("pre", escaped(results.study.text))));
+  auto out = element("pre", escaped(results.command), "wrap") + "\n" +
+             html_paragraph(results.provenance, "below") +
+             collapsible("The study file", element("pre", escaped(results.study.text)));
+  for (const auto& [name, toml] : results.own_schemes) {
+    out += collapsible(escaped("The scheme " + name), element("pre", escaped(toml), "wrap"));
+  }
+  return section("To repeat it", out);
 }
 
 }  // namespace

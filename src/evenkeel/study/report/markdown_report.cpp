@@ -69,6 +69,15 @@ std::string markdown_fairness(const Results& results) {
   return out;
 }
 
+std::string markdown_reproduction(const Results& results) {
+  auto out =
+      fenced(results.command) + markdown_paragraph(results.provenance) + fenced(results.study.text);
+  for (const auto& [name, toml] : results.own_schemes) {
+    out += markdown_paragraph("The scheme " + name + ":") + fenced(toml);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string markdown_report(const Results& results) {
@@ -91,9 +100,7 @@ std::string markdown_report(const Results& results) {
   if (!paper.rows.empty()) out += markdown_section("Beside the paper", to_markdown(paper));
   out += markdown_section("Fairness", markdown_fairness(results));
   out += markdown_section("Runs", to_markdown(runs_table(results)));
-  return out + markdown_section("To repeat it", fenced(results.command) +
-                                                    markdown_paragraph(results.provenance) +
-                                                    fenced(study.text));
+  return out + markdown_section("To repeat it", markdown_reproduction(results));
 }
 
 }  // namespace evenkeel::study

@@ -85,11 +85,11 @@ std::string plain_difference_text(double difference, const Measure& measure) {
   return signed_text(difference, measure) + (is_time(measure) ? " %" : "");
 }
 
-std::string unfinished_runs_text(const Arm& arm) {
+std::string unfinished_runs_text(const Arm& arm, std::int64_t less_failed) {
   using State = SeedRun::State;
   std::string out;
   for (const auto state : {State::failed, State::crashed, State::missing}) {
-    const auto count = run_count(arm, state);
+    const auto count = run_count(arm, state) - (state == State::failed ? less_failed : 0);
     if (count > 0) out += text(out.empty() ? "" : ", ", count, ' ', to_string(state));
   }
   return out;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -39,7 +40,8 @@ std::string effect_text(double effect_size);
 std::string plain_difference_text(double difference, const Measure& measure);
 
 /// "1 failed, 1 missing"; "" if all finished.
-std::string unfinished_runs_text(const Arm& arm);
+/// \param less_failed  failed runs that are not counted
+std::string unfinished_runs_text(const Arm& arm, std::int64_t less_failed = 0);
 
 /// "3 of 3", "1 of 3; 1 failed, 1 missing"
 std::string finished_runs_text(const Arm& arm);

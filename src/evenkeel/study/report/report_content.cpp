@@ -158,7 +158,7 @@ ReportTable arms_table(const Results& results) {
     table.rows.push_back(std::move(row));
   }
   table.footnote = text("Mean: ", measure_text(compared_measure(study)), "; means of ",
-                        sweeps ? "seeds" : "finished runs", " with 95 % intervals.");
+                        averaged_runs_text(results), " with 95 % intervals.");
   if (sweeps) table.footnote += sweep_footnote(study);
   if (study.measure.kind == Measure::Kind::step_time) {
     table.footnote +=
@@ -183,27 +183,6 @@ std::string confounders_text(const Results& results) {
              ? "Tokens, parameters outside of norms, initialization and precision differ only "
                "where a comparison is about them."
              : "Compared arms differ, apart from the compared setting, in";
-}
-
-std::string failures_text(const Results& results) {
-  std::string names;
-  std::int64_t all = 0;
-  for (const auto* const each : all_arms(results)) {
-    const auto& arm = *each;
-    const auto finished = run_count(arm, State::finished);
-    const auto runs = static_cast<std::int64_t>(arm.seed_runs.size());
-    if (finished == runs) continue;
-    all += runs - finished;
-    names +=
-        text(names.empty() ? "" : "; ", arm.name, ": ", unfinished_runs_text(arm), " of ", runs);
-  }
-  if (names.empty()) return "";
-  if (!results.swept_comparison.empty()) {
-    return text("Not finished: ", names, ". A failed run counts as a loss of ",
-                shortest(compared_measure(results.study).cap), ".");
-  }
-  return text(all, all == 1 ? " run has" : " runs have", " no value and ", all == 1 ? "is" : "are",
-              " in no mean: ", names, ".");
 }
 
 ReportTable paper_table(const Results& results) {

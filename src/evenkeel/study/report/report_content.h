@@ -28,7 +28,11 @@ std::vector<OutcomeLine> outcome_lines(const Results& results, std::size_t claim
 /// The sentence before the list of confounders, or in its place if there are none.
 std::string confounders_text(const Results& results);
 
-/// A sentence with the failed and the missing runs; "" if all finished.
+/// The runs that the means of arms_table() are of: "finished runs".
+std::string averaged_runs_text(const Results& results);
+
+/// Sentences with the failed and the missing runs: those without a value, and those that failed
+/// after the step that the study measures at; "" if all finished.
 std::string failures_text(const Results& results);
 
 /// Published and measured differences with their outcomes; no rows without published claims.

@@ -174,6 +174,11 @@ std::string not_tested_text(const NotTested& reason) {
       for (const auto& arm : reason.arms) out += text(out.empty() ? "" : " and ", "runs of ", arm);
       return out + " are missing; a verdict needs all of them";
     }
+    case NotTested::Kind::crashed_trial: {
+      std::string out;
+      for (const auto& arm : reason.arms) out += text(out.empty() ? "" : " and of ", arm);
+      return text("a trial of the search crashed, of ", out, "; the same command tries it again");
+    }
     case NotTested::Kind::failed_runs:
       return "a difference of differences needs runs that finish";
     case NotTested::Kind::cpu_contention:

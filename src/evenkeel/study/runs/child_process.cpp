@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -25,6 +26,31 @@ constexpr int kSignalExitBase = 128;  // exit code of a signal, as in shells
 
 int exit_code_of(int status) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : kSignalExitBase + WTERMSIG(status);
+}
+
+/// "9 (SIGKILL)", "35" for one without a name
+std::string signal_text(int number) {
+  constexpr std::array<std::pair<int, const char*>, 17> kNames = {{{SIGHUP, "SIGHUP"},
+                                                                   {SIGINT, "SIGINT"},
+                                                                   {SIGQUIT, "SIGQUIT"},
+                                                                   {SIGILL, "SIGILL"},
+                                                                   {SIGTRAP, "SIGTRAP"},
+                                                                   {SIGABRT, "SIGABRT"},
+                                                                   {SIGBUS, "SIGBUS"},
+                                                                   {SIGFPE, "SIGFPE"},
+                                                                   {SIGKILL, "SIGKILL"},
+                                                                   {SIGUSR1, "SIGUSR1"},
+                                                                   {SIGSEGV, "SIGSEGV"},
+                                                                   {SIGUSR2, "SIGUSR2"},
+                                                                   {SIGPIPE, "SIGPIPE"},
+                                                                   {SIGALRM, "SIGALRM"},
+                                                                   {SIGTERM, "SIGTERM"},
+                                                                   {SIGXCPU, "SIGXCPU"},
+                                                                   {SIGXFSZ, "SIGXFSZ"}}};
+  for (const auto& [known, name] : kNames) {
+    if (known == number) return text(number, " (", name, ")");
+  }
+  return text(number);
 }
 
 /// The environment of this process, in the form of execve(), without the variables of a launcher: a
@@ -108,6 +134,17 @@ std::optional<int> ChildProcess::exit_code() {
 void ChildProcess::terminate() {
   if (pid_ <= 0 || std::exchange(has_sent_sigterm_, true)) return;
   ::kill(pid_, SIGTERM);
+}
+
+std::string exit_text(int code, const std::string& line) {
+  auto out = text("exit code ", code, ": ");
+  // A second signal ends the program with a code and a line of its own.
+  const bool is_own_code = code <= kSignalExitBase || code == static_cast<int>(Exit::stopped);
+  if (is_own_code && !line.empty()) return out + line;
+  if (code <= kSignalExitBase) return out + "no message";
+  out += "killed by signal " + signal_text(code - kSignalExitBase);
+  if (code == kSignalExitBase + SIGKILL) out += ", often for lack of memory";
+  return line.empty() ? out : out + "; the last line of its log: " + line;
 }
 
 std::string last_log_line(const std::filesystem::path& log) {

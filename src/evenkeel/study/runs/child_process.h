@@ -35,6 +35,13 @@ class ChildProcess {
   bool has_sent_sigterm_ = false;
 };
 
+/// How a process ended, for messages: "exit code 75: out of memory"; "exit code 137: killed by
+/// signal 9 (SIGKILL), often for lack of memory". The last line of the log, if there is one, ends
+/// it.
+/// \param code  ChildProcess::exit_code()
+/// \param line  last_log_line()
+std::string exit_text(int code, const std::string& line);
+
 /// The last non-empty line of a log, without the prefix "evenkeel: "; "" if there is none.
 std::string last_log_line(const std::filesystem::path& log);
 

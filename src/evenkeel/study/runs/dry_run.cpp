@@ -69,13 +69,17 @@ bool subtract_if_cached(DryRun& out, const config::Config& config, const RunCost
 /// \return empty if a run of the search is missing
 std::vector<SearchResult> repeat_search(DryRun& out, StudyJobs& jobs, const StudyRequest& request,
                                         const Resources& resources) {
-  std::size_t rungs = 0;
+  const auto& tune = *request.study.tune;
+  std::size_t rungs = 0, candidates = tune.values.size();
   return jobs.search([&](const std::vector<Job>& trials) {
-    const bool is_further = ++rungs > request.study.tune->rungs.size();
+    // search_cost() counts neither further values nor those that equal trials keep
+    const auto counted = ++rungs > tune.rungs.size() ? 0 : jobs.arms().size() * candidates;
+    candidates = promoted_count(candidates);
     std::map<std::string, JobResult> results;
-    for (const auto& job : trials) {
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+      const auto& job = trials[i];
       const auto cost = request.cost(job.config);
-      if (is_further) add_search(out, job.config, cost, {.runs = 1, .full_runs = 1});
+      if (i >= counted) add_search(out, job.config, cost, {.runs = 1, .full_runs = 1});
       const bool is_cached =
           subtract_if_cached(out, job.config, cost, resources.run_cache / job.key);
       if (is_cached) ++out.search_cached;
@@ -175,6 +179,7 @@ DryRun dry_run(const StudyRequest& request, const Resources& resources) {
   const auto& study = request.study;
   const auto arms = jobs.arms();
   check_runs(study, arms);
+  jobs.check_search();
   out.arms = arms.size();
   out.hypotheses = std::max<std::size_t>(1, hypothesis_count(study));
   if (study.seeds.size() >= 2) {

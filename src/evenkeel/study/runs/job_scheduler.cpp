@@ -40,9 +40,9 @@ std::map<std::string, JobResult> JobScheduler::run(const std::vector<Job>& jobs)
   execution.enqueue(jobs);
   while (true) {
     if (!should_stop()) execution.start_ready();
-    const bool continues = !should_stop() && !execution.disk_error && !execution.queue.empty();
+    const bool continues = !should_stop() && !execution.fatal_error && !execution.queue.empty();
     if (execution.running.empty() && !continues) break;
-    if (resources_.stop_requested() || execution.disk_error) {
+    if (resources_.stop_requested() || execution.fatal_error) {
       for (auto& each : execution.running) each.process.terminate();
     }
     execution.renew_leases();
@@ -53,7 +53,7 @@ std::map<std::string, JobResult> JobScheduler::run(const std::vector<Job>& jobs)
   }
   progress_table_.clear();
   if (resources_.leases != nullptr) resources_.leases->release_all();
-  if (execution.disk_error) throw Error(Exit::io, *execution.disk_error);
+  if (execution.fatal_error) throw *execution.fatal_error;
   return execution.job_results;
 }
 

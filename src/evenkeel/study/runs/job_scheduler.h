@@ -9,6 +9,7 @@
 
 #include "evenkeel/config/config.h"
 #include "evenkeel/study/runs/progress_table.h"
+#include "evenkeel/study/runs/run_texts.h"
 
 namespace evenkeel::study {
 
@@ -21,6 +22,7 @@ struct Job {
   config::Config config;
   double memory_bytes = 0;  // peak memory
   double work = 0;          // any unit; estimates the remaining time
+  SharedTexts texts = {};   // that the run must have read; nullptr: any
 };
 
 /// The result of a job.
@@ -60,7 +62,9 @@ class JobScheduler {
 
   /// Runs the jobs.
   /// \return the result of each job, by key
-  /// \throws Error (io) if the disk is full, after all running jobs have saved
+  /// \throws Error (io) if the disk is full; (differs) if a run, also one of the cache, has read
+  ///         another text than its job, which is then set aside; both after all running jobs have
+  ///         saved
   std::map<std::string, JobResult> run(const std::vector<Job>& jobs);
 
   /// True if no further job may start: a stop is requested, or the time limit is exceeded.

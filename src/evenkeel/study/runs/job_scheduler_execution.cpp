@@ -32,8 +32,29 @@ bool is_lock_message(const std::string& line, const std::filesystem::path& run) 
 
 }  // namespace
 
+/// Sets aside a run that has read another text than the study, and ends the study: its results are
+/// not those of its key, and the next runs would read that text, too. While another process has the
+/// run, it stays where it is.
+/// \return true if the run has read another text
+bool JobScheduler::Execution::has_other_text(const Job& job) {
+  const auto run = resources.run_cache / job.key;
+  const auto difference = job.texts == nullptr ? "" : text_difference(run, *job.texts);
+  if (difference.empty()) return false;
+  const bool is_ours = resources.leases == nullptr || resources.leases->holds(job.key);
+  if (!is_ours || store::is_locked(run)) return true;
+  const auto aside = rename_damaged(run);
+  const auto line = text("the text changed while the study ran: ", difference, " ", run.string(),
+                         "; the run is now ", aside.filename().string(),
+                         " and is not used; restore the text and give the command again, or name "
+                         "another folder with --run");
+  if (fatal_error) progress_table.warn(text(job.name, ": ", line));
+  if (!fatal_error) fatal_error = Error(Exit::differs, line);
+  return true;
+}
+
 /// Ends the job if the run cache has its result; moves a damaged run folder away.
 bool JobScheduler::Execution::finish_if_cached(const Job& job) {
+  if (has_other_text(job)) return false;
   const auto run = resources.run_cache / job.key;
   const auto state = run_status(run).state;
   const bool is_ours = resources.leases == nullptr || resources.leases->holds(job.key);
@@ -53,8 +74,8 @@ bool JobScheduler::Execution::finish_if_cached(const Job& job) {
 /// Leaves a finished run the checkpoints that kept_checkpoints() counts.
 void JobScheduler::Execution::remove_unneeded_checkpoints(const Job& job) {
   if (kept_checkpoints(job.config) > 1) return;
-  const auto error = remove_older_checkpoints(resources.run_cache / job.key);
-  if (!error.empty()) progress_table.warn(text(job.name, ": ", error));
+  const auto failure = remove_older_checkpoints(resources.run_cache / job.key);
+  if (!failure.empty()) progress_table.warn(text(job.name, ": ", failure));
 }
 
 /// Adds jobs to the queue. Finished runs of the cache are done at once; jobs with equal keys are
@@ -158,7 +179,8 @@ JobScheduler::Execution::Start JobScheduler::Execution::readiness(QueuedJob& que
     queued.retry_at = seconds_now() + resources.retry_seconds;
     return Start::later;
   }
-  return finish_if_cached(job) ? Start::never : Start::now;
+  if (finish_if_cached(job)) return Start::never;
+  return fatal_error ? Start::later : Start::now;
 }
 
 void JobScheduler::Execution::start(const QueuedJob& next) {
@@ -175,14 +197,14 @@ void JobScheduler::Execution::start(const QueuedJob& next) {
                        resources.device, "--set", text("train.threads=", threads)},
                       resources.logs / (job.key + ".log")),
          threads, seconds_now()});
-  } catch (const Error& error) {
-    if (error.exit() != Exit::io) throw;
-    disk_error = error.what();
+  } catch (const Error& failure) {
+    if (failure.exit() != Exit::io) throw;
+    fatal_error = failure;
   }
 }
 
 void JobScheduler::Execution::start_ready() {
-  for (std::size_t i = 0; i < queue.size() && !disk_error;) {
+  for (std::size_t i = 0; i < queue.size() && !fatal_error;) {
     auto& queued = queue[i];
     if (threads_for(*queued.job) < 1) return;
     if (queued.retry_at > seconds_now() || !fits_memory(*queued.job)) {
@@ -252,7 +274,7 @@ void JobScheduler::Execution::handle_failure(RunningJob& ended, int code) {
   const bool is_permanent = code == static_cast<int>(Exit::usage) ||
                             code == static_cast<int>(Exit::data) ||
                             code == static_cast<int>(Exit::differs);
-  const auto reason = text("exit code ", code, ": ", line);
+  const auto reason = exit_text(code, line);
   if (!is_permanent && retry(ended.queued, code, reason)) return;
   progress_table.warn(text(job.name, ": ended with ", reason, "; its folder is ", run.string()));
   scheduler.work_left_ -= job.work;
@@ -264,6 +286,10 @@ void JobScheduler::Execution::handle_exit(RunningJob& ended, int code) {
   const auto& job = *ended.queued.job;
   const auto run = resources.run_cache / job.key;
   const auto log = resources.logs / (job.key + ".log");
+  if (has_other_text(job)) {
+    if (!fatal_error) queue.push_back({&job});  // another process has the run
+    return;
+  }
   if (code == 0 && run_status(run).state == RunStatus::State::finished) {
     scheduler.work_done_ += job.work;
     remove_unneeded_checkpoints(job);
@@ -280,10 +306,13 @@ void JobScheduler::Execution::handle_exit(RunningJob& ended, int code) {
   }
   if (code == static_cast<int>(Exit::io)) {
     const auto line = last_log_line(log);
-    if (!disk_error) disk_error = line.empty() ? text(run.string(), ": cannot be written") : line;
+    if (!fatal_error) {
+      fatal_error =
+          Error(Exit::io, line.empty() ? text(run.string(), ": cannot be written") : line);
+    }
   }
   // After a stop, a later call resumes the run from its last checkpoint.
-  if (!resources.stop_requested() && !disk_error) handle_failure(ended, code);
+  if (!resources.stop_requested() && !fatal_error) handle_failure(ended, code);
 }
 
 /// \return true if a job ended

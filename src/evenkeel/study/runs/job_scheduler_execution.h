@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "evenkeel/base/error.h"
 #include "evenkeel/study/runs/child_process.h"
 #include "evenkeel/study/runs/job_scheduler.h"
 
@@ -47,10 +48,11 @@ struct JobScheduler::Execution {
   std::vector<RunningJob> running;
   double last_draw = 0;
   bool was_disk_full = false;
-  std::optional<std::string> disk_error;  // why nothing can be written any more
+  std::optional<Error> fatal_error;  // why no run may start any more: a full disk, a changed text
 
   void enqueue(const std::vector<Job>& jobs);
   void finish(const Job& job, JobResult job_result);
+  bool has_other_text(const Job& job);
   bool finish_if_cached(const Job& job);
   void remove_unneeded_checkpoints(const Job& job);
   bool fits_memory(const Job& job) const;

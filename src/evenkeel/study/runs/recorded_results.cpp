@@ -2,22 +2,20 @@
 #include "evenkeel/study/runs/recorded_results.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <map>
 #include <set>
 #include <utility>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/base/file.h"
+#include "evenkeel/base/number.h"
 #include "evenkeel/study/analysis/claim_analysis.h"
 #include "evenkeel/study/analysis/confounders.h"
 #include "evenkeel/study/analysis/measure.h"
 #include "evenkeel/study/definition/grid.h"
 #include "evenkeel/study/report/csv.h"
 #include "evenkeel/study/report/number_format.h"
-#include "evenkeel/study/report/outcome.h"
 #include "evenkeel/study/runs/refinement.h"
+#include "evenkeel/study/runs/run_table.h"
 #include "evenkeel/study/runs/study_runner.h"
 
 namespace evenkeel::study {
@@ -26,96 +24,37 @@ namespace {
 
 using State = SeedRun::State;
 
-/// The table of a runs.csv: cells by the name of their column.
-class RunTable {
- public:
-  RunTable(const std::filesystem::path& file, const Study& study) : name_(file.string()) {
-    rows_ = csv_rows(read_file(file), name_);
-    if (rows_.empty()) refuse(1, "wanted the header of a runs.csv, but the file is empty");
-    for (std::size_t i = 0; i < rows_.front().fields.size(); ++i) {
-      columns_[rows_.front().fields[i]] = i;
-    }
-    std::vector<std::string> wanted = {"seed", "state", "value"};
-    for (const auto& axis : study.axes) wanted.push_back(axis.name);
-    for (const auto& column : wanted) {
-      if (!has(column)) refuse(1, text("has no column \"", column, "\" of study ", study.name));
-    }
-    for (const auto& row : rows_) {
-      if (row.fields.size() != rows_.front().fields.size()) {
-        refuse(row.line, text("has ", row.fields.size(), " fields, but the header has ",
-                              rows_.front().fields.size()));
-      }
-    }
-    rows_.erase(rows_.begin());
-    for (const auto& row : rows_) check_study(row, study);
-  }
-
-  const std::vector<CsvRow>& rows() const { return rows_; }
-  bool has(const std::string& column) const { return columns_.contains(column); }
-
-  /// "" if the file does not have the column.
-  std::string cell(const CsvRow& row, const std::string& column) const {
-    const auto found = columns_.find(column);
-    return found == columns_.end() ? "" : row.fields[found->second];
-  }
-
-  /// NaN for an empty cell.
-  double cell_number(const CsvRow& row, const std::string& column) const {
-    const auto content = cell(row, column);
-    if (content.empty()) return std::nan("");
-    const auto value = number_of(content);
-    if (!value) refuse(row.line, text(column, " must be a number, but is \"", content, "\""));
-    return *value;
-  }
-
-  std::int64_t seed(const CsvRow& row) const {
-    const auto content = cell(row, "seed");
-    std::int64_t value = 0;
-    const auto read = std::from_chars(content.data(), content.data() + content.size(), value);
-    if (read.ec != std::errc() || read.ptr != content.data() + content.size()) {
-      refuse(row.line, text("seed must be an integer, but is \"", content, "\""));
-    }
-    return value;
-  }
-
-  State state(const CsvRow& row) const {
-    const auto content = cell(row, "state");
-    for (const auto state : {State::finished, State::failed, State::crashed, State::missing}) {
-      if (to_string(state) == content) return state;
-    }
-    refuse(row.line,
-           text("state must be finished, failed, crashed or missing, but is \"", content, "\""));
-  }
-
-  [[noreturn]] void refuse(std::size_t line, const std::string& what) const {
-    throw Error(Exit::data, text(name_, ", line ", line, ": ", what));
-  }
-
- private:
-  /// Files of earlier versions have no columns "study" and "size".
-  void check_study(const CsvRow& row, const Study& study) const {
-    const auto check = [&](const std::string& column, const std::string& wanted) {
-      const auto found = has(column) ? cell(row, column) : wanted;
-      if (found == wanted) return;
-      refuse(row.line, text("is of the ", column, " \"", found, "\", but the command is for \"",
-                            wanted, "\"; name it"));
-    };
-    check("study", study.name);
-    check("size", study.size);
-  }
-
-  std::string name_;
-  std::vector<CsvRow> rows_;
-  std::map<std::string, std::size_t> columns_;
-};
+/// The column of a loss that failed runs also have; "" for other measures.
+std::string loss_column(const Measure& measure) {
+  if (measure.kind == Measure::Kind::val_loss) return "validation_loss";
+  return measure.kind == Measure::Kind::loss ? "training_loss" : "";
+}
 
 /// The column that has a measure; "" if none has.
 std::string column_of(const RunTable& table, const Study& study, const Measure& measure) {
   if (measure == study.measure) return "value";
   if (table.has(measure.name())) return measure.name();
-  if (measure.kind == Measure::Kind::val_loss) return "validation_loss";
-  if (measure.kind == Measure::Kind::loss) return "training_loss";
-  return "";
+  return loss_column(measure);
+}
+
+/// The value of a measure in a row; NaN if the row has none.
+double recorded_value(const RunTable& table, const CsvRow& row, const Study& study,
+                      const Measure& measure) {
+  for (const auto& column : {column_of(table, study, measure), loss_column(measure)}) {
+    const double shown = column.empty() ? std::nan("") : table.cell_number(row, column);
+    if (std::isfinite(shown)) return value_of_display(shown, measure);
+  }
+  return std::nan("");
+}
+
+/// Sets the state by Study::fails_above, where that decides it: of a run that has finished, or has
+/// failed by its validation loss.
+void classify(SeedRun& run, double fails_above) {
+  const bool is_by_loss =
+      run.state == State::finished || (run.state == State::failed && is_of_threshold(run.reason));
+  if (!is_by_loss || !std::isfinite(report::last_finite(run.run.validation_loss.y))) return;
+  run.reason = failure_reason(run.run, fails_above);
+  run.state = run.reason.empty() ? State::finished : State::failed;
 }
 
 /// A run as far as the file has it.
@@ -126,16 +65,15 @@ SeedRun recorded_run(const RunTable& table, const CsvRow& row, const Study& stud
               .key = table.cell(row, "folder"),
               .value = std::nan("")};
   for (const auto& measure : measures_of(study)) {
-    const auto column = column_of(table, study, measure);
-    const double shown = column.empty() ? std::nan("") : table.cell_number(row, column);
-    out.recorded[measure.name()] = value_of_display(shown, measure);
+    out.recorded[measure.name()] = recorded_value(table, row, study, measure);
   }
-  out.value = seed_run_value(out, study.measure);
   out.run.loss.add(0, table.cell_number(row, "training_loss"));
   out.run.validation_loss.add(0, table.cell_number(row, "validation_loss"));
   out.run.tokens = table.cell_number(row, "tokens");
   const double contention = table.cell_number(row, kContentionColumn);
   if (std::isfinite(contention)) out.run.cpu_contention = contention;
+  classify(out, study.fails_above);
+  out.value = seed_run_value(out, study.measure);
   return out;
 }
 
@@ -270,9 +208,24 @@ void add_missing_arms(Results& results, const std::vector<GridPoint>& points) {
                     " has no arm with ", what));
 }
 
+/// Refuses a run that finishes with the study's fails_above, but has failed in the file, which
+/// therefore lacks its values.
+void check_has_values(const RunTable& table, const CsvRow& row, const SeedRun& run,
+                      const Study& study) {
+  if (run.state != State::finished || table.state(row) == State::finished) return;
+  for (const auto& measure : measures_of(study)) {
+    const bool has_column = table.has(column_of(table, study, measure));
+    if (!has_column || std::isfinite(run.recorded.at(measure.name()))) continue;
+    table.refuse(row.line,
+                 text("the run finishes with fails_above = ", shortest(study.fails_above),
+                      ", but has failed in the file, which has no ", measure.name(),
+                      " of failed runs; run the study, or take the fails_above of the file"));
+  }
+}
+
 /// A run without a loss has not finished.
-void check_has_value(const RunTable& table, const CsvRow& row, const SeedRun& run,
-                     const Measure& measure) {
+void check_has_loss(const RunTable& table, const CsvRow& row, const SeedRun& run,
+                    const Measure& measure) {
   const bool is_loss =
       measure.kind == Measure::Kind::val_loss || measure.kind == Measure::Kind::loss;
   if (!is_loss || run.state != State::finished || std::isfinite(run.value)) return;
@@ -281,7 +234,8 @@ void check_has_value(const RunTable& table, const CsvRow& row, const SeedRun& ru
 }
 
 /// Puts a row in the place of its arm and its seed.
-void add_row(const RunTable& table, const CsvRow& row, Results& results) {
+/// \return true if its run has another state than in the file
+bool add_row(const RunTable& table, const CsvRow& row, Results& results) {
   const auto& study = results.study;
   const auto place = std::ranges::find(study.seeds, table.seed(row));
   auto* arm = arm_of(table, row, study, results.arms);
@@ -289,19 +243,21 @@ void add_row(const RunTable& table, const CsvRow& row, Results& results) {
   if (arm == nullptr && neighbour == nullptr) {
     refuse_arm(table, row, results);
   }
-  if (place == study.seeds.end()) return;
+  if (place == study.seeds.end()) return false;
   if (neighbour != nullptr) arm = further_arm_of(table, row, *neighbour, results);
   auto& seed_run = arm->seed_runs[static_cast<std::size_t>(place - study.seeds.begin())];
   if (!seed_run.recorded.empty()) {
     table.refuse(row.line, text("a second run of \"", arm->name, "\" with seed ", seed_run.seed));
   }
   seed_run = recorded_run(table, row, study);
-  check_has_value(table, row, seed_run, study.measure);
+  check_has_loss(table, row, seed_run, study.measure);
+  check_has_values(table, row, seed_run, study);
   const auto integer = [](double value) { return std::isfinite(value) ? std::llround(value) : 0; };
   arm->parameters = integer(table.cell_number(row, "parameters"));
   arm->tokens = seed_run.run.tokens;
   arm->precision = table.cell(row, "precision");
   arm->tuned_value = table.cell(row, "tuned");
+  return seed_run.state != table.state(row);
 }
 
 }  // namespace
@@ -319,7 +275,9 @@ RecordedResults recorded_results(Study study, const std::filesystem::path& file,
   auto& results = out.results;
   const auto points = grid_points(study);
   results.arms = empty_arms(study, points);
-  for (const auto& row : table.rows()) add_row(table, row, results);
+  for (const auto& row : table.rows()) {
+    if (add_row(table, row, results)) ++out.changed_states;
+  }
   // The means of some of the seeds may lead to other further values than those of all.
   if (!keeps_seeds) add_missing_arms(results, points);
   results.is_complete = std::ranges::all_of(all_arms(results), [](const Arm* arm) {

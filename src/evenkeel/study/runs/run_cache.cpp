@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <system_error>
@@ -13,7 +14,6 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/config/keys.h"
 #include "evenkeel/config/scheme/released_titles.h"
-#include "evenkeel/data/load_corpora.h"
 #include "evenkeel/store/json_lines.h"
 #include "evenkeel/store/run_folder.h"
 #include "evenkeel/tasks/labels.h"
@@ -162,28 +162,23 @@ bool was_evaluated(const store::Directory& run, std::int64_t step) {
 
 }  // namespace
 
+SharedTexts RunCacheKeys::texts(const config::Config& config) {
+  auto settings = data_section(config);
+  for (const auto& [name, inputs] : config.evaluate.texts) {
+    settings += name + '\n';
+    for (const auto& input : inputs) settings += input + '\n';
+  }
+  auto& read = texts_[settings];
+  if (read == nullptr) read = std::make_shared<const std::vector<RunText>>(run_texts(config));
+  return read;
+}
+
 std::string RunCacheKeys::key(const config::Config& config, const std::string& arithmetic,
                               const std::string& timing_context) {
   const bool is_timed = !timing_context.empty();
   const auto& evaluate = config.evaluate;
-  auto texts = data_section(config);
-  for (const auto& [name, inputs] : evaluate.texts) {
-    texts += name + '\n';
-    for (const auto& input : inputs) texts += input + '\n';
-  }
-  auto& text_digest = digests_[texts];
-  if (text_digest.empty()) {
-    const auto corpora =
-        data::load_corpora(config.data, config.model.context, config.model.vocabulary);
-    text_digest = data::digest(corpora.train) + data::digest(corpora.validation);
-    if (corpora.ood) text_digest += corpora.ood->digest;
-    if (!evaluate.texts.empty()) {
-      text_digest +=
-          data::digest(data::load_named_texts(evaluate.texts, config.data, corpora.encoding,
-                                              config.model.context, config.model.vocabulary));
-    }
-  }
-  std::string tasks;
+  std::string text_digest, tasks;
+  for (const auto& each : *texts(config)) text_digest += each.digest;
   for (const auto& label : evaluate.tasks) tasks += label + "\n";
   const auto [task_digest, is_new] = task_digests_.try_emplace(tasks + evaluate.task_folder);
   if (is_new) task_digest->second = digest_of_tasks(evaluate);

@@ -6,13 +6,14 @@
 #include <string>
 
 #include "evenkeel/config/config.h"
+#include "evenkeel/study/runs/run_texts.h"
 
 /// The cache of runs that studies share. The folder name of a run is a hash of its inputs.
 namespace evenkeel::study {
 
 /// Version of the numerical results. It increases if and only if equal configurations give
 /// different numbers, which makes cached runs stale (CHANGELOG.md, "Changed numbers").
-inline constexpr int kNumericsVersion = 15;
+inline constexpr int kNumericsVersion = 16;
 
 /// Computes cache keys from the inputs that determine the numbers of a run: resolved configuration
 /// with scheme, digests of the data, arithmetic (precision, instruction set, LibTorch), and
@@ -26,10 +27,15 @@ class RunCacheKeys {
   std::string key(const config::Config& config, const std::string& arithmetic,
                   const std::string& timing_context = "");
 
+  /// The texts of a run, which key() uses.
+  /// \throws Error (data) if the data cannot be read
+  SharedTexts texts(const config::Config& config);
+
  private:
   // By [data] and evaluate.texts; by the labels and the folder of tasks. Each text and each task is
   // read once.
-  std::map<std::string, std::string> digests_, task_digests_;
+  std::map<std::string, SharedTexts> texts_;
+  std::map<std::string, std::string> task_digests_;
 };
 
 /// The progress of a run in the cache. damaged: the state is "finished", but the record of the last

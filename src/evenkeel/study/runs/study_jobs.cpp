@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/study/runs/study_jobs.h"
 
+#include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 
+#include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/study/analysis/measure.h"
 
@@ -15,11 +18,51 @@ StudyJobs::StudyJobs(const StudyRequest& request, const Resources& resources)
 Job StudyJobs::job(const std::string& name, config::Config config) {
   const auto cost = request_.cost(config);
   auto run = key(config, cost);
-  return {std::move(run), name, std::move(config), cost.memory_bytes, cost.flops};
+  auto texts = cache_keys_.texts(config);
+  return {std::move(run), name, std::move(config), cost.memory_bytes, cost.flops, std::move(texts)};
 }
 
 std::string StudyJobs::key(const config::Config& config, const RunCost& cost) {
   return run_cache_key(cache_keys_, request_, resources_, config, cost);
+}
+
+std::vector<std::string> StudyJobs::text_digests() {
+  const auto& study = request_.study;
+  std::vector<std::string> overrides, lines;
+  if (study.tune) overrides.push_back(text(study.tune->key, '=', study.tune->values.front()));
+  for (const auto& arm : arms_) {
+    const auto config = config_of(study, arm, study.seeds.front(), overrides);
+    for (auto& line : text_lines(*cache_keys_.texts(config))) {
+      if (std::ranges::find(lines, line) == lines.end()) lines.push_back(std::move(line));
+    }
+  }
+  return lines;
+}
+
+void StudyJobs::check_search() {
+  const auto& study = request_.study;
+  if (!study.tune) return;
+  const auto& tune = *study.tune;
+  for (const auto& arm : arms_) {
+    std::set<std::string> keys;
+    for (const auto& value : tune.values) {
+      const auto config = config_of(study, arm, tune.seed, {text(tune.key, '=', value)});
+      keys.insert(job(arm.name, trial_config(config, tune.rungs.back())).key);
+      if (keys.size() > 1) break;
+    }
+    if (keys.size() > 1) continue;
+    throw Error(
+        Exit::usage,
+        text("study ", study.name, ": tune.key must change the trials of the search, but all ",
+             "values of ", tune.key, " give arm ", arm.name, " one trial in the last rung ",
+             "(a trial is evaluated at its end only, and its warm-up is at most half of its ",
+             "steps); search another key or other values, or leave [tune] out"));
+  }
+}
+
+config::Config StudyJobs::trial_config(config::Config config, double share) const {
+  const auto steps = request_.cost(config).steps;
+  return shortened(std::move(config), steps, share);
 }
 
 config::Config StudyJobs::grid_config(const std::vector<SearchResult>& searched, std::size_t arm,
@@ -54,15 +97,30 @@ SeedRun StudyJobs::seed_run(std::int64_t seed, const std::string& key,
   return out;
 }
 
+/// A run of an arm whose search has a crashed trial: another value may be the best one.
+SeedRun StudyJobs::waiting_run(std::int64_t seed, const std::string& key,
+                               const SearchResult& searched) const {
+  const auto& trial = *find_crashed_trial(searched);
+  return {
+      .reason = text("a trial of the search crashed: ", request_.study.tune->key, ' ', trial.value,
+                     ", ", shortest(trial.share), " of the steps, folder ", trial.key),
+      .seed = seed,
+      .key = key,
+      .value = std::nan("")};
+}
+
 Arm StudyJobs::arm(const std::vector<SearchResult>& searched, std::size_t index,
                    const std::map<std::string, JobResult>& job_results) {
   const auto& study = request_.study;
   Arm out{.name = arms_[index].name, .labels = arms_[index].labels};
+  const bool waits = study.tune && find_crashed_trial(searched.at(index)) != nullptr;
+  out.has_crashed_trial = waits;
   for (const auto seed : study.seeds) {
     const auto config = grid_config(searched, index, seed);
     const auto cost = request_.cost(config);
     const auto run = key(config, cost);
-    out.seed_runs.push_back(seed_run(seed, run, job_results.at(run)));
+    out.seed_runs.push_back(waits ? waiting_run(seed, run, searched[index])
+                                  : seed_run(seed, run, job_results.at(run)));
     out.parameters = cost.parameters;
     out.norm_parameters = cost.norm_parameters;
     out.norms_share = cost.norms_share;
@@ -72,7 +130,7 @@ Arm StudyJobs::arm(const std::vector<SearchResult>& searched, std::size_t index,
     out.is_causal = is_causal(config);
     out.precision = cost.precision;
   }
-  if (study.tune) out.tuned_value = searched.at(index).chosen;
+  if (study.tune && !waits) out.tuned_value = searched.at(index).chosen;
   return out;
 }
 
@@ -80,11 +138,8 @@ std::vector<SearchResult> StudyJobs::search(const Run& run) {
   const SearchCallbacks callbacks{
       .job = [&](const std::string& name,
                  config::Config config) { return job(name, std::move(config)); },
-      .shortened =
-          [&](config::Config config, double share) {
-            const auto steps = request_.cost(config).steps;
-            return shortened(std::move(config), steps, share);
-          },
+      .shortened = [&](config::Config config,
+                       double share) { return trial_config(std::move(config), share); },
       .run = run,
       .loss = [&](const std::string& key) { return trial_loss(key); }};
   return successive_halving(request_.study, arms_, callbacks);

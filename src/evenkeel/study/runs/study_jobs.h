@@ -20,6 +20,15 @@ class StudyJobs {
   /// A job with its cache key, memory and FLOPs (as `work`).
   Job job(const std::string& name, config::Config config);
 
+  /// "data.train 0123456789abcdef...": the digest of each text of the grid, without repetitions.
+  /// \throws Error (data) if a text cannot be read
+  std::vector<std::string> text_digests();
+
+  /// Checks that the values of the search differ in the trials of the last rung: equal trials would
+  /// leave the choice to their order in the file.
+  /// \throws Error (usage), with the arm; (data) if a text cannot be read
+  void check_search();
+
   /// The cache key of a run.
   std::string key(const config::Config& config, const RunCost& cost);
 
@@ -39,12 +48,16 @@ class StudyJobs {
   void add_arms(const std::vector<GridPoint>& points);
 
   /// An arm with the results of its runs.
-  /// \param job_results  by cache key, of all runs of the arm
+  /// \param job_results  by cache key, of all runs of the arm; of an arm whose search has a crashed
+  ///                     trial of none: its runs are missing
   Arm arm(const std::vector<SearchResult>& searched, std::size_t index,
           const std::map<std::string, JobResult>& job_results);
 
  private:
   double trial_loss(const std::string& key) const;
+  config::Config trial_config(config::Config config, double share) const;
+  SeedRun waiting_run(std::int64_t seed, const std::string& key,
+                      const SearchResult& searched) const;
   SeedRun seed_run(std::int64_t seed, const std::string& key, const JobResult& job_result) const;
 
   const StudyRequest& request_;

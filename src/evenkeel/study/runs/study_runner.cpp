@@ -18,6 +18,7 @@
 #include "evenkeel/study/analysis/multiple_testing.h"
 #include "evenkeel/study/analysis/statistics.h"
 #include "evenkeel/study/definition/grid.h"
+#include "evenkeel/study/definition/own_schemes.h"
 #include "evenkeel/study/definition/study_folder.h"
 #include "evenkeel/study/report/csv.h"
 #include "evenkeel/study/report/html_report.h"
@@ -35,13 +36,14 @@ namespace fs = std::filesystem;
 /// Runs one study.
 class StudyRunner {
  public:
-  StudyRunner(const StudyRequest& request, Resources resources, ProgressTable& progress_table)
+  StudyRunner(const StudyRequest& request, const Resources& resources, StudyJobs& jobs,
+              ProgressTable& progress_table)
       : request_(request),
         study_(request.study),
-        resources_(std::move(resources)),
+        resources_(resources),
         progress_table_(progress_table),
         scheduler_(resources_, progress_table),
-        jobs_(request, resources_),
+        jobs_(jobs),
         arms_(jobs_.arms()) {}
 
   Results run();
@@ -54,10 +56,10 @@ class StudyRunner {
 
   const StudyRequest& request_;
   const Study& study_;
-  const Resources resources_;
+  const Resources& resources_;
   ProgressTable& progress_table_;
   JobScheduler scheduler_;
-  StudyJobs jobs_;
+  StudyJobs& jobs_;
   const std::vector<GridPoint>& arms_;
   std::vector<SearchResult> search_results_;
 };
@@ -101,15 +103,19 @@ bool are_complete(const std::map<std::string, JobResult>& job_results) {
   });
 }
 
-/// Runs the arms from this one on.
+/// Runs the arms from this one on, without those whose search has a crashed trial.
 std::map<std::string, JobResult> StudyRunner::run_arms(std::size_t first) {
   std::vector<Job> jobs;
   const auto count = arms_.size() - first;
+  const auto waits = [&](std::size_t arm) {  // another value may be the best one
+    return study_.tune && find_crashed_trial(search_results_.at(arm)) != nullptr;
+  };
   for (std::size_t round = 0; round < study_.seeds.size(); ++round) {  // pairs first
     const auto seed = study_.seeds[round];
     for (std::size_t place = 0; place < count; ++place) {
       // Every second round reverses the order (ABBA), so that a slower machine affects all arms.
       const auto arm = first + (round % 2 == 0 ? place : count - 1 - place);
+      if (waits(arm)) continue;
       jobs.push_back(jobs_.job(text(arms_[arm].name, ", seed ", seed),
                                jobs_.grid_config(search_results_, arm, seed)));
     }
@@ -151,18 +157,19 @@ Results StudyRunner::run() {
   for (std::size_t arm = 0; arm < arms_.size(); ++arm) {
     results.arms.push_back(jobs_.arm(search_results_, arm, job_results));
   }
-  results.is_complete = are_complete(job_results);
+  results.is_complete =
+      are_complete(job_results) && std::ranges::none_of(results.arms, &Arm::has_crashed_trial);
   run_further_arms(results);
   results.search_results = search_results_;
   sum_training_time(results);
   return results;
 }
 
-/// True if a run of the study has not ended.
+/// True if a run of the study has not ended, but for the arms that wait for a crashed trial.
 bool is_stopped(const Results& results) {
   const auto is_missing = [](const SeedRun& run) { return run.state == SeedRun::State::missing; };
   return results.arms.empty() || std::ranges::any_of(all_arms(results), [&](const Arm* arm) {
-           return std::ranges::any_of(arm->seed_runs, is_missing);
+           return !arm->has_crashed_trial && std::ranges::any_of(arm->seed_runs, is_missing);
          });
 }
 
@@ -178,7 +185,9 @@ std::string arithmetic_of(const StudyRequest& request, const std::vector<GridPoi
 void remove_leases(const RunLeases& leases, const Results& results) {
   for (const auto* const arm : all_arms(results)) {
     for (const auto& run : arm->seed_runs) {
-      if (run.state != SeedRun::State::crashed) leases.remove(run.key);
+      const bool has_ended =  // another worker may train one that is missing here
+          run.state == SeedRun::State::finished || run.state == SeedRun::State::failed;
+      if (has_ended) leases.remove(run.key);
     }
   }
   for (const auto& search_result : results.search_results) {
@@ -228,12 +237,18 @@ void check_is_for_workers(const Study& study) {
 }
 
 Results run_study(const StudyRequest& request, Resources resources, ProgressTable& progress_table) {
-  const auto arms = grid_points(request.study);
-  check_runs(request.study, arms);
+  StudyJobs jobs(request, resources);
+  check_runs(request.study, jobs.arms());
   if (request.is_worker) check_is_for_workers(request.study);
-  StudyFolder folder(request.folder, request.study,
-                     {.allow_changes = request.allow_changes,
-                      .worker_arithmetic = request.is_worker ? arithmetic_of(request, arms) : ""});
+  jobs.check_search();
+  StudyFolder::Options options{.allow_changes = request.allow_changes,
+                               .schemes = own_schemes(request.study, jobs.arms()),
+                               .texts = jobs.text_digests()};
+  if (request.is_worker) {
+    options.worker_arithmetic = arithmetic_of(request, jobs.arms());
+    options.worker_texts = options.texts;
+  }
+  StudyFolder folder(request.folder, request.study, options);
   resources.logs = folder.logs();
   resources.exclusive = request.study.exclusive;
   std::optional<RunLeases> leases;
@@ -241,10 +256,11 @@ Results run_study(const StudyRequest& request, Resources resources, ProgressTabl
     leases.emplace(resources.run_cache, worker_name(), request.heartbeat_timeout);
     resources.leases = &*leases;
   }
-  auto results = StudyRunner(request, std::move(resources), progress_table).run();
+  auto results = StudyRunner(request, resources, jobs, progress_table).run();
   analyze_claims(results);
   results.confounders = confounders(results);
   results.definition_changes = folder.changes();
+  results.own_schemes = options.schemes;
   if (leases && is_stopped(results)) return results;
   write_report(folder, results);
   results.is_reported = true;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "evenkeel/base/error.h"
@@ -122,6 +123,9 @@ bool HalvingSearch::run_rung(double share) {
 /// value_beyond() of the best trial; nullopt for other values than positive numbers, if the key may
 /// not have it, or if no trial succeeded.
 std::optional<std::string> HalvingSearch::further_value(std::size_t arm) const {
+  const bool has_crashed =
+      std::ranges::any_of(last_[arm], [](const auto& trial) { return trial.crashed; });
+  if (has_crashed) return std::nullopt;  // another value may be the best
   const auto numbers = sorted_numbers(tried_[arm]);
   if (numbers.empty() || !(numbers.front() > 0)) return std::nullopt;
   auto value = value_beyond(*number_of(best(arm).value), numbers);
@@ -210,11 +214,19 @@ SearchCost search_cost(const SearchConfig& tune) {
 
 std::vector<std::string> promoted_values(std::vector<SearchResult::Trial> trials) {
   std::stable_sort(trials.begin(), trials.end(), is_better);
-  trials.resize(promoted_count(trials.size()));
+  const auto count = promoted_count(trials.size());
+  std::set<std::string> keys;
   std::vector<std::string> values;
-  values.reserve(trials.size());
-  for (const auto& each : trials) values.push_back(each.value);
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    if (i < count) keys.insert(trials[i].key);
+    if (keys.contains(trials[i].key)) values.push_back(trials[i].value);
+  }
   return values;
+}
+
+const SearchResult::Trial* find_crashed_trial(const SearchResult& searched) {
+  const auto found = std::ranges::find_if(searched.trials, &SearchResult::Trial::crashed);
+  return found == searched.trials.end() ? nullptr : &*found;
 }
 
 std::vector<SearchResult> successive_halving(const Study& study, const std::vector<GridPoint>& arms,

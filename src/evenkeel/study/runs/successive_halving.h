@@ -39,8 +39,12 @@ SearchCost search_cost(const SearchConfig& tune);
 /// The number of candidates that are promoted to the next rung: half of them, at least two.
 std::size_t promoted_count(std::size_t candidates);
 
-/// The promoted values, best first; failed values last.
+/// The promoted values, best first; failed values last. A trial that is the same run as a promoted
+/// one is promoted, too: it has the same loss, and their order in the file must not decide.
 std::vector<std::string> promoted_values(std::vector<SearchResult::Trial> trials);
+
+/// The first trial that crashed; nullptr if none did.
+const SearchResult::Trial* find_crashed_trial(const SearchResult& searched);
 
 /// Successive halving, per arm: the first rung tries all values with a fraction of the steps, each
 /// further rung the better half, and the best value of the last rung is chosen. While that is at an

@@ -102,7 +102,8 @@ std::vector<HealthEvent> HealthCheck::operator()(std::int64_t step, const data::
   check_attention(batch, events);
   check_gains(events);
   if (step > 1) check_frozen(gradients, events);  // at step 1 some gains have a gradient of 0
-  for (auto& event : check_depth(*parameters_, gradients, model_->scheme())) {
+  const norm::Steps before = {.done = step - 1, .planned = planned_};
+  for (auto& event : check_depth(*parameters_, gradients, model_->scheme(), before)) {
     events.push_back(std::move(event));
   }
   return events;

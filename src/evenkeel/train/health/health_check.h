@@ -24,9 +24,10 @@ namespace evenkeel::train {
 /// | dead_gain       | at least half of a gain's values < 1/1000 of the initial value           |
 /// | far_gain        | a gain differs from its initial value by > 10 times that value           |
 /// | frozen_gain     | the gradient of a gain is exactly 0, after step 1                        |
-/// | vanishing       | gradient norm of block 1 < 1e-4 of that of the largest block             |
-/// | exploding_depth | gradient norm of block 1 > 1e4 times that of the smallest block          |
-/// | dead_blocks     | gradient norms of all blocks < 1e-4 of that of the whole model           |
+/// | vanishing       | gradient norm of block 1 < 1e-4 of that of the largest block, but not 0  |
+/// | exploding_depth | gradient norm of block 1 > 1e4 times that of one of the last blocks      |
+/// | dead_blocks     | gradient norms of all blocks < 1e-4 of that of the whole model; or that  |
+/// |                 | of a block < 1e-4 of that of the largest block, and neither of the above |
 /// | routing         | half of a block's experts have less than a tenth of the mean load        |
 /// | router_logits   | a router logit > 50: the softmax is one-hot far below                    |
 /// | feed_forward    | gradient norm of the feed-forward sublayers > 100 times attention's      |

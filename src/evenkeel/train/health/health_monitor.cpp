@@ -16,7 +16,7 @@ constexpr std::int64_t kHealthCheckInterval = 50;
 constexpr double kWorse = 1.1;  // in units of the first loss; above the noise between batches
 constexpr std::int64_t kEarlySteps = 20;  // the spike detector has too few values then
 /// Wide limits: the gradient norm of a healthy run may jump tenfold, and clipping handles that.
-constexpr SpikeDetector::Limits kGradientLimits = {.deviations = 20, .relative = 19};
+constexpr SpikeDetector::Limits kGradientLimits = {.deviations = 20, .relative = 19, .recent = 64};
 
 constexpr const char* kEarlyRemedy =
     "a lower schedule.peak, a longer schedule.warmup, and the scheme's own model.init";

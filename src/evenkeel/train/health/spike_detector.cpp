@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 namespace evenkeel::train {
@@ -20,17 +21,24 @@ double median_of(std::vector<double> values) {
   return *middle;
 }
 
+/// 1.4826 MAD of the values: the standard deviation of a normal distribution.
+double deviation_of(std::vector<double> values) {
+  const double median = median_of(values);
+  for (auto& each : values) each = std::abs(each - median);
+  return kMadScale * median_of(std::move(values));
+}
+
 }  // namespace
 
 std::optional<SpikeDetector::Spike> SpikeDetector::observe(double value) {
   if (!std::isfinite(value)) return std::nullopt;
   std::optional<Spike> spike;
   if (window_.size() >= kMinValues) {
-    const std::vector<double> values(window_.begin(), window_.end());
-    const double median = median_of(values);
-    auto deviations = values;
-    for (auto& each : deviations) each = std::abs(each - median);
-    const double deviation = kMadScale * median_of(deviations);
+    const auto count = static_cast<std::ptrdiff_t>(std::min(limits_.recent, window_.size()));
+    const std::vector<double> recent(window_.end() - count, window_.end());
+    const double median = median_of(recent);
+    const double deviation =
+        std::min(deviation_of({window_.begin(), window_.end()}), deviation_of(recent));
     const double above = value - median;
     if (above > limits_.deviations * deviation && above > limits_.relative * std::abs(median)) {
       spike = Spike{median, deviation > 0 ? above / deviation : above};

@@ -3,24 +3,29 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cstddef>
 #include <deque>
 #include <optional>
 
 namespace evenkeel::train {
 
-/// Detects spikes in a slowly decreasing series. With the window w of the last 64 values, a value x
-/// is a spike if
+/// Detects spikes in a slowly changing series. With the last 64 values w and the last `recent`
+/// values v, a value x is a spike if
 ///
-///   x - median(w) > deviations * 1.4826 * MAD(w)   and   x - median(w) > relative * |median(w)|
+///   x - median(v) > deviations * 1.4826 * min(MAD(w), MAD(v))
+///   x - median(v) > relative * |median(v)|
 ///
 /// The median absolute deviation is MAD(w) = median(|w - median(w)|). Median and MAD are robust: up
-/// to half of the window may be outliers, which would shift a mean and a standard deviation.
+/// to half of the values may be outliers, which would shift a mean and a standard deviation. In the
+/// first steps of a run the loss falls so fast that MAD(w) measures the descent; MAD(v) measures it
+/// far less.
 class SpikeDetector {
  public:
   /// The thresholds of a spike above the median.
   struct Limits {
-    double deviations = 10;  // in units of 1.4826 MAD, a normal distribution's deviation
-    double relative = 0.1;   // in units of |median|
+    double deviations = 10;   // in units of 1.4826 MAD, a normal distribution's deviation
+    double relative = 0.1;    // in units of |median(v)|
+    std::size_t recent = 20;  // values in v
   };
 
   SpikeDetector() = default;
@@ -28,7 +33,7 @@ class SpikeDetector {
 
   /// The size of a spike.
   struct Spike {
-    double median = 0;      // median of the window
+    double median = 0;      // median(v)
     double deviations = 0;  // (x - median) / (1.4826 MAD); x - median if the MAD is 0
   };
 

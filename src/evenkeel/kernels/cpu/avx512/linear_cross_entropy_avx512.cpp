@@ -75,22 +75,25 @@ EK_AVX512_BF16 void store_gradient(const LogitsRow<Bf16>& row, const Exponential
   }
 }
 
-EK_AVX512_BF16 double loss_of(const LogitsRow<Bf16>& row, bool with_gradient) {
+EK_AVX512_BF16 RowLoss loss_of(const LogitsRow<Bf16>& row, bool with_gradient) {
   const float max_logit = largest_of(row);
   const Exponential exponential = {_mm512_set1_ps(max_logit),
                                    _mm512_set1_ps(static_cast<float>(row.scale * kLog2OfE))};
   const double sum = sum_of(row, exponential);
   const double below = row.scale * (load(row.logits + row.target) - static_cast<double>(max_logit));
+  const double log_sum = std::log(sum);
+  const double lse = log_sum + row.scale * static_cast<double>(max_logit);
   if (with_gradient) {
-    store_gradient(row, exponential, static_cast<float>(row.scale / sum));
-    store(row.logits + row.target, row.scale * (std::exp(below) / sum - 1));
+    const double factor = 1 + 2 * row.z_loss * lse;
+    store_gradient(row, exponential, static_cast<float>(row.scale * factor / sum));
+    store(row.logits + row.target, row.scale * (factor * std::exp(below) / sum - 1));
   }
-  return std::log(sum) - below;
+  return {log_sum - below, lse * lse};
 }
 
 }  // namespace
 
-std::optional<double> cross_entropy_row_avx512(const LogitsRow<Bf16>& row, bool with_gradient) {
+std::optional<RowLoss> cross_entropy_row_avx512(const LogitsRow<Bf16>& row, bool with_gradient) {
   if (!has_avx512_bf16() || row.target < 0 || row.cap != 0 || !(row.scale > 0)) return std::nullopt;
   return loss_of(row, with_gradient);
 }

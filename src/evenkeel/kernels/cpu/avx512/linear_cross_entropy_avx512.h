@@ -11,6 +11,6 @@ namespace evenkeel::kernels::cpu {
 /// in one instruction each.
 /// \return the loss; nullopt, without any effect: another processor, an ignored row, a soft cap, or
 ///         a scale that is not positive
-std::optional<double> cross_entropy_row_avx512(const LogitsRow<Bf16>& row, bool with_gradient);
+std::optional<RowLoss> cross_entropy_row_avx512(const LogitsRow<Bf16>& row, bool with_gradient);
 
 }  // namespace evenkeel::kernels::cpu

@@ -35,6 +35,18 @@ EK_CLONES void round_to_bf16(const W* __restrict from, Bf16* __restrict to, std:
   for (std::int64_t i = 0; i < count; ++i) store(to + i, load(from + i));
 }
 
+template <typename W>
+EK_CLONES void take_over_bf16(const Bf16* __restrict copy, W* __restrict weight,
+                              std::int64_t count) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) {
+    Bf16 rounded;
+    store(&rounded, load(weight + i));
+    const auto other = static_cast<W>(load(copy + i));
+    weight[i] = rounded.bits == copy[i].bits ? weight[i] : other;
+  }
+}
+
 #define EK_INSTANTIATE(W, G) \
   template void adamw(W*, W*, W*, const G*, std::int64_t, const AdamwFactors&);
 EK_INSTANTIATE(double, double)
@@ -46,5 +58,7 @@ EK_INSTANTIATE(float, Bf16)
 #undef EK_INSTANTIATE
 template void round_to_bf16(const double*, Bf16*, std::int64_t);
 template void round_to_bf16(const float*, Bf16*, std::int64_t);
+template void take_over_bf16(const Bf16*, double*, std::int64_t);
+template void take_over_bf16(const Bf16*, float*, std::int64_t);
 
 }  // namespace evenkeel::kernels::cpu

@@ -21,4 +21,8 @@ void adamw(W* weight, W* first, W* second, const G* gradient, std::int64_t count
 template <typename W>
 void round_to_bf16(const W* from, Bf16* to, std::int64_t count);
 
+/// Where `copy` has other bits than the rounded weight, the weight becomes the value of `copy`.
+template <typename W>
+void take_over_bf16(const Bf16* copy, W* weight, std::int64_t count);
+
 }  // namespace evenkeel::kernels::cpu

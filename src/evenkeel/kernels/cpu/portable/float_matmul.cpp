@@ -244,6 +244,10 @@ void multiply_tiles(const FloatMatmul& in, const MatmulTerms& terms, const TileR
   IsaVersions<Multiply, FloatMatmul, Tiles>::run(in, tiles);
 }
 
+EK_CLONES void widen_row(const Bf16* from, std::int64_t width, float* to) {
+  for (std::int64_t k = 0; k < width; ++k) to[k] = static_cast<float>(load(from + k));
+}
+
 void pack_panels_of_rows(const FloatMatmul& in, float* to) {
   const FloatMatmul transposed{
       .w = in.x, .w_row = in.x_column, .w_column = in.x_row, .depth = in.depth, .columns = in.rows};

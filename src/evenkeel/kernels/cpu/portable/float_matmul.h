@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "evenkeel/kernels/cpu/common/simd.h"
+
 /// Parts of a float32 matrix product y (+)= x w, for one thread each. Operands are packed into
 /// tiles: w into tiles of columns, and x into tiles of rows unless its rows are contiguous, each
 /// for kMatmulDepth terms of the sums. For few rows of x, w is read where it lies. A sum adds its
@@ -58,6 +60,10 @@ void pack_columns(const FloatMatmul& in, const MatmulTerms& terms, const TileRan
 void multiply_tiles(const FloatMatmul& in, const MatmulTerms& terms, const TileRange& row_tiles,
                     const float* rows, const TileRange& column_tiles, const float* columns,
                     bool is_added);
+
+/// to[k] = from[k]
+/// \param from, to  [width]
+void widen_row(const Bf16* from, std::int64_t width, float* to);
 
 /// Packs all rows of x as columns are packed: to[panel][term][row], zeros after the last row.
 /// \param to  [panels * MatmulTile::columns * depth]

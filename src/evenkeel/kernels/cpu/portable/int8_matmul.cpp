@@ -5,8 +5,10 @@
 #include <cmath>
 #include <limits>
 
+#include "evenkeel/kernels/cpu/avx2/int8_matmul_avx2.h"
 #include "evenkeel/kernels/cpu/avx512/avx512_features.h"
 #include "evenkeel/kernels/cpu/avx512/int8_matmul_avx512.h"
+#include "evenkeel/kernels/cpu/common/isa_versions.h"
 
 namespace evenkeel::kernels::cpu {
 
@@ -82,7 +84,9 @@ EK_CLONES void int8_matmul_portable(const Int8Matmul<T>& in, std::int64_t begin,
 
 template <typename T>
 void int8_matmul(const Int8Matmul<T>& in, std::int64_t begin, std::int64_t end) {
-  has_avx512_vnni() ? int8_matmul_avx512(in, begin, end) : int8_matmul_portable(in, begin, end);
+  if (has_avx512_vnni()) return int8_matmul_avx512(in, begin, end);
+  if (vector_bytes() >= 32) return int8_matmul_avx2(in, begin, end);
+  int8_matmul_portable(in, begin, end);
 }
 
 template float quantize_to_int16(const float*, std::int64_t, std::int16_t*);

@@ -38,8 +38,8 @@ struct Int8Matmul {
 template <typename T>
 float quantize_to_int16(const T* row, std::int64_t depth, std::int16_t* to);
 
-/// Columns [begin, end) of y, rounded once; by int8_matmul_avx512() where the processor has VNNI. T
-/// is float or Bf16.
+/// Columns [begin, end) of y, rounded once; by int8_matmul_avx512() where the processor has VNNI
+/// and int8_matmul_avx2() where it has AVX2. T is float or Bf16.
 template <typename T>
 void int8_matmul(const Int8Matmul<T>& in, std::int64_t begin, std::int64_t end);
 

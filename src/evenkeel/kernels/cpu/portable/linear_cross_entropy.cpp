@@ -17,8 +17,8 @@ namespace {
 /// \param z  index -> value before the softmax
 /// \param slope  index -> dz / dlogit
 template <typename T, typename Z, typename Slope>
-[[gnu::always_inline]] inline double softmax_row(const LogitsRow<T>& row, bool with_gradient,
-                                                 const Z& z, const Slope& slope) {
+[[gnu::always_inline]] inline RowLoss softmax_row(const LogitsRow<T>& row, bool with_gradient,
+                                                  const Z& z, const Slope& slope) {
   using F = OpMathType<T>;
   T* const logits = row.logits;
   const auto width = row.width;
@@ -26,11 +26,11 @@ template <typename T, typename Z, typename Slope>
   const double sum = sum_over(width, [=](std::int64_t i) {
     return static_cast<double>(exp_nonpositive(z(i) - max_logit));
   });
-  const double loss =
-      std::log(sum) + static_cast<double>(max_logit) - static_cast<double>(z(row.target));
+  const double lse = std::log(sum) + static_cast<double>(max_logit);
+  const RowLoss loss = {lse - static_cast<double>(z(row.target)), lse * lse};
   if (!with_gradient) return loss;
 
-  const F inverse_sum = static_cast<F>(1 / sum);
+  const F inverse_sum = static_cast<F>((1 + 2 * row.z_loss * lse) / sum);
   const F target_slope = slope(row.target);
   const F at_target = (exp_nonpositive(z(row.target) - max_logit) * inverse_sum - 1) * target_slope;
 #pragma omp simd
@@ -44,12 +44,12 @@ template <typename T, typename Z, typename Slope>
 }  // namespace
 
 template <typename T>
-EK_CLONES double cross_entropy_row(const LogitsRow<T>& row, bool with_gradient) {
+EK_CLONES RowLoss cross_entropy_row(const LogitsRow<T>& row, bool with_gradient) {
   using F = OpMathType<T>;
   const T* const logits = row.logits;
   if (row.target < 0) {
     if (with_gradient) std::fill(row.logits, row.logits + row.width, T{});
-    return 0;
+    return {};
   }
   if constexpr (std::is_same_v<T, Bf16>) {
     if (const auto loss = cross_entropy_row_avx512(row, with_gradient)) return *loss;
@@ -73,7 +73,7 @@ EK_CLONES double cross_entropy_row(const LogitsRow<T>& row, bool with_gradient) 
       });
 }
 
-#define EK_INSTANTIATE(T) template double cross_entropy_row(const LogitsRow<T>&, bool);
+#define EK_INSTANTIATE(T) template RowLoss cross_entropy_row(const LogitsRow<T>&, bool);
 EK_INSTANTIATE(double)
 EK_INSTANTIATE(float)
 EK_INSTANTIATE(Bf16)
