@@ -32,7 +32,7 @@ at::Tensor loss_total(const ops::LossSums& sums, ZLoss* z_loss) {
 
 /// head_loss_sum() by plain tensor operations.
 at::Tensor formula_loss_sum(const at::Tensor& logits, const at::Tensor& targets, ZLoss* z_loss) {
-  const auto cross_entropy = ops::reference::cross_entropy_sum(logits, targets);
+  auto cross_entropy = ops::reference::cross_entropy_sum(logits, targets);
   if (z_loss == nullptr) return cross_entropy;
   const auto squared_lse = ops::reference::squared_lse_sum(logits, targets);
   return loss_total({.total = cross_entropy + squared_lse * z_loss->coefficient,

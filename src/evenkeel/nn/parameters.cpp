@@ -30,6 +30,19 @@ at::Tensor Parameter::slice_of(const at::Tensor& flat) const {
   return flat.narrow(0, begin, size).view(shape).detach();
 }
 
+namespace {
+
+/// Makes the tensors of a parameter views of those of its group.
+void set_views(Parameter& parameter, const ParameterGroup& group) {
+  if (group.master.defined()) parameter.master = parameter.slice_of(group.master);
+  parameter.value = parameter.slice_of(group.value);
+  if (!group.gradient.defined()) return;
+  parameter.value.set_requires_grad(true);
+  parameter.gradient_buffer = ops::GradientBuffer(parameter.slice_of(group.gradient));
+}
+
+}  // namespace
+
 Parameters::Parameters(const std::vector<ParameterSpec>& specs, Precision precision,
                        at::Device device, ParameterUse use)
     : precision_(precision), device_(device) {
@@ -62,14 +75,7 @@ Parameters::Parameters(const std::vector<ParameterSpec>& specs, Precision precis
     while (groups_[group].role != each.role) ++group;
     Parameter parameter{each.name, each.shape, group, filled[group], {}, {}, {}};
     filled[group] += each.numel();
-    if (groups_[group].master.defined()) {
-      parameter.master = parameter.slice_of(groups_[group].master);
-    }
-    parameter.value = parameter.slice_of(groups_[group].value);
-    if (trains) {
-      parameter.value.set_requires_grad(true);
-      parameter.gradient_buffer = ops::GradientBuffer(parameter.slice_of(groups_[group].gradient));
-    }
+    set_views(parameter, groups_[group]);
     index_[each.name] = all_.size();
     all_.push_back(std::move(parameter));
   }

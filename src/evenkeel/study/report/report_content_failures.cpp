@@ -55,7 +55,7 @@ std::string failures_text(const Results& results) {
     names += text(names.empty() ? "" : "; ", arm.name, ": ", unfinished_runs_text(arm, with_value),
                   " of ", runs);
   }
-  const auto later = failed_later_text(results);
+  auto later = failed_later_text(results);
   if (names.empty()) return later;
   if (!results.swept_comparison.empty()) {
     return text("Not finished: ", names, ". A failed run counts as a loss of ",
