@@ -265,6 +265,21 @@ class Notes(program.Case):
         self.assertEqual(self.succeed(*arguments)[0], self.succeed(*arguments, "--no-cache")[0])
 
 
+class Verify(program.Case):
+    GOLDEN = str(ROOT / "tests/golden/schemes/deep_norm.safetensors")
+
+    def test_has_a_verdict_of_each_file(self):
+        self.assertEqual(self.succeed("verify", self.GOLDEN, "--quiet")[0], "")
+        done = self.evenkeel("verify", self.GOLDEN, self.GOLDEN, "--tolerance", "1e-30")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertTrue(done.stdout.decode().endswith("2 files: 0 held, 2 refuted, 0 not judged\n"), done.stdout)
+
+    def test_computes_as_it_is_asked_to(self):
+        results = {more: self.succeed("verify", self.GOLDEN, "--json", *more)[0]
+                   for more in ((), ("--precision", "float32"), ("--formulas",), ("--attention", "explicit"))}
+        self.assertEqual(len(set(results.values())), len(results))
+
+
 class OwnScheme(program.Case):
     def test_a_file_trains_without_a_rebuild(self):
         self.write("mine.toml", 'title = "HybridNorm, two norms more"\nextends = "hybrid_norm"\n'

@@ -100,5 +100,32 @@ TEST(ActivationRecorder, HasNoValueWithoutSparseQueries) {
   EXPECT_TRUE(std::isfinite(values(profiles, "circuit_collapse", "model, noise 0.1").at(0)));
 }
 
+TEST(ActivationRecorder, BranchRatioIsOfTheBranchOverTheStreamBeforeIt) {
+  const testing::TinyModel tiny("hybrid_norm");
+  ActivationRecorder recorder(3, {"branch_ratio"});
+  auto observer = recorder.observer();
+  const auto record = observer.branch;
+  double branches[2][3] = {}, streams[2][3] = {};
+  observer.branch = [&](std::int64_t l, nn::Sublayer s, const at::Tensor& stream,
+                        const at::Tensor& branch) {
+    record(l, s, stream, branch);
+    const auto i = s == nn::Sublayer::attention ? 0 : 1;
+    branches[i][l - 1] += branch.square().sum().item<double>();
+    streams[i][l - 1] += stream.square().sum().item<double>();
+  };
+  const at::NoGradGuard no_grad;
+  for (const auto& ids : {testing::fixed_token_ids(1, 16), testing::fixed_token_ids(3, 16, 29)})
+    tiny.model->hidden(ids, {.observer = &observer});
+  int found = 0;
+  for (const auto& each : recorder.profiles()) {
+    const int i = each.part == "attention" ? 0 : 1;
+    for (std::size_t l = 0; l < 3; ++l) {
+      ++found;
+      EXPECT_NEAR(each.values.at(l), std::sqrt(branches[i][l] / streams[i][l]), 1e-12) << each.part;
+    }
+  }
+  EXPECT_EQ(found, 6);
+}
+
 }  // namespace
 }  // namespace evenkeel::probe

@@ -105,5 +105,10 @@ TEST(EffectiveRank, OfEqualTokensIsZero) {
   EXPECT_EQ(equal.value(), 0);
 }
 
+TEST(ActivationStats, TokenMeanIsOfTheSizeOfAMean) {
+  EXPECT_DOUBLE_EQ(token_mean(at::tensor({-1.0, -3.0, 1.0, 3.0}, at::kDouble).view({1, 2, 2})),
+                   2 / std::sqrt(5));
+}
+
 }  // namespace
 }  // namespace evenkeel::probe

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "evenkeel/base/error.h"
@@ -124,6 +125,27 @@ TEST(MeasuredValue, OfATargetIsTheShareOfTheStepsUntilIt) {
   EXPECT_EQ(until(2.5), 0.75);
   EXPECT_EQ(until(1), 1);
   EXPECT_EQ(measured_value(run, {.kind = Kind::generalization_gap}), 0.5);
+}
+
+TEST(MeasuredValue, OfAProbeReducesTheLayersOfItsStep) {
+  report::Run run;
+  run.layer_maps.push_back({.measure = "grad_norm", .part = "", .on = "training"});
+  run.layer_maps.back().values[10] = {2, 4, 1};
+  run.layer_maps.back().values[20] = {5, 5, 5};
+  using Reduction = Measure::Reduction;
+  const double slope = -std::log(2) / 2;  // of ln 2, 2 ln 2 and 0
+  const std::vector<std::pair<Reduction, double>> expected = {
+      {Reduction::slope, slope}, {Reduction::steepness, -slope}, {Reduction::spread, 4},
+      {Reduction::mean, 7. / 3}, {Reduction::largest, 4},        {Reduction::first, 2},
+      {Reduction::last, 1}};
+  for (const auto& [reduction, wanted] : expected) {
+    Measure measure{.kind = Kind::probe, .probe = "grad_norm", .step = 10};
+    measure.reduction = reduction;
+    EXPECT_NEAR(measured_value(run, measure), wanted, 1e-12) << static_cast<int>(reduction);
+  }
+  Measure newest{.kind = Kind::probe, .probe = "grad_norm"};
+  newest.reduction = Reduction::first;
+  EXPECT_EQ(measured_value(run, newest), 5);
 }
 
 TEST(MeasuredValue, OfADriftOrAChangeIsOverSteps) {

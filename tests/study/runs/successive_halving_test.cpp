@@ -26,6 +26,7 @@ TEST(SuccessiveHalving, PromotesTheBetterHalfAndRanksFailuresLast) {
             (std::vector<std::string>{"2", "1"}));
   EXPECT_EQ(promoted_values({trial("1", 3), trial("2", 2)}), (std::vector<std::string>{"2", "1"}));
   EXPECT_EQ(promoted_count(1), 1U);
+  EXPECT_EQ(promoted_count(5), 3U);
 }
 
 // Warm-ups of 60 and 80 steps are 50 in a trial of 100: one run, whose loss both have.
