@@ -19,13 +19,20 @@ bool widens_bf16(const at::Tensor& x);
 /// A float32 copy, with the layout of x.
 at::Tensor widened(const at::Tensor& x);
 
+/// y becomes a float32 tensor that compute() writes, or adds to if is_added, rounded once.
+template <typename Compute>
+void compute_widened(const at::Tensor& y, bool is_added, const Compute& compute) {
+  const auto sum = is_added ? widened(y) : at::empty(y.sizes(), y.options().dtype(at::kFloat));
+  compute(sum);
+  y.copy_(sum);
+}
+
 /// y = x w or y += x w by multiply(y, x, w) of float32 copies.
 template <typename Multiply>
 void multiply_widened(const at::Tensor& y, const at::Tensor& x, const at::Tensor& w, bool is_added,
                       const Multiply& multiply) {
-  const auto sum = is_added ? widened(y) : at::empty(y.sizes(), y.options().dtype(at::kFloat));
-  multiply(sum, widened(x), widened(w));
-  y.copy_(sum);
+  compute_widened(y, is_added,
+                  [&](const at::Tensor& sum) { multiply(sum, widened(x), widened(w)); });
 }
 
 /// multiply_widened() where multiply() computes y = x w or y += x w; for few rows of x by
@@ -36,9 +43,8 @@ void matmul_widened(const at::Tensor& y, const at::Tensor& x, const at::Tensor& 
   if (y.stride(-1) != 1 || !uses_float_product_of_bf16(x, w)) {
     return multiply_widened(y, x, w, is_added, multiply);
   }
-  const auto sum = is_added ? widened(y) : at::empty(y.sizes(), y.options().dtype(at::kFloat));
-  float_product_of_bf16(sum, x, w, is_added);
-  y.copy_(sum);
+  compute_widened(y, is_added,
+                  [&](const at::Tensor& sum) { float_product_of_bf16(sum, x, w, is_added); });
 }
 
 }  // namespace evenkeel::ops
