@@ -144,20 +144,24 @@ def swiglu_mlp(module: Any, x: Tensor) -> Tensor:
 class LinearCrossEntropy(torch.nn.Module):
     """The head of a language model and its cross entropy, without the matrix of logits; `weight` is that of the head.
 
-    Targets below 0 are ignored. `reduction` is "mean" over the other targets, or "sum".
+    Targets below 0 are ignored. `reduction` is "mean" over the other targets, or "sum". Each of these targets adds
+    `z_loss * logsumexp(logits)^2`, the z-loss of PaLM, to the loss; its default is 0.
     """
 
     def __init__(self, hidden_size: int, vocabulary: int, reduction: str = "mean", device: Any = None,
-                 dtype: Any = None) -> None:
+                 dtype: Any = None, z_loss: float = 0.0) -> None:
         super().__init__()
         if reduction not in ("mean", "sum"):
             raise ValueError(f'LinearCrossEntropy: wanted the reduction "mean" or "sum", but found "{reduction}"')
-        self.reduction = reduction
+        if not 0 <= z_loss < float("inf"):
+            raise ValueError(f"LinearCrossEntropy: wanted a finite z_loss of at least 0, but found {z_loss}")
+        self.reduction, self.z_loss = reduction, z_loss
         self.weight = torch.nn.Parameter(torch.empty(vocabulary, hidden_size, device=device, dtype=dtype))
         torch.nn.init.kaiming_uniform_(self.weight, a=5 ** 0.5)  # as torch.nn.Linear
 
     def forward(self, x: Tensor, targets: Tensor) -> Tensor:
         """The loss of x `[..., D]` and targets `[...]`."""
         flat = targets.reshape(-1)
-        loss = ops.linear_cross_entropy(x.reshape(-1, x.shape[-1]), self.weight, flat, len(self.weight))
+        loss = ops.linear_cross_entropy(x.reshape(-1, x.shape[-1]), self.weight, flat, len(self.weight),
+                                        z_loss=self.z_loss)
         return loss if self.reduction == "sum" else loss / (flat >= 0).sum()

@@ -4,6 +4,7 @@
 import gzip
 import json
 import math
+import struct
 
 import program
 from program import folder_of, lines_of, metrics
@@ -24,6 +25,12 @@ def request(document, choice, context, continuation, gold):
 def requests():
     return [request(number, choice, context, text, gold) for number, (context, choices, gold) in enumerate(QUESTIONS)
             for choice, text in enumerate(choices)]
+
+
+def is_bfloat16(value):
+    """Whether bfloat16 has this number: the lower half of its float32 is 0."""
+    low, high = struct.unpack("<HH", struct.pack("<f", value))
+    return low == 0 and struct.unpack("<f", struct.pack("<HH", 0, high))[0] == value
 
 
 class Tasks(program.Case):
@@ -95,6 +102,24 @@ class Tasks(program.Case):
         self.assertLess(value["olmo_v2", "bpb"], value["olmo", "bpb"])
         names = [line["metric"] for line in self.eval("--task", "quiz.jsonl", "--set", "evaluate.rule=lm_eval")["tasks"]]
         self.assertEqual(names, ["acc", "acc_norm", "acc_bytes", "brier", "bpb"])
+
+    def test_the_precision_of_scores(self):
+        """evaluate.score_precision rounds log-probabilities of rows, and quotients of them, or does not."""
+        def scores(precision):
+            lines = self.eval("--task", "one.jsonl", "--rows", precision, "--set",
+                              f"evaluate.score_precision={precision}")["tasks"]
+            self.assertEqual({line["score_precision"] for line in lines}, {precision})
+            rows = [row["log_probability"] for row in lines_of(self.folder / precision)]
+            return rows, {line["metric"]: line["value"] for line in lines}
+        self.write_task("one.jsonl", requests()[:2])  # the mean over one document is its own value
+        (wide, of_wide), (narrow, of_narrow) = scores("float32"), scores("bfloat16")
+        self.assertEqual([len(wide), len(narrow)], [2, 2])
+        for one, two in zip(wide, narrow):
+            self.assertEqual((is_bfloat16(one), is_bfloat16(two)), (False, True), (one, two))
+            self.assertAlmostEqual(one, two, delta=0.1 * abs(one))
+        for metric in ("ce_loss", "bpb"):
+            self.assertTrue(is_bfloat16(of_narrow[metric]), of_narrow)
+            self.assertFalse(is_bfloat16(of_wide[metric]), of_wide)
 
     def test_first_documents_and_truncated_contexts(self):
         result = self.eval("--task", "quiz.jsonl", "--set", "evaluate.task_documents=2",

@@ -130,6 +130,20 @@ class Imported(program.Case):
         self.export("trained", "own")  # evenkeel.json has the recipe of its training
         self.assertNotIn("2e-05", self.succeed("import", "own", "--output", "again")[0])
 
+    def test_an_exported_mixture_keeps_the_losses_of_its_router(self):
+        def router_losses(output):
+            self.succeed("import", "mixture-out", "--output", output)
+            experts = tomllib.loads((self.folder / output / "run.toml").read_text())["model"]["experts"]
+            return experts["count"], experts["balance"], experts["router_z"]
+        self.train("mixture", "--scheme", "pre_qk", train_steps=1,
+                   model_experts="{ count = 4, balance = 0.03, router_z = 0.004 }")
+        self.export("mixture", "mixture-out")
+        config = json.loads((self.folder / "mixture-out/config.json").read_text())
+        self.assertEqual((config["model_type"], config["router_aux_loss_coef"]), ("qwen3_moe", 0.015))
+        self.assertEqual(router_losses("again"), (4, 0.03, 0.004))
+        (self.folder / "mixture-out/evenkeel.json").unlink()  # as a model of transformers
+        self.assertEqual(router_losses("other"), (4, 0.01, 0.001))
+
     def test_gguf_refuses_gemma(self):
         self.train("gemma", "--scheme", "gemma2", train_steps=1)
         self.refuse(64, "--as gguf: llama.cpp computes Gemma's feed-forward with GELU, and this model has SiLU; export "

@@ -3,11 +3,13 @@
 """The catalogue, and a scheme of one's own from the first line to the first step, with no rebuild."""
 import json
 import re
+from xml.etree import ElementTree
 
 import program
 from program import metrics, small
 
 KINDS = ", ".join(program.NORM_KINDS)
+SVG = "{http://www.w3.org/2000/svg}"
 NEXT = """{0}: written; without changes it equals {1}. Edit it, then run
   evenkeel schemes check {0}
   evenkeel schemes show {0}
@@ -76,6 +78,52 @@ class Show(program.Case):
         self.assertRegex(self.succeed(*arguments)[0], r"\nwarning +deep_post_norm: more than 16 blocks")
         warning = json.loads(self.succeed(*arguments, "--json")[0])["warnings"][0]
         self.assertEqual((warning["code"], warning["expected"]), ("deep_post_norm", False))
+
+
+class Figure(program.Case):
+    """The file of `schemes show --svg`: each norm once, at its place between the other operations."""
+    ATTENTION = ["Q", "K", "V", "Attention", "Output"]
+    FEED_FORWARD = ["Gate", "Up", "SwiGLU", "Down"]
+
+    def boxes(self, scheme):
+        """The boxes from the embedding upwards, each row from the left: norms by their place, others by their text."""
+        self.succeed("schemes", "show", scheme, "--svg", "figure.svg")
+        boxes = []
+        for group in ElementTree.parse(self.folder / "figure.svg").iter(f"{SVG}g"):
+            title, label = group.findtext(f"{SVG}title", ""), group.findtext(f"{SVG}text", "")
+            box = group.find(f"{SVG}rect")
+            if box is None:
+                circle = group.find(f"{SVG}circle")
+                boxes.append((-float(circle.get("cy")), float(circle.get("cx")), title))
+                continue
+            middle = float(box.get("y")) + float(box.get("height")) / 2
+            is_norm = "norm" in box.get("class").split()
+            self.assertEqual(label == "RMSNorm", is_norm, title)
+            boxes.append((-middle, float(box.get("x")), title if is_norm else label))
+        return [name for _, _, name in sorted(boxes)]
+
+    def test_of_norms_before_each_sublayer(self):
+        self.assertEqual(self.boxes("pre_norm"), [
+            "Embedding", "attention.input: RMSNorm", *self.ATTENTION, "sum",
+            "feed_forward.input: RMSNorm", *self.FEED_FORWARD, "sum", "final: RMSNorm", "Head"])
+
+    def test_of_norms_after_each_sum(self):
+        self.assertEqual(self.boxes("post_norm"), [
+            "Embedding", *self.ATTENTION, "sum", "attention.residual: RMSNorm",
+            *self.FEED_FORWARD, "sum", "feed_forward.residual: RMSNorm", "Head"])
+
+    def test_of_norms_around_each_branch(self):
+        self.assertEqual(self.boxes("peri_ln"), [
+            "Embedding", "embedding_norm: RMSNorm",
+            "attention.input: RMSNorm", *self.ATTENTION, "attention.output: RMSNorm", "sum",
+            "feed_forward.input: RMSNorm", *self.FEED_FORWARD, "feed_forward.output: RMSNorm", "sum",
+            "final: RMSNorm", "Head"])
+
+    def test_of_norms_of_queries_keys_and_values(self):
+        self.assertEqual(self.boxes("hybrid_norm"), [
+            "Embedding", "Q", "K", "V", *(f"attention.{part}: RMSNorm per head" for part in "qkv"),
+            "Attention", "Output", "sum", "feed_forward.input: RMSNorm", *self.FEED_FORWARD, "sum",
+            "final: RMSNorm", "Head"])
 
 
 class Diff(program.Case):

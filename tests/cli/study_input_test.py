@@ -56,9 +56,9 @@ class Begun(program.Case):
     def test_recorded_runs_of_another_study(self):
         self.write("odd.csv", "name,scheme,seed,state,value\nx,post_norm,1,finished,2\n")
         self.refuse(65, 'odd.csv, line 2: study two has no arm with scheme "post_norm"', "study", "two.toml", "--from", "odd.csv")
-        self.refuse(64, "--from trains nothing: leave out --set, --jobs, --run, --override, --workers, "
-                    "--heartbeat-timeout, --slurm and --tasks",
-                    "study", "two.toml", "--from", "odd.csv", "--jobs", 1)
+        self.refuse_each([(64, "--from trains nothing: leave out --set, --jobs, --run, --device, --override, --workers, "
+                           "--heartbeat-timeout, --slurm and --tasks", "study", "two.toml", "--from", "odd.csv", *option)
+                          for option in (("--jobs", 1), ("--device", "cpu"), ("--device", "cuda"))])
         self.refuse(74, "none.csv: cannot open: No such file or directory", "study", "two.toml", "--from", "none.csv")
 
     def test_a_file_that_changed(self):
@@ -184,6 +184,7 @@ class Recorded(program.Case):
         said, message = self.judge(rows)
         self.assertEqual(message, "kept.csv: fails_above = 5.5 changes the state of 6 runs\n")
         self.assertIn("6 of 6 runs of hybrid_norm failed", json.loads(said)["verdicts"][0]["sentence"])
+        self.assertEqual(self.judge(rows, "--quiet"), (said, ""))
 
     def test_a_byte_order_mark(self):
         rows = [f"{scheme},{seed},finished,,{seed},2,{seed}\n"

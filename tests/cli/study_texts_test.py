@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A study whose text, or whose search, does not stay what it was: no pair of two texts, no verdict of a wrong rate."""
+import json
 import os
 import pathlib
 import signal
@@ -43,6 +44,61 @@ class Changed(study_runs_test.Case):
         self.succeed("study", "two.toml", "--quiet")
         (run / "provenance.json").write_text('{"data": {}}')  # as an older version
         self.succeed("study", "two.toml", "--quiet")
+
+
+class OfTasks(study_runs_test.Case):
+    """A study whose runs are scored on a task."""
+    TASKS = ("--set", "evaluate.tasks=quiz.jsonl")
+
+    def write_quiz(self, question):
+        rows = [{"doc_id": 0, "idx": choice, "label": 0, "request": {"context": question, "continuation": text}}
+                for choice, text in enumerate((" the river", " two dogs"))]
+        self.write("quiz.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+
+    def prepare(self):
+        self.write_quiz("A cat sees")
+        self.write("two.toml", study(steps=2))
+        self.succeed("study", "two.toml", *self.TASKS)
+
+    def run_folder(self):
+        return self.folder / "runs/studies/pool" / self.rows()[0]["folder"]
+
+    def test_a_run_of_the_cache_that_read_another_task_file(self):
+        run = self.run_folder()
+        file = run / "provenance.json"
+        provenance = json.loads(file.read_text())
+        task, = provenance["data"]["evaluate_tasks"]
+        digest = task["digest"]
+        self.assertEqual((task["path"], provenance["data"]["evaluate_tasks_digest"]), ("quiz.jsonl", digest))
+        file.write_text(file.read_text().replace(digest, "0" * 32))
+        self.refuse(78, f"the text changed while the study ran: quiz.jsonl (evaluate.tasks) has the digest {digest} "
+                    f"here, but {'0' * 32} in the run {run.relative_to(self.folder)}; the run is now "
+                    f"{run.name}.damaged and is not used; restore the text and give the command again, or name another "
+                    "folder with --run",
+                    "study", "two.toml", "--quiet", *self.TASKS)
+        self.succeed("study", "two.toml", "--quiet", *self.TASKS)
+        count = len(list(run.parent.iterdir()))
+        for field in ("evaluate_tasks", "evaluate_tasks_digest"):  # as an older version
+            del provenance["data"][field]
+        file.write_text(json.dumps(provenance))
+        self.succeed("study", "two.toml", "--quiet", *self.TASKS)
+        self.assertEqual(len(list(run.parent.iterdir())), count)
+
+    def test_a_task_file_that_changed(self):
+        known = self.folder / "runs/studies/two/study.json"
+        whole = known.read_text()
+        line, = [each for each in json.loads(whole)["texts"] if each.startswith("evaluate.tasks ")]
+        older = json.loads(whole)
+        older["texts"].remove(line)
+        known.write_text(json.dumps(older))
+        self.succeed("study", "two.toml", *self.TASKS)
+        self.assertEqual(known.read_text(), whole)
+        self.write_quiz("Nobody paints")
+        done = self.evenkeel("study", "two.toml", *self.TASKS)
+        self.assertEqual(done.returncode, 78)
+        self.assertRegex(done.stderr.decode(),
+                         r"^evenkeel: runs/studies/two: the study was begun with something else: "
+                         rf'texts had \["{line}"\], but has \["evaluate.tasks [0-9a-f]{{32}}"\]; name another ')
 
 
 class Searched(study_runs_test.Case):

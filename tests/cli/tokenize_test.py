@@ -148,6 +148,23 @@ class TextFiles(program.Case):
         ids = (self.folder / "tok/tokens-00000.npy").read_bytes()
         self.assertEqual(bytes(ids[:-2:2]).decode(), "one \ufffd")
 
+    def test_invalid_lines_of_json_are_left_out_on_request(self):
+        (self.folder / "all").mkdir()
+        self.write("all/a.jsonl", '{"text": "one"}\n{oops}\n{"body": ""}\n{"text": "two"}\n')
+        tokenize = ("--tokenizer", "bytes", "--output", "tok", "--quiet")
+        message = "all/a.jsonl:2: must be JSON, but is not at column 2; mend or remove it"
+        self.refuse(65, message, "tokenize", "all", *tokenize)
+        out, error = self.succeed("tokenize", "all", *tokenize, "--skip-invalid", "--json")
+        result = json.loads(out)
+        self.assertEqual((result["documents"], result["invalid_lines"]), (2, 2))
+        self.assertEqual(error, f"note: 2 invalid lines left out (the first: {message})\n")
+        self.refuse(65, 'no input has a valid line; all/a.jsonl:1: no key "zzz"; known: text; set --text-key',
+                    "tokenize", "all", "--tokenizer", "bytes", "--output", "none", "--quiet", "--skip-invalid",
+                    "--text-key", "zzz")
+        self.assertFalse((self.folder / "none/manifest.json").exists())
+        self.refuse(64, "--skip-invalid has no effect without files of JSON; leave it out", "tokenize", "book.txt",
+                    "--tokenizer", "bytes", "--output", "none", "--skip-invalid")
+
     def test_a_resumed_run_has_its_own_copy_of_the_tokenizer(self):
         self.succeed("tokenize", "book.txt", "--train-vocabulary", 280, "--output", "tok", "--quiet")
         options = {"data_tokenizer": "tok/tokenizer.json", "schedule_steps": 4}
@@ -185,7 +202,8 @@ class TextFiles(program.Case):
         self.assertIn(b"or set --data-format to text, jsonl, json or parquet", done.stderr)
 
     def test_options_without_effect_are_refused(self):
-        of_shards = (("--format", "olmo"), ("--shard", 7), ("--name", "q"), ("--threads", 5), ("--end-of-text", 3))
+        of_shards = (("--format", "olmo"), ("--shard", 7), ("--name", "q"), ("--threads", 5), ("--end-of-text", 3),
+                     ("--skip-invalid",))
         of_texts = (("--data-format", "text"), ("--text-key", "zz"))
         for mode, options in ((("--check", "x"), of_shards + of_texts), (("--show", "bytes"), of_shards + of_texts),
                               (("--train-vocabulary", 300), of_shards)):

@@ -8,6 +8,11 @@ import program
 from program import folder_of, metrics, small
 
 
+def lines_of_documents(documents):
+    """JSON lines with a document each."""
+    return "".join(json.dumps({"text": each}) + "\n" for each in documents)
+
+
 class TrainedModel(program.Case):
     """One model for all of these: they only read."""
 
@@ -21,6 +26,15 @@ class TrainedModel(program.Case):
         text = self.generate("--seed", 3)
         self.assertEqual(self.generate("--seed", 3), text)
         self.assertNotEqual(self.generate("--seed", 4), text)
+
+    def test_generate_from_one_token_takes_the_likeliest(self):
+        hot = ["--prompt", "The old", "--temperature", 1]
+        likeliest = self.generate("--prompt", "The old", "--temperature", 0)
+        for seed in (1, 2):
+            with self.subTest(seed=seed):
+                self.assertNotEqual(self.generate(*hot, "--seed", seed), likeliest)
+                self.assertEqual(self.generate(*hot, "--seed", seed, "--top-k", 1), likeliest)
+                self.assertEqual(self.generate(*hot, "--seed", seed, "--top-p", "0.000001"), likeliest)
 
     def test_generate_gives_the_same_text_without_the_cache(self):
         for temperature in (0, 0.8):
@@ -96,6 +110,44 @@ class TrainedModel(program.Case):
         self.assertEqual({key: result[key] for key in last}, last)
         out = self.succeed("eval", "--run", "run", "--quiet")[0]
         self.assertIn(f"\nloss         {last['val_loss']:.4f} nats per token\n", out)
+
+    def loss_of(self, is_masked, *documents):
+        """The loss of documents in one window, in nats, with or without data.mask_documents."""
+        name = "_".join(documents).replace(" ", "") + ".jsonl"
+        self.write(name, lines_of_documents(documents))
+        result = json.loads(self.succeed(
+            "eval", "--run", "run", "--json", "--quiet", "--set", f"data.validation={name}",
+            "--set", "train.precision=float64", "--set", f"data.mask_documents={is_masked}")[0])
+        self.assertEqual(result["tokens"], sum(len(each) + 1 for each in documents))  # with end-of-text
+        return result["val_loss"] * result["tokens"]
+
+    def test_eval_of_masked_documents_reads_each_alone(self):
+        """Both last documents begin with one letter, which is predicted at the end of the document before."""
+        def difference(is_masked, *before):
+            return self.loss_of(is_masked, *before, "the moon") - self.loss_of(is_masked, *before, "two dogs")
+        alone = difference("true")
+        self.assertAlmostEqual(difference("true", "A red house"), alone, delta=1e-9)
+        self.assertGreater(abs(difference("false", "A red house") - alone), 1e-6)
+
+    def test_training_with_masked_documents(self):
+        """A window of 32 tokens has parts of several documents. Both operators of attention mask alike."""
+        self.write("lines.jsonl", lines_of_documents(program.BOOK.splitlines()))
+
+        def losses(run, **changed):
+            lines = metrics(self.train(run, train_steps=2, train_batch=4, train_precision="float64", log_every=1,
+                                       evaluate_sequences=0, data_train="lines.jsonl", **changed))
+            return [line["loss"] for line in lines if "loss" in line] + [lines[-1]["val_loss"]]
+        whole = losses("whole")
+        masked = losses("masked", data_mask_documents="true")
+        explicit = losses("explicit", data_mask_documents="true", kernels_attention="explicit")
+        self.assertEqual([len(whole), len(masked), len(explicit)], [3, 3, 3])
+        for one, two, other in zip(masked, explicit, whole):
+            self.assertAlmostEqual(one, two, delta=1e-9)
+            self.assertGreater(abs(one - other), 1e-6)
+        arguments = ["eval", "--run", "masked", "--json", "--quiet"]
+        self.assertEqual(json.loads(self.succeed(*arguments)[0])["val_loss"], masked[-1])
+        other = json.loads(self.succeed(*arguments, "--set", "data.mask_documents=false")[0])
+        self.assertGreater(abs(other["val_loss"] - masked[-1]), 1e-6)
 
     def test_eval_of_as_many_sequences_as_in_training(self):
         run = self.train("few", train_steps=3, train_precision="float32", evaluate_sequences=1)

@@ -49,10 +49,11 @@ struct Taken {
   std::string message;
 };
 
-Taken take(const Json& json) {
+/// \param before  the defaults, or the configuration of an exported run
+Taken take(const Json& json, const config::Config& before = {}) {
   const TestFolder folder;
   folder.write("config.json", json.dump());
-  Taken taken;
+  Taken taken{.config = before, .message = {}};
   taken.message = message_of([&] {
     const HfConfig hf(folder.path());
     const auto* const model_class = imported_class(hf);
@@ -266,13 +267,18 @@ TEST(HfClass, OfMistralIsLlamaWithoutAWindow) {
   EXPECT_EQ(take(json).config.model.kv_heads, 8);
 }
 
-TEST(HfClass, OfExperts) {
+Json qwen3_moe() {
   auto json = llama();
   json["model_type"] = "qwen3_moe";
   json["num_local_experts"] = 4;
   json["num_experts_per_tok"] = 2;
   json["moe_intermediate_size"] = 12;
   json["mlp_only_layers"] = {0};
+  return json;
+}
+
+TEST(HfClass, OfExperts) {
+  const auto json = qwen3_moe();
   const auto taken = take(json);
   ASSERT_EQ(taken.message, "");
   EXPECT_EQ(taken.config.experts.count, 4);
@@ -283,6 +289,29 @@ TEST(HfClass, OfExperts) {
   EXPECT_EQ(refused(json, "intermediate_size", 23),
             "intermediate_size must be moe_intermediate_size * num_experts_per_tok, but is 23; our "
             "dense layers have that width");
+}
+
+// evenkeel.json of an exported run has the coefficients of the router's losses.
+TEST(HfClass, KeepsTheRouterLossesOfAnExportedMixture) {
+  config::Config exported;
+  exported.experts = {
+      .count = 8, .active = 3, .shared = 1, .balance = 0.03, .router_z = 0.004, .bias_rate = 0.5};
+  auto json = qwen3_moe();
+  json["router_aux_loss_coef"] = 0.015;
+  const auto taken = take(json, exported);
+  ASSERT_EQ(taken.message, "");
+  const auto& experts = taken.config.experts;
+  EXPECT_EQ(experts.balance, 0.03);
+  EXPECT_EQ(experts.router_z, 0.004);
+  EXPECT_EQ(experts.count, 4);
+  EXPECT_EQ(experts.active, 2);
+  EXPECT_EQ(experts.shared, 0);
+  EXPECT_EQ(experts.bias_rate, 0);
+  const auto other = take(json).config.experts;  // a model of transformers
+  EXPECT_EQ(other.balance, config::Experts().balance);
+  EXPECT_EQ(other.router_z, config::Experts().router_z);
+  EXPECT_EQ(take(llama(), exported).config.experts.balance, config::Experts().balance);
+  EXPECT_EQ(take(llama(), exported).config.experts.count, 0);
 }
 
 // load_balancing_loss_func of transformers is k for equal counts, our balance loss is 1.

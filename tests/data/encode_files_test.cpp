@@ -123,6 +123,29 @@ TEST_F(EncodeFiles, CountsNullsAndLoneSurrogates) {
   }
 }
 
+TEST_F(EncodeFiles, LeavesOutInvalidLinesOnRequest) {
+  const auto lines = json_lines(5000, 100);
+  const auto one = file("all/a.jsonl", lines + "{\"text\": 3}\n" + lines + "oops\n");
+  const auto two = file("all/b.json", "{\"text\": 4}\n" + lines);
+  auto files = find_text_files({one, two}, {}).files;
+  for (auto& each : files) each.skips_invalid_lines = true;
+  for (const int threads : {1, 3}) {
+    const auto sum =
+        encode_files(files, {}, TextEncoding({}), threads, [](std::span<const TokenId>, bool) {});
+    EXPECT_EQ(sum.documents, 3 * 5000);
+    EXPECT_EQ(sum.json.description(),
+              "3 invalid lines left out (the first: " + one +
+                  ":5001: \"text\" must be a string, but is of type number; mend it, or set "
+                  "data.text_key)");
+  }
+  files = {{.path = file("c.jsonl", "oops\n"), .kind = TextKind::jsonl}};
+  files[0].skips_invalid_lines = true;
+  EXPECT_EQ(refusal([&] {
+              encode_files(files, {}, TextEncoding({}), 1, [](std::span<const TokenId>, bool) {});
+            }),
+            path("c.jsonl") + ": must hold text, but is empty");
+}
+
 TEST_F(EncodeFiles, ReadsJsonLinesThatEndInJson) {
   expect_equal_for_all_threads(file("a.json", "\n\n" + json_lines(100, 3)), {});
   expect_equal_for_all_threads(file("b.json.gz", gzipped(json_lines(100, 3))), {});

@@ -82,6 +82,24 @@ TEST_F(JsonLines, ReadLoneSurrogatesAsReplacementCharacters) {
   EXPECT_EQ(refused("{\"text\": \"\\ud8\"}").find("a.jsonl:1: must be JSON, but is not at "), 0u);
 }
 
+TEST_F(JsonLines, LeaveOutInvalidLinesOnRequest) {
+  const auto name = file("a.jsonl",
+                         "{\"text\": \"one\"}\n{\"text\": \"\\ud800\", oops}\n[1]\n{\"text\": 3}\n"
+                         "{\"other\": \"\"}\n{\"text\": \"gr\xfcn\"}\n{\"text\": null}\n"
+                         "{\"text\": \"two \\ud800\"}");
+  TextWindow window(name, std::uint64_t{1} << 30);
+  Strings found;
+  const auto counts = read_json_lines(
+      window, "text", [&](std::string_view each) { found.emplace_back(each); },
+      /*skips_invalid=*/true);
+  EXPECT_EQ(found, (Strings{"one", "two \xef\xbf\xbd"}));
+  EXPECT_EQ(counts.invalid_lines, 5);
+  EXPECT_EQ(counts.description(),
+            "1 null text left out, 1 lone surrogate read as U+FFFD, 5 invalid lines left out "
+            "(the first: " +
+                name + ":2: must be JSON, but is not at column 20; mend or remove it)");
+}
+
 TEST_F(JsonLines, LeaveOutNull) {
   EXPECT_EQ(lines("{\"text\": null}\n{\"text\": \"one\"}\n"), (Strings{"one"}));
   EXPECT_EQ(lines("{\"id\": 123456789012345678901234567890, \"text\": null}\n"), Strings{});

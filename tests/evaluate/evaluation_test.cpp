@@ -6,8 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <memory>
 #include <numbers>
+#include <vector>
 
 #include "evenkeel/nn/batch_tensors.h"
 #include "support/tiny_model.h"
@@ -70,6 +73,28 @@ TEST(Evaluate, MeasuresFromTheEntropyOfTheTextIfItIsKnown) {
   ASSERT_TRUE(result.floor && result.gap);
   EXPECT_NEAR(*result.floor, 78.0 / 96, 1e-12);
   EXPECT_NEAR(*result.gap, result.nats_per_token - 78.0 / 96, 1e-12);
+}
+
+// Twelve documents of 78 nats: token i has 1 + i mod 3 bytes, so that a byte is not a token.
+TEST(Evaluate, GivesFloorAndGapPerByte) {
+  const TinyModel tiny("hybrid_norm_star");
+  auto corpus = some_text(true);
+  std::vector<std::uint32_t> lengths(31);
+  for (std::uint32_t i = 0; i < 31; ++i) lengths[i] = 1 + i % 3;
+  corpus.token_lengths = std::make_shared<const std::vector<std::uint32_t>>(lengths);
+  double bytes = 0;  // of all tokens but the first, which is no target
+  for (std::int64_t i = 1; i <= 96; ++i) {
+    bytes += lengths[static_cast<std::size_t>((i * i * 7 + 3) % 31)];
+  }
+  ASSERT_GT(bytes, 96);
+  const data::ValidationWindows windows(corpus, kContext, 0);
+  const double nats = nats_by_hand(tiny, windows);
+  const auto result = evaluate::evaluate(*tiny.model, windows, 3);
+  ASSERT_TRUE(result.floor && result.gap);
+  EXPECT_EQ(result.tokens, 96);
+  EXPECT_NEAR(*result.floor, 78 / bytes, 1e-12);
+  EXPECT_NEAR(*result.gap, (nats - 78) / bytes, 1e-12 * nats);
+  EXPECT_NEAR(result.bits_per_byte.value(), nats / bytes / std::numbers::ln2, 1e-12 * nats);
 }
 
 TEST(WeightedMean, WeighsEachFieldByTheShares) {

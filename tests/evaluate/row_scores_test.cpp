@@ -140,6 +140,45 @@ TEST(RowScores, SayWhetherEachTokenIsTheMostProbableOne) {
   EXPECT_FALSE(scores[1].is_greedy);
 }
 
+/// The most probable token after a text.
+std::int64_t most_probable_after(const nn::Model& model, const std::vector<std::int64_t>& text) {
+  const at::NoGradGuard no_grad;
+  const auto ids = at::tensor(text, at::kLong).unsqueeze(0);
+  return model.logits(model.hidden(ids))[0][ids.size(1) - 1].argmax().item<std::int64_t>();
+}
+
+/// A row with three targets: the most probable ones, but another one at place `wrong`.
+/// \param wrong  0, 1 or 2; -1: none
+TokenRow row_with_a_wrong_target(const nn::Model& model, std::int64_t wrong) {
+  TokenRow row{{3, 1, 4}, {}};
+  for (std::int64_t i = 0; i < 3; ++i) {
+    const auto best = most_probable_after(model, row.inputs);
+    row.targets.push_back(i == wrong ? (best + 1) % 31 : best);
+    if (i < 2) row.inputs.push_back(row.targets.back());
+  }
+  return row;
+}
+
+// The tokens after a wrong one are the most probable ones after it.
+TEST(RowScores, AreGreedyOnlyIfEveryTargetIsTheMostProbableOne) {
+  const TinyModel tiny("hybrid_norm_star");
+  const auto rows_of = [&](bool is_reversed) {
+    std::vector<TokenRow> rows;
+    for (const std::int64_t wrong : {-1, 0, 1, 2}) {
+      rows.push_back(row_with_a_wrong_target(*tiny.model, wrong));
+    }
+    if (is_reversed) std::reverse(rows.begin(), rows.end());
+    return rows;
+  };
+  for (const bool is_reversed : {false, true}) {
+    const auto scores = evaluate::score_rows(*tiny.model, rows_of(is_reversed), {});
+    ASSERT_EQ(scores.size(), 4U);
+    for (std::size_t i = 0; i < 4; ++i) {
+      EXPECT_EQ(scores[i].is_greedy, i == (is_reversed ? 3U : 0U)) << i;
+    }
+  }
+}
+
 // Each token has the probability 1 / 31, so a continuation of n tokens scores -n ln 31.
 TEST(RowScores, OfEqualLogitsCountTheTargets) {
   TinyModel tiny("hybrid_norm_star");

@@ -110,6 +110,34 @@ TEST(Footprint, CountsTheSecondStreamThatSublayersRead) {
   EXPECT_EQ(both - one, 4 * 4 * 2 * 2 * (8 + 8));
 }
 
+/// The values of width 8 that activation checkpointing saves for a token in each of two equal
+/// blocks, besides the tensors of the one block that runs again. 4 tokens in float32.
+double saved_streams(const char* scheme) {
+  constexpr double kStream = 4 * 4 * 8;
+  constexpr double kOutside = 3 * kStream;  // embedding, final stream and its norm
+  const double all = footprint({}, true, scheme).activations;
+  const double saved = footprint({.recompute = nn::Recompute::block}, true, scheme).activations;
+  const double inside = (all - kOutside) / 2;  // of one block
+  return (saved - kOutside - inside) / (2 * kStream);
+}
+
+// A block's input is a sum, which saves skip and branch; the second stream is one more.
+TEST(Footprint, KeepsTheSecondStreamOfEachBlockUnderCheckpointing) {
+  EXPECT_EQ(saved_streams("pre_norm"), 2);
+  EXPECT_EQ(saved_streams("post_norm"), 2);
+  EXPECT_EQ(saved_streams("resi_dual"), 3);
+  EXPECT_EQ(saved_streams("siamese_norm"), 3);
+}
+
+// By hand, for a token of ResiDual's block: 2 inputs of a sublayer and 2 of a norm of 8 values;
+// products, q, k and v of 16 and a context of 8; up and gate of 24; 6 statistics of 8 bytes.
+TEST(Footprint, CountsTheActivationsOfTwoStreamsUnderCheckpointing) {
+  const double inside = 4 * (4 * (4 * 8 + 2 * 16 + 8 + 24) + 6 * 8);
+  const double streams = 2 * 3 * 4 * 4 * 8, outside = 3 * 4 * 4 * 8;
+  EXPECT_EQ(footprint({.recompute = nn::Recompute::block}, true, "resi_dual").activations,
+            inside + streams + outside);
+}
+
 TEST(Footprint, CountsTheBranchOfASphereStep) {
   const auto step = config::bind(config::find_scheme("geo_norm"), testing::countable_shape());
   auto sum = step;

@@ -82,6 +82,32 @@ TEST(Initialize, DrawsTheHeadOfAMixtureWider) {
   EXPECT_NEAR(head_deviation({}, "scheme"), dense, kTolerance);
 }
 
+/// Standard deviation of the router of block 2 of 2, of 64 experts, times sqrt(2.5 d).
+double router_deviation(const std::string& scheme_name, const std::string& init) {
+  auto shape = kShape;
+  shape.layers = 2;
+  shape.inner = 8;
+  shape.experts = {.count = 64, .active = 2};
+  const auto scheme = config::bind(config::find_scheme(scheme_name), shape);
+  nn::Parameters parameters(nn::parameter_specs(scheme, 320, /*tied=*/false),
+                            nn::Precision::float32);
+  nn::initialize(parameters, scheme, init, 1, kSteps);
+  const auto& router = parameters.at("blocks.1.feed_forward.router.weight").master;
+  EXPECT_EQ(router.numel(), 64 * 128);
+  return router.std().item<double>() * std::sqrt(2.5 * 128);
+}
+
+// A router has the distribution of the matrices, and no factor of depth.
+TEST(Initialize, DrawsRoutersAsOtherMatrices) {
+  constexpr double kRouterTolerance = 0.03;  // four standard errors of 8,192 values
+  EXPECT_NEAR(router_deviation("pre_norm", "scheme"), kCutAtThree, kRouterTolerance);
+  EXPECT_NEAR(router_deviation("hybrid_norm", "scheme"), kCutAtThree, kRouterTolerance);
+  EXPECT_NEAR(router_deviation("pre_norm", "megatron"), kCutAtThree, kRouterTolerance);
+  EXPECT_NEAR(router_deviation("pre_norm", "depth_scaled"), kCutAtThree, kRouterTolerance);
+  const double wide = 0.5 * std::sqrt(2.5 * 128);
+  EXPECT_NEAR(router_deviation("pre_norm", "normal(0.5)") / wide, 1, kRouterTolerance);
+}
+
 // arXiv:2203.00555: beta = (8 N)^(-1/4) on v, output and feed-forward, 1 on q and k, Xavier.
 TEST(Initialize, ScalesSomeRowsOfAStoredMatrixOnly) {
   const double beta = std::pow(32.0, -0.25);

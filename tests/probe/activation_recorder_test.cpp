@@ -7,10 +7,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numbers>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
+#include "evenkeel/nn/mixture_of_experts.h"
 #include "evenkeel/probe/random.h"
+#include "evenkeel/probe/routing_recorder.h"
 #include "support/tiny_model.h"
 
 namespace evenkeel::probe {
@@ -98,6 +102,78 @@ TEST(ActivationRecorder, HasNoValueWithoutSparseQueries) {
   EXPECT_TRUE(std::isfinite(blocks.at(0)));
   EXPECT_TRUE(std::isnan(blocks.at(1)));
   EXPECT_TRUE(std::isfinite(values(profiles, "circuit_collapse", "model, noise 0.1").at(0)));
+}
+
+/// -sum a ln a of the attention weights a, over batch, heads, queries and keys.
+double entropy_sum(const nn::AttentionInputs& in) {
+  const auto keys = in.k.repeat_interleave(in.q.size(1) / in.k.size(1), 1);  // [B, h, T, dk]
+  const auto scores = at::matmul(in.q, keys.transpose(-1, -2)) * in.scale;
+  const auto later = at::ones({in.q.size(2), in.k.size(2)}, at::kBool).triu(1);
+  const auto masked = scores.masked_fill(later, -std::numeric_limits<double>::infinity());
+  return at::special_entr(at::softmax(masked, -1)).sum().item<double>();
+}
+
+// Batches of 1 and 3 rows: a mean over all 4 rows, 4 heads and 16 queries, not of two means.
+TEST(ActivationRecorder, AveragesTheAttentionEntropyOverTheRowsOfAllBatches) {
+  const TinyModel tiny("pre_norm");
+  ActivationRecorder recorder(3, {"attention_entropy"});
+  const auto inputs = recorded_inputs(tiny, recorder);
+  const auto entropy = values(recorder.profiles(), "attention_entropy", "");
+  ASSERT_EQ(entropy.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    ASSERT_EQ(inputs[i].size(), 2U);
+    const double one_row = entropy_sum(inputs[i][0]), three_rows = entropy_sum(inputs[i][1]);
+    EXPECT_NEAR(entropy[i], (one_row + three_rows) / (4 * 4 * 16), 1e-12) << i;
+    EXPECT_GT(std::abs(one_row - three_rows / 3), 1e-6) << i;
+  }
+}
+
+/// The top-1 routing of tokens with these logits. [N, E]
+nn::Routing routing_of_logits(const std::vector<double>& logits, std::int64_t experts) {
+  const auto rows = at::tensor(logits, at::kDouble).view({-1, experts});
+  const auto p = at::softmax(rows, -1);
+  return {.logits = rows,
+          .probabilities = p,
+          .weights = p.amax(-1, /*keepdim=*/true),
+          .assignment = nn::expert_assignment(p, 1)};
+}
+
+/// The entropy of the probabilities of two logits that differ by d.
+double entropy_of_two(double d) {
+  const double p = 1 / (1 + std::exp(-d));
+  return -p * std::log(p) - (1 - p) * std::log1p(-p);
+}
+
+// Micro-batches of 1, 3 and 1 tokens. The largest |logit| is that of the second one, and negative.
+TEST(ActivationRecorder, MeasuresRoutersOverAllMicroBatches) {
+  ActivationRecorder recorder(2, {"router_logit_max", "router_entropy"});
+  const auto observer = recorder.observer();
+  observer.routing(2, routing_of_logits({1, -3}, 2));
+  observer.routing(2, routing_of_logits({-9, 2, 0, 0, 0, 0}, 2));
+  observer.routing(2, routing_of_logits({4, 4}, 2));
+  const auto largest = values(recorder.profiles(), "router_logit_max", "");
+  const auto entropy = values(recorder.profiles(), "router_entropy", "");
+  ASSERT_EQ(largest.size(), 2U);
+  EXPECT_TRUE(std::isnan(largest[0]));  // block 1 has no router
+  EXPECT_EQ(largest[1], 9);
+  const double sum = entropy_of_two(4) + entropy_of_two(11) + 3 * std::numbers::ln2;
+  EXPECT_NEAR(entropy.at(1), sum / 5, 1e-12);
+}
+
+TEST(RoutingRecorder, AddsUpShardsAndHasTheirLargestLogit) {
+  RoutingRecorder first, second;
+  first.record(1, routing_of_logits({-9, 2, 0, 1}, 2));
+  second.record(1, routing_of_logits({4, 3}, 2));
+  for (const bool is_swapped : {false, true}) {
+    RoutingRecorder sum;
+    sum.add((is_swapped ? second : first).values());
+    sum.add((is_swapped ? first : second).values());
+    const auto stats = sum.stats();
+    EXPECT_EQ(stats.largest_logit, std::vector<double>{9}) << is_swapped;
+    EXPECT_EQ(stats.tokens, (std::vector<std::vector<std::int64_t>>{{1, 2}})) << is_swapped;
+    const double nats = entropy_of_two(11) + 2 * entropy_of_two(1);
+    EXPECT_NEAR(stats.entropy.at(0), nats / 3, 1e-12) << is_swapped;
+  }
 }
 
 TEST(ActivationRecorder, BranchRatioIsOfTheBranchOverTheStreamBeforeIt) {

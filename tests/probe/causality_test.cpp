@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstddef>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "evenkeel/config/scheme/scheme.h"
 #include "evenkeel/probe/small_model.h"
@@ -60,6 +63,59 @@ TEST(Causality, HasTwoClaimsForAScheme) {
   EXPECT_EQ(claims[0].relation, probe::Relation::at_least);
   EXPECT_EQ(claims[1].relation, probe::Relation::at_most);
   EXPECT_EQ(probe::refuted_count(claims), 0U);
+}
+
+// With open clips batch_renorm uses running statistics only: the expected leak is not there.
+TEST(Causality, RefutesALeakThatIsNotThere) {
+  auto scheme = scheme_named("batch_renorm");
+  const auto open_clips = [](std::optional<norm::Norm>& norm) {
+    norm.value().rate_max = 1e9;
+    norm.value().shift_max = 1e9;
+  };
+  for (auto& block : scheme.blocks) {
+    open_clips(block.attention.input);
+    open_clips(block.feed_forward.input);
+  }
+  open_clips(scheme.final);
+  const auto claims = probe::causality_claims(scheme, 1);
+  ASSERT_EQ(claims.size(), 2U);
+  EXPECT_EQ(claims[0].relation, probe::Relation::at_least);
+  EXPECT_LT(claims[0].measured, 1e-9);
+  EXPECT_FALSE(claims[0].holds());
+  EXPECT_TRUE(claims[1].holds());
+}
+
+// The claim that an output stays has the measurement of a model that leaks, and the reverse.
+TEST(Causality, RefutesAClaimWithTheMeasurementOfAnotherScheme) {
+  const auto causal = probe::causality_claims(scheme_named("pre_norm"), 1);
+  const auto leaking = probe::causality_claims(scheme_named("instance_norm"), 1);
+  ASSERT_EQ(causal.size(), 2U);
+  ASSERT_EQ(leaking.size(), 2U);
+  for (std::size_t i = 0; i < 2; ++i) {
+    auto stays = causal[i], changes = leaking[i];
+    const auto mode = i == 0 ? Mode::training : Mode::evaluation;
+    const double leakage = probe::causal_leakage(scheme_named("instance_norm"), mode, 1);
+    EXPECT_NEAR(changes.measured, leakage, 1e-9 * leakage);
+    EXPECT_TRUE(stays.holds());
+    EXPECT_TRUE(changes.holds());
+    std::swap(stays.measured, changes.measured);
+    EXPECT_FALSE(stays.holds());
+    EXPECT_FALSE(changes.holds());
+    stays.measured = changes.measured = 1e-9;  // above rounding, below the effect of a statistic
+    EXPECT_FALSE(stays.holds());
+    EXPECT_FALSE(changes.holds());
+  }
+}
+
+// Logits of 0 change neither before nor at a changed token: there is nothing to compare with.
+TEST(Causality, IsNotConfirmedForLogitsThatNeverChange) {
+  auto scheme = scheme_named("pre_norm");
+  scheme.logits_scale = norm::Expression(0.0);
+  const auto claims = probe::causality_claims(scheme, 1);
+  ASSERT_EQ(claims.size(), 2U);
+  EXPECT_TRUE(std::isnan(claims[0].measured));
+  EXPECT_TRUE(std::isnan(claims[1].measured));
+  EXPECT_EQ(probe::refuted_count(claims), 2U);
 }
 
 }  // namespace

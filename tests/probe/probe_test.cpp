@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
+#include <string>
 
 #include "evenkeel/config/measures.h"
 #include "evenkeel/probe/gradients.h"
@@ -170,6 +172,26 @@ TEST(GainDrifts, AreThoseOfTheEffectiveGain) {
       }
     }
   }
+}
+
+// A gain that starts at 3 and is stored at 1/T = 1/100 acts times 300: a change of 0.5 is one of
+// 150, which the mean divides by 16 values.
+TEST(GainDrifts, HaveTheFactorOfAStoredGain) {
+  const auto source = config::inline_scheme(
+      "extends = 'pre_norm'\nfeed_forward.input = { gain_init = 3, stored_at = '1/T' }", ".");
+  const auto scheme = config::bind(source, testing::tiny_shape(3));
+  nn::Parameters parameters(nn::parameter_specs(scheme, 32, true), nn::Precision::float64);
+  nn::initialize(parameters, scheme, "scheme", 1, TinyModel::kPlannedSteps);
+  const at::NoGradGuard no_grad;
+  auto gain = parameters.at("blocks.1.feed_forward.input_norm.gain").master;
+  gain[3] -= 0.5;
+  std::map<std::string, double> drifts;  // of block 2
+  for (const auto& profile : gain_drifts(parameters, scheme, TinyModel::kPlannedSteps)) {
+    if (profile.values.size() == 3) drifts[profile.part] = profile.values[1];
+  }
+  EXPECT_NEAR(drifts.at("feed_forward.input_norm max"), 150, 1e-9);
+  EXPECT_NEAR(drifts.at("feed_forward.input_norm mean"), 150. / 16, 1e-9);
+  EXPECT_EQ(drifts.at("attention.input_norm max"), 0);
 }
 
 TEST(UpdateRatios, AreOfTheStepOverTheWeight) {

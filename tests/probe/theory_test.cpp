@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstddef>
 #include <string>
+#include <vector>
 
 #include "evenkeel/probe/bounds.h"
 
@@ -95,6 +97,44 @@ TEST(Theory, CountsTheExamplesAgainstThePrintedBounds) {
     EXPECT_EQ(probe::refuted_count(claims), 0U);
     EXPECT_NEAR(claims[0].measured, static_cast<double>(width), 1e-9);
     EXPECT_NEAR(claims[1].limit, std::sqrt(static_cast<double>(width)), 1e-9);
+  }
+}
+
+// c^power of another power: the error is that of the factor c that is farthest from the rule,
+//   |c^a - c^p| / c^p,   a the true power, p that of the rule, c from 1/4 to 16
+TEST(Theory, RefutesScalingRulesOfAnotherPower) {
+  using Weights = probe::PerWeight<at::Tensor>;
+  const std::vector<std::size_t> output = {0}, value = {1}, query = {2};
+  const std::vector<probe::ScalingRule> wrong = {
+      {Placement::pre, &Weights::value, "W_V", output, 0},    // a 1: 16 - 1
+      {Placement::pre_qk, &Weights::value, "W_V", query, 2},  // a 1: 4 - 1
+      {Placement::qkv, &Weights::value, "W_V", query, 1},     // a 0: 4 - 1
+      {Placement::qkv, &Weights::query, "W_Q", query, 0},     // a -1: 4 - 1
+      {Placement::pre, &Weights::value, "W_V", value, 1},     // a 0: 4 - 1
+  };
+  const auto claims = probe::scaling_claims({.seeds = 2, .sequence = 3, .width = 4}, wrong);
+  ASSERT_EQ(claims.size(), wrong.size());
+  EXPECT_EQ(probe::refuted_count(claims), wrong.size());
+  for (std::size_t i = 0; i < claims.size(); ++i) {
+    EXPECT_NEAR(claims[i].measured, i == 0 ? 15 : 3, 1e-9) << claims[i].statement;
+    EXPECT_FALSE(claims[i].holds()) << claims[i].statement;
+  }
+}
+
+TEST(Theory, RefutesAScalingRuleThatIsOffByMoreThanRounding) {
+  auto claims = probe::scaling_claims({.seeds = 1, .sequence = 3, .width = 4});
+  ASSERT_EQ(claims.size(), 10U);
+  EXPECT_EQ(probe::refuted_count(claims), 0U);
+  for (auto& claim : claims) claim.measured = 1e-9;
+  EXPECT_EQ(probe::refuted_count(claims), claims.size());
+}
+
+// The attention weights of one token are constant: the Jacobians of W_Q and W_K are 0, and the
+// claims about them have no measurement.
+TEST(Theory, DoesNotConfirmTheScalingOfJacobiansThatAreZero) {
+  for (const auto& claim : probe::scaling_claims({.seeds = 1, .sequence = 1, .width = 4})) {
+    const bool is_of_output = claim.statement.find("dS/dW_O") != std::string::npos;
+    EXPECT_EQ(claim.holds(), is_of_output) << claim.subject << ": " << claim.statement;
   }
 }
 

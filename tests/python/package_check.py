@@ -184,6 +184,23 @@ class Modules(unittest.TestCase):
                 head = Plain(ours, lambda module, x: module(x, targets).to(x.dtype))
                 same_passes(head, Plain(ours, plain), [torch.randn(2, 3, 16, dtype=dtype)])
 
+    def test_linear_cross_entropy_with_z_loss(self):
+        """Each target that counts adds z_loss * logsumexp(logits)^2; the default is no z-loss."""
+        targets = torch.tensor([[0, 6, -100], [3, -1, 2]])
+
+        def plain(module, x):
+            counts, wide = targets >= 0, torch.promote_types(x.dtype, torch.float32)
+            logits = torch.nn.functional.linear(x, module.weight)[counts].to(wide)
+            per_token = (torch.nn.functional.cross_entropy(logits, targets[counts], reduction="none")
+                         + 0.25 * logits.logsumexp(-1).square())
+            return (per_token.mean() if module.reduction == "mean" else per_token.sum()).to(x.dtype)
+        for dtype in DTYPES:
+            for reduction in ("mean", "sum"):
+                ours = nn.LinearCrossEntropy(16, 11, reduction, z_loss=0.25).to(dtype)
+                head = Plain(ours, lambda module, x: module(x, targets).to(x.dtype))
+                same_passes(head, Plain(ours, plain), [torch.randn(2, 3, 16, dtype=dtype)])
+        self.assertEqual(nn.LinearCrossEntropy(2, 3).z_loss, 0)
+
     def test_gradients(self):
         x = torch.randn(4, 6, dtype=torch.float64, requires_grad=True)
         weights = [torch.randn(n, 6, dtype=torch.float64, requires_grad=True) for n in (3, 5)]
@@ -257,7 +274,10 @@ class Modules(unittest.TestCase):
     def test_bad_arguments(self):
         for make, words in ((lambda: nn.RMSNorm([2, 3]), r"normalized_shape of one dimension, but found \[2, 3\]"),
                             (lambda: nn.QKVNormRope(1, 1, 8, "kx"), 'letters q, k and v, but found "kx"'),
-                            (lambda: nn.LinearCrossEntropy(2, 3, "none"), '"mean" or "sum", but found "none"')):
+                            (lambda: nn.LinearCrossEntropy(2, 3, "none"), '"mean" or "sum", but found "none"'),
+                            (lambda: nn.LinearCrossEntropy(2, 3, z_loss=-0.5), "z_loss of at least 0, but found -0.5"),
+                            (lambda: nn.LinearCrossEntropy(2, 3, z_loss=float("inf")), "but found inf"),
+                            (lambda: nn.LinearCrossEntropy(2, 3, z_loss=float("nan")), "but found nan")):
             with self.assertRaisesRegex(ValueError, words):
                 make()
 

@@ -74,6 +74,13 @@ TEST_F(Tasks, AreReadFromRequestFilesOfThreeLayouts) {
   }
 }
 
+TEST_F(Tasks, HaveOneDigestTogether) {
+  EXPECT_EQ(digest_of_tasks({"aa"}), "aa");
+  const std::string both = "aa\nbb\n";
+  EXPECT_EQ(digest_of_tasks({"aa", "bb"}), digest(both.data(), both.size()));
+  EXPECT_NE(digest_of_tasks({"bb", "aa"}), digest_of_tasks({"aa", "bb"}));
+}
+
 TEST_F(Tasks, MayBePlainOrHaveTheirLabelAsName) {
   put("oe_eval_tasks/arc_easy/rc_0shot/requests.jsonl", kTwoChoices);
   EXPECT_EQ(load("arc_easy_rc_0shot").documents.size(), 1U);

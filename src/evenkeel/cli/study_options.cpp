@@ -30,9 +30,9 @@ void check_study_options(const StudyOptions& options) {
             "evenkeel study");
   refuse_if(options.from && (options.jobs > 0 || common.run || options.allow_changes ||
                              options.workers || options.heartbeat_timeout > 0 || options.slurm ||
-                             options.tasks > 0 || !common.sets.empty()),
-            "--from trains nothing: leave out --set, --jobs, --run, --override, --workers, "
-            "--heartbeat-timeout, --slurm and --tasks");
+                             options.tasks > 0 || !common.sets.empty() || common.device != "auto"),
+            "--from trains nothing: leave out --set, --jobs, --run, --device, --override, "
+            "--workers, --heartbeat-timeout, --slurm and --tasks");
   refuse_if(options.dry_run && (options.strict || options.allow_changes || options.workers ||
                                 options.heartbeat_timeout > 0),
             "--dry-run starts no run: leave out --strict, --override, --workers and "

@@ -31,6 +31,8 @@ void add_encoding_options(const Command& command, TokenizeOptions& options) {
                   "special tokens in a text become their ids")
       .one_of({"true", "false"})
       .show_default();
+  command.add_flag("--skip-invalid", options.skip_invalid,
+                   "leave out lines of JSON that cannot be used; a note counts them");
   command
       .add_option("--threads", options.threads,
                   "threads that read, parse and encode; 0: one per processor")
@@ -52,8 +54,8 @@ void add_tokenize_options(const Command& command, TokenizeOptions& options) {
   auto show =
       command.add_option("--show", options.show, "tokenizer to print").type_name("TOKENIZER");
   // Options without effect are refused.
-  for (const auto* const name :
-       {"--format", "--shard", "--name", "--end-of-text", "--special-in-text", "--threads"}) {
+  for (const auto* const name : {"--format", "--shard", "--name", "--end-of-text",
+                                 "--special-in-text", "--skip-invalid", "--threads"}) {
     train.excludes(command.option(name));
     check.excludes(command.option(name));
     show.excludes(command.option(name));

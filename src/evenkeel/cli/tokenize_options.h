@@ -18,6 +18,7 @@ struct TokenizeOptions {
                                  name = "tokens";
   std::string pattern = "gpt2", end_of_text = "auto", data_format = "auto";
   std::string special_in_text = "true";
+  bool skip_invalid = false;
   std::optional<std::string> check, show;  // --check FOLDER, --show TOKENIZER
   std::optional<std::int64_t> vocabulary;  // --train-vocabulary
   int threads = 0;                         // 0: one per processor

@@ -195,25 +195,30 @@ Exit show_results(const StudyOptions& options, const study::Results& results,
   return exit_of(results, options.strict);
 }
 
+/// Prints how a runs.csv differs from what the study records.
+void print_recorded_differences(const study::RecordedResults& recorded, const fs::path& file) {
+  for (const auto& column : recorded.missing_columns) {
+    print_message(text(file.string(), ": has no column \"", column, "\""));
+  }
+  if (const auto runs = recorded.changed_states; runs > 0) {
+    print_message(text(file.string(),
+                       ": fails_above = ", shortest(recorded.results.study.fails_above),
+                       " changes the state of ", runs, runs == 1 ? " run" : " runs"));
+  }
+}
+
 /// Judges the runs of a runs.csv.
 Exit judge_recorded(const StudyOptions& options, study::StudyRequest request) {
   const auto recorded = study::recorded_results(std::move(request.study), *options.from,
                                                 /*keeps_seeds=*/!options.seeds.empty());
-  for (const auto& column : recorded.missing_columns) {
-    print_message(text(options.from->string(), ": has no column \"", column, "\""));
-  }
-  if (const auto runs = recorded.changed_states; runs > 0) {
-    print_message(text(options.from->string(),
-                       ": fails_above = ", shortest(recorded.results.study.fails_above),
-                       " changes the state of ", runs, runs == 1 ? " run" : " runs"));
-  }
+  if (!options.common.quiet) print_recorded_differences(recorded, *options.from);
   return show_results(options, recorded.results, request.folder);
 }
 
 /// Lists the studies, prints a dry run, or runs the study and prints its results.
 Exit run_study(const StudyOptions& options) {
-  name_device(options.common);  // runs are processes of their own
   check_study_options(options);
+  if (!options.from) name_device(options.common);  // runs are processes of their own
   if (options.study.empty()) return list_studies(options.common.json);
   const auto request = request_of(options);
   if (options.from) return judge_recorded(options, request);

@@ -105,11 +105,40 @@ std::string with_options(std::string message) {
   return message;
 }
 
-/// \throws Error (usage) for a key or column that no input has
-void check_text_key(const TokenizeOptions& options, const data::TextFiles& files) {
+/// Finds the inputs, and prints what they are.
+/// \throws Error (usage) for a key or column that no input has, and for --skip-invalid without
+/// lines
+data::TextFiles tokenize_inputs(const TokenizeOptions& options, const config::Data& data) {
+  auto inputs = data::find_text_files(options.inputs, data);
   const bool is_default = options.text_key == TokenizeOptions().text_key;
-  require(is_default || data::has_fields(files.files),
+  require(is_default || data::has_fields(inputs.files),
           "--text-key has no effect without files of JSON or parquet; leave it out");
+  const bool has_json = std::ranges::any_of(inputs.files, [](const data::TextFile& file) {
+    return file.kind == data::TextKind::jsonl || file.kind == data::TextKind::json;
+  });
+  require(!options.skip_invalid || has_json,
+          "--skip-invalid has no effect without files of JSON; leave it out");
+  for (auto& file : inputs.files) file.skips_invalid_lines = options.skip_invalid;
+  if (!options.common.quiet) print_message(inputs.description);
+  return inputs;
+}
+
+/// \throws Error (data) if no line of the inputs can be used, as with a wrong --text-key
+void check_is_not_empty(const data::EncodedText& sum) {
+  if (sum.documents > 0 || sum.json.invalid_lines == 0) return;
+  throw Error(Exit::data, text("no input has a valid line; ", sum.json.first_invalid));
+}
+
+/// Prints what was written, and what was left out.
+void print_written(const TokenizeOptions& options, const data::ShardManifest& manifest,
+                   const data::JsonCounts& counts) {
+  if (const auto met = counts.description(); !met.empty()) {
+    print_message(with_options("note: " + met));
+  }
+  if (!options.common.json) return print_manifest(manifest, options.output);
+  auto out = manifest_as_json(manifest);
+  if (options.skip_invalid) out["invalid_lines"] = counts.invalid_lines;
+  print_json(out);
 }
 
 /// Encodes the inputs and writes them as shards.
@@ -124,9 +153,7 @@ Exit write_shards(const TokenizeOptions& options) {
   encoding.check_end_of_text(encoding.vocabulary());
   require(!options.name.empty() && options.name.find('/') == std::string::npos,
           "--name must be the first part of file names, without \"/\"");
-  const auto files = data::find_text_files(options.inputs, data);
-  check_text_key(options, files);
-  if (!options.common.quiet) print_message(files.description);
+  const auto files = tokenize_inputs(options, data);
   data::TokenWriter writer({.folder = options.output,
                             .name = options.name,
                             .format = data::shard_format(options.format),
@@ -146,11 +173,10 @@ Exit write_shards(const TokenizeOptions& options) {
           writer.append_part(ids);
         },
         [&](const data::EncodedText& so_far) { progress.report(so_far); });
+    check_is_not_empty(sum);
     manifest = writer.finish();
   }
-  if (const auto met = sum.json.description(); !met.empty()) print_message("note: " + met);
-  if (options.common.json) print_json(manifest_as_json(manifest));
-  if (!options.common.json) print_manifest(manifest, options.output);
+  print_written(options, manifest, sum.json);
   return Exit::success;
 }
 
@@ -215,9 +241,7 @@ Exit train_tokenizer(const TokenizeOptions& options) {
                                  ": exists already; name another folder, or remove it"));
   }
   const auto data = data_of(options);
-  const auto files = data::find_text_files(options.inputs, data);
-  check_text_key(options, files);
-  if (!options.common.quiet) print_message(files.description);
+  const auto files = tokenize_inputs(options, data);
   tokenizer::WordCounts words(options.pattern == "gpt4" ? tokenizer::TrainingPattern::gpt4
                                                         : tokenizer::TrainingPattern::gpt2);
   for (const auto& file : files.files) {

@@ -193,6 +193,8 @@ void take_sizes(const HfConfig& hf, const ModelClass& model_class, config::Model
       hf.has("head_dim") ? "our heads have that width" : text("without it the class has ", usual));
 }
 
+/// Takes the experts. The coefficients of the router's losses stay: config.json has none of the
+/// router z-loss, and router_aux_loss_coef has no effect where output_router_logits is false.
 void take_experts(const HfConfig& hf, config::Config& config) {
   auto& experts = config.experts;
   const auto dense_width = config.model.inner;
@@ -282,8 +284,11 @@ void take_class(const HfConfig& hf, const ModelClass& model_class, config::Confi
   refuse_unsupported(hf, model_class);
   take_sizes(hf, model_class, config.model);
   check_windows(hf, model_class);
-  config.experts = config::Experts();
-  if (model_class.has_experts) take_experts(hf, config);
+  if (model_class.has_experts) {
+    take_experts(hf, config);
+  } else {
+    config.experts = config::Experts();
+  }
   config.scheme = scheme_of_class(hf, model_class, config.model);
 }
 

@@ -138,8 +138,9 @@ std::optional<std::string_view> JsonArrayReader::next() {
 }
 
 JsonCounts read_json_array(TextWindow& window, const std::string& key,
-                           const std::function<void(std::string_view document)>& use) {
-  if (begins_with_object(window)) return read_json_lines(window, key, use);
+                           const std::function<void(std::string_view document)>& use,
+                           bool skips_invalid) {
+  if (begins_with_object(window)) return read_json_lines(window, key, use, skips_invalid);
   JsonArrayReader elements(window, key);
   while (const auto document = elements.next()) {
     if (!document->empty()) use(*document);

@@ -121,15 +121,20 @@ std::string counted(std::int64_t count, const char* what) {
 JsonCounts& JsonCounts::operator+=(const JsonCounts& other) {
   nulls += other.nulls;
   lone_surrogates += other.lone_surrogates;
+  if (invalid_lines == 0) first_invalid = other.first_invalid;
+  invalid_lines += other.invalid_lines;
   return *this;
 }
 
 std::string JsonCounts::description() const {
   std::string out;
-  if (nulls > 0) out = counted(nulls, "null text") + " left out";
-  if (lone_surrogates == 0) return out;
-  return text(out, out.empty() ? "" : ", ", counted(lone_surrogates, "lone surrogate"),
-              " read as U+FFFD");
+  const auto add = [&](const std::string& part) { out += text(out.empty() ? "" : ", ", part); };
+  if (nulls > 0) add(counted(nulls, "null text") + " left out");
+  if (lone_surrogates > 0) add(counted(lone_surrogates, "lone surrogate") + " read as U+FFFD");
+  if (invalid_lines == 0) return out;
+  add(text(counted(invalid_lines, "invalid line"), " left out (",
+           invalid_lines == 1 ? "" : "the first: ", first_invalid, ")"));
+  return out;
 }
 
 std::string JsonPlace::name() const {
@@ -157,6 +162,18 @@ std::string_view JsonText::find(std::string_view value, const JsonPlace& place) 
     }
   }
   return find_slowly(value, place);
+}
+
+std::string_view JsonText::find_or_skip(std::string_view value, const JsonPlace& place) {
+  const auto lone_surrogates = counts_.lone_surrogates;
+  try {
+    return find(value, place);
+  } catch (const Error& error) {
+    if (error.exit() != Exit::data) throw;
+    counts_.lone_surrogates = lone_surrogates;  // those of the value are left out with it
+    if (counts_.invalid_lines++ == 0) counts_.first_invalid = error.what();
+    return {};
+  }
 }
 
 /// Refuses the value with a reason, or finds the string in what simdjson does not take: integers of

@@ -24,9 +24,13 @@ struct JsonPlace {
 struct JsonCounts {
   std::int64_t nulls = 0;            // values in the place of a text; they are left out
   std::int64_t lone_surrogates = 0;  // escapes as "\ud83d" that are no pair; each is read as U+FFFD
+  std::int64_t invalid_lines = 0;    // TextFile::skips_invalid_lines: they are left out
+  std::string first_invalid;         // why the first of them cannot be used
 
+  /// Adds the counts of later values.
   JsonCounts& operator+=(const JsonCounts& other);
-  /// "2 null texts left out, 1 lone surrogate read as U+FFFD"; "" for none.
+  /// "2 null texts left out, 1 lone surrogate read as U+FFFD, 1 invalid line left out (REASON)";
+  /// "" for none.
   std::string description() const;
 };
 
@@ -48,6 +52,9 @@ class JsonText {
   /// \throws Error (data, exit code 65), with the place, for a value that is not JSON in UTF-8, is
   ///         nested deeper than 64, is no object, or has no string and no null under the key
   std::string_view find(std::string_view value, const JsonPlace& place);
+
+  /// As find(), but counts a value that find() refuses, and gives an empty text for it.
+  std::string_view find_or_skip(std::string_view value, const JsonPlace& place);
 
   /// Those since the last call.
   JsonCounts take_counts() { return std::exchange(counts_, {}); }

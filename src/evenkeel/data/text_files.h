@@ -28,7 +28,8 @@ struct TextFile {
   std::string path;
   TextKind kind = TextKind::text;
   Compression compression = Compression::none;
-  bool may_be_empty = false;  // found in a folder or by a pattern: an empty file is skipped
+  bool may_be_empty = false;         // found in a folder or by a pattern: an empty file is skipped
+  bool skips_invalid_lines = false;  // lines of JSON that cannot be used are counted and left out
 };
 
 struct TextFiles {

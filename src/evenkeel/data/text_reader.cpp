@@ -69,9 +69,9 @@ JsonCounts read_any(const TextFile& file, const std::string& key, TextWindow& wi
       use(whole_text(file, window));
       break;
     case TextKind::jsonl:
-      return read_json_lines(window, key, use);
+      return read_json_lines(window, key, use, file.skips_invalid_lines);
     case TextKind::json:
-      return read_json_array(window, key, use);
+      return read_json_array(window, key, use, file.skips_invalid_lines);
     case TextKind::parquet:
       read_parquet(file.path, key, use);
       break;

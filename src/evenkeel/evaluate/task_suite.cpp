@@ -140,6 +140,20 @@ std::vector<nlohmann::ordered_json> TaskSuite::records(const TaskResult& result,
   return lines;
 }
 
+nlohmann::ordered_json TaskSuite::provenance() const {
+  auto out = nlohmann::ordered_json::object();
+  if (tasks_.empty()) return out;
+  std::vector<std::string> digests;
+  auto files = nlohmann::ordered_json::array();
+  for (const auto& each : tasks_) {
+    digests.push_back(each.task.digest);
+    files.push_back({{"path", each.task.source}, {"digest", each.task.digest}});
+  }
+  out["evaluate_tasks_digest"] = tasks::digest_of_tasks(digests);
+  out["evaluate_tasks"] = std::move(files);
+  return out;
+}
+
 std::vector<nlohmann::ordered_json> TaskSuite::row_records(const TaskResult& result,
                                                            std::int64_t step) const {
   const auto& [task, encoded] = *result.task;

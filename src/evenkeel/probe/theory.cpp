@@ -55,24 +55,6 @@ at::Tensor orthogonal(std::int64_t width) {
   return std::get<0>(at::linalg_qr(randn(1, "probe/theory/orthogonal", {width, width})));
 }
 
-/// The effect on Jacobians if one matrix is multiplied by c.
-struct ScalingRule {
-  Placement placement;
-  at::Tensor Tensors::* scaled;
-  const char* scaled_name;
-  std::vector<std::size_t> affected;  // indices into kHeadWeights
-  int power;                          // the Jacobian is multiplied by c^power
-};
-
-std::vector<ScalingRule> rules() {
-  const std::vector<std::size_t> output_query_key = {0, 2, 3};  // W_O, W_Q, W_K
-  const std::vector<std::size_t> query = {2};
-  return {{Placement::pre, &Tensors::value, "W_V", output_query_key, 1},
-          {Placement::pre_qk, &Tensors::value, "W_V", output_query_key, 1},
-          {Placement::qkv, &Tensors::value, "W_V", output_query_key, 0},
-          {Placement::qkv, &Tensors::query, "W_Q", query, -1}};
-}
-
 std::string statement_of(const ScalingRule& rule, std::size_t weight) {
   const auto* const change = rule.power > 0    ? " is multiplied by c"
                              : rule.power == 0 ? " stays as it is"
@@ -134,9 +116,18 @@ Claims counter_examples(std::int64_t width) {
   return claims;
 }
 
-Claims scaling_claims(const TheoryOptions& options) {
+std::vector<ScalingRule> scaling_rules() {
+  const std::vector<std::size_t> output_query_key = {0, 2, 3};  // W_O, W_Q, W_K
+  const std::vector<std::size_t> query = {2};
+  return {{Placement::pre, &Tensors::value, "W_V", output_query_key, 1},
+          {Placement::pre_qk, &Tensors::value, "W_V", output_query_key, 1},
+          {Placement::qkv, &Tensors::value, "W_V", output_query_key, 0},
+          {Placement::qkv, &Tensors::query, "W_Q", query, -1}};
+}
+
+Claims scaling_claims(const TheoryOptions& options, const std::vector<ScalingRule>& rules) {
   Claims claims;
-  for (const auto& rule : rules()) {
+  for (const auto& rule : rules) {
     std::vector<double> worst(rule.affected.size(), 0);
     for_each_head(options, [&](const Head& head) {
       const auto before = jacobians(rule.placement, head);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -52,12 +53,24 @@ Claims bound_claims(const BoundRows& rows);
 ///   QKV  dS/dW_O = N(x W_V) (x) I, norm sqrt(dk) sqrt(d);   printed bound sqrt(d)
 Claims counter_examples(std::int64_t width);
 
-/// Claims on Jacobians after W_V or W_Q is multiplied by c, for c from 1/4 to 16:
+/// The effect on Jacobians if one matrix is multiplied by c.
+struct ScalingRule {
+  Placement placement = Placement::pre;
+  at::Tensor PerWeight<at::Tensor>::* scaled = nullptr;  // the matrix, and its name
+  const char* scaled_name = "";
+  std::vector<std::size_t> affected;  // indices into kHeadWeights
+  int power = 0;                      // the Jacobian is multiplied by c^power
+};
+
+/// The rules of the theory:
 ///
 ///   W_V -> c W_V  dS/dW of W_Q, W_K, W_O: times c for Pre and Pre + QK; unchanged for QKV
 ///   W_Q -> c W_Q  dS/dW_Q: divided by c for QKV
-///
-/// The measured number is max |J - expected J| / max |expected J|.
-Claims scaling_claims(const TheoryOptions& options);
+std::vector<ScalingRule> scaling_rules();
+
+/// One claim per rule and affected Jacobian, for c from 1/4 to 16. The measured number is
+/// max |J - expected J| / max |expected J|, the largest over heads and c.
+Claims scaling_claims(const TheoryOptions& options,
+                      const std::vector<ScalingRule>& rules = scaling_rules());
 
 }  // namespace evenkeel::probe

@@ -103,6 +103,13 @@ std::string digest_of_files(const std::vector<fs::path>& files) {
   return digest.hex();
 }
 
+std::string digest_of_tasks(const std::vector<std::string>& digests) {
+  if (digests.size() == 1) return digests.front();
+  std::string all;
+  for (const auto& each : digests) all += each + "\n";
+  return digest(all.data(), all.size());
+}
+
 fs::path task_folder(const std::string& configured) {
   if (configured != "auto") return data::with_home(configured);
   const auto* const named = std::getenv("EVENKEEL_TASKS");

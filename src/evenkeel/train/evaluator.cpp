@@ -85,6 +85,13 @@ std::optional<RunTaskScores> Evaluator::evaluate_tasks(const nn::Model& model, s
   return scores;
 }
 
+nlohmann::ordered_json Evaluator::provenance() const {
+  auto out = nlohmann::ordered_json::object();
+  if (!text_sources_.empty()) out["evaluate_texts_digest"] = data::digest(text_sources_);
+  out.update(tasks_.provenance());
+  return out;
+}
+
 void Evaluator::resume(const std::vector<nlohmann::json>& metrics,
                        const std::vector<nlohmann::json>& evaluations) {
   for (const auto& line : evaluations) {

@@ -87,6 +87,10 @@ class Evaluator {
   /// The texts of evaluate.texts.
   const std::vector<data::Source>& text_sources() const { return text_sources_; }
 
+  /// The fields of "data" in provenance.json: "evaluate_texts_digest", TaskSuite::provenance().
+  /// Empty without evaluate.texts and evaluate.tasks.
+  nlohmann::ordered_json provenance() const;
+
   /// The results of the last evaluation.
   const LastEvaluation& last() const { return last_; }
 

@@ -137,9 +137,7 @@ void Run::write_provenance() {
   const bool changes = !open_.changes.empty() || request_.checkpoint.has_value();
   if (finished() && !changes && has_all && is_saved_configuration(open_)) return;
   auto more = provenance_of_ranks(open_.config, group_);
-  if (const auto& texts = evaluator_->text_sources(); !texts.empty()) {
-    more["data"]["evaluate_texts_digest"] = data::digest(texts);
-  }
+  if (auto data = evaluator_->provenance(); !data.empty()) more["data"] = std::move(data);
   provenance_.write(folder, more);
 }
 

@@ -44,8 +44,9 @@ class RunProvenance {
 
   /// Writes run.toml, provenance.json and scheme.txt. The caller calls it at the start of a run and
   /// after each resume.
-  /// \param more  more fields of provenance.json: provenance_of_ranks(), the digest of
-  ///              evaluate.texts. They do not affect the training, so no manifest has them
+  /// \param more  more fields of provenance.json: provenance_of_ranks(), the digests of
+  ///              evaluate.texts and evaluate.tasks. They do not affect the training, so no
+  ///              manifest has them
   void write(const store::Directory& run, const nlohmann::ordered_json& more) const;
 
  private:

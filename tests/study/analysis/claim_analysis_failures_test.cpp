@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -217,6 +218,55 @@ TEST(ClaimAnalysis, CountsTheSeedsOfASignTestAmongOtherHypotheses) {
   EXPECT_EQ(sign_test_required_pairs(0.05 / 4), 8);
   EXPECT_EQ(sign_test_required_pairs(0.05 / 6), 8);
   EXPECT_EQ(sign_test_required_pairs(0.05 / 7), 9);
+}
+
+// A crash is no result: the run may have trained or failed.
+TEST(ClaimAnalysis, KnowsNoLargestValueWhereARunCrashed) {
+  const std::vector<double> good(6, 1.0), bad(6, kFailed);
+  auto results = depth_study({"8", "16", "32"}, {1, 2, 3, 4, 5, 6});
+  for (const auto* const layers : {"8", "16", "32"}) {
+    const bool fails = layers != std::string("8");
+    results.arms.push_back(arm({{"scheme", "hybrid"}, {"model.layers", layers}}, good));
+    results.arms.push_back(arm({{"scheme", "post"}, {"model.layers", layers}}, fails ? bad : good));
+  }
+  results.arms[5].seed_runs[2].state = SeedRun::State::crashed;  // beyond a failure: no matter
+  auto verdict = first_verdict(results);
+  EXPECT_EQ(verdict.outcome, Outcome::supported);
+  EXPECT_EQ(verdict.reference_max, std::vector<double>(6, 8));
+  for (const std::size_t post : {1U, 3U}) {  // at 8, at 16; as a failure: supported
+    auto crashed = results;
+    crashed.arms[post].seed_runs[2].state = SeedRun::State::crashed;
+    verdict = first_verdict(crashed);
+    EXPECT_EQ(verdict.outcome, Outcome::not_measured);
+    EXPECT_EQ(verdict.p, 1);
+    EXPECT_TRUE(std::isnan(verdict.reference_max.at(2)));
+    EXPECT_EQ(verdict.reference_max.at(3), 8);
+    EXPECT_FALSE(verdict.required_seeds.has_value());
+  }
+}
+
+// Three quarters of the error rate are those of the differences, whichever test they have.
+TEST(ClaimAnalysis, GivesTheSignFlipTestTheShareOfTheDifferences) {
+  const double x = kFailed;
+  auto results = two_arms({1.00, 1.11, 1.19, 1.3, 1.41, 1.49, 1.6, x},
+                          {1.10, 1.20, 1.30, 1.40, 1.50, 1.60, 1.70, 1.80});
+  results.study.baseline = {{"scheme", "pre"}};
+  analyze_claims(results);
+  for (const auto& verdict : {results.verdicts.at(0), results.baseline_verdicts.at(0)}) {
+    ASSERT_TRUE(verdict.difference);
+    EXPECT_EQ(verdict.difference->sign_flip_p, 2.0 / 128);  // seven pairs that agree
+    EXPECT_NEAR(verdict.sign_flip_p, 2.0 / 128 / 0.75, 1e-12);
+    EXPECT_NEAR(verdict.p, verdict.difference->p / 0.75, 1e-12);
+  }
+  // Two pairs, 0 and -0.1: t is 1, and every assignment of signs reaches the mean.
+  const auto capped = first_verdict(two_arms({1.0, 0.9, x}, {1.0, 1.0, 1.0}));
+  EXPECT_NEAR(capped.p, 0.5 / 0.75, 1e-12);
+  EXPECT_EQ(capped.sign_flip_p, 1);
+  // Where the failures decide, no sign is flipped.
+  const auto failures =
+      first_verdict(two_arms({x, x, x, 1.0, x, x, 0.9, x}, {1, 1.1, 1, 1, 1, 1, 1, 1}));
+  EXPECT_TRUE(failures.is_failure_test);
+  EXPECT_NEAR(failures.sign_flip_p, 4 * fisher_exact_p(6, 8, 0, 8), 1e-12);
 }
 
 }  // namespace

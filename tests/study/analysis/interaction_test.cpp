@@ -119,5 +119,56 @@ TEST(DifferenceOfDifferences, IsOfSweeps) {
   EXPECT_EQ(results.verdicts[0].arm, "layer - batch (1)");
 }
 
+/// two_batches() with the second claim that LayerNorm is better in batches of 16; its p is 0.031.
+Results with_claim_of_one_batch() {
+  auto results = two_batches({1.5, kFailed, 1.7, 1.82});
+  results.arms[1] = arm({{"scheme", "layer"}, {"batch", "16"}}, {1.0, 1.15, 1.2, 1.2});
+  for (auto& each : results.arms) each.name += ", batch " + each.labels.at("batch");
+  results.study.claims.push_back({.says = "LayerNorm is better",
+                                  .of = {{"scheme", "layer"}},
+                                  .than = {{"scheme", "batch"}},
+                                  .at = {{"batch", "16"}}});
+  return results;
+}
+
+// Holm multiplies the smallest p of m by m. The difference of differences has p 0.0068 where it is
+// not refused: then the other p of 0.031 would have the factor 1 and be significant.
+TEST(DifferenceOfDifferences, HasThePValueOneInHolmsFamilyWhereItIsRefused) {
+  for (const auto kind : {Claim::Kind::lower, Claim::Kind::equivalent}) {
+    auto results = with_claim_of_one_batch();
+    results.study.claims[0].kind = kind;
+    results.study.claims[0].margin = 0.05;
+    analyze_claims(results);
+    ASSERT_EQ(results.verdicts.size(), 2U);
+    const auto& refused = results.verdicts[0];
+    EXPECT_EQ(refused.outcome, Outcome::not_tested);
+    EXPECT_EQ(refused.p, 1);
+    EXPECT_EQ(refused.p_nonequivalence, 1);
+    EXPECT_EQ(refused.sign_flip_p, 1);
+    const auto& tested = results.verdicts[1];
+    const double hypotheses = kind == Claim::Kind::equivalent ? 3 : 2;  // `equivalent` has two
+    ASSERT_TRUE(tested.difference);
+    EXPECT_NEAR(tested.difference->p, 0.0309, 1e-4);
+    EXPECT_NEAR(tested.p, hypotheses * tested.difference->p, 1e-12);
+    EXPECT_NEAR(tested.sign_flip_p, hypotheses * tested.difference->sign_flip_p, 1e-12);
+    EXPECT_EQ(tested.outcome, Outcome::inconclusive);
+  }
+}
+
+TEST(DifferenceOfDifferences, HasThePValueOneWhereBothFailEquallyOrOneAlways) {
+  auto alike = two_batches({1.1, kFailed, 1.3, 1.41});
+  alike.arms[1] = arm({{"scheme", "layer"}, {"batch", "16"}}, {1.0, kFailed, 1.2, 1.3});
+  alike.study.claims[0].kind = Claim::Kind::equivalent;
+  alike.study.claims[0].margin = 0.05;  // TOST of the three pairs: p 0.0025
+  auto verdict = first_verdict(alike);
+  EXPECT_EQ(verdict.outcome, Outcome::not_tested);
+  EXPECT_EQ(verdict.p, 1);
+  verdict = first_verdict(two_batches({kFailed, kFailed, kFailed, kFailed}));  // Fisher: 2 / 70
+  EXPECT_EQ(verdict.outcome, Outcome::not_tested);
+  EXPECT_FALSE(verdict.difference);
+  EXPECT_FALSE(verdict.is_failure_test);
+  EXPECT_EQ(verdict.p, 1);
+}
+
 }  // namespace
 }  // namespace evenkeel::study

@@ -46,6 +46,9 @@ TEST(MeasuredValue, OfATaskIsItsErrorRateOrLoss) {
         {"headline", true},
         {"command", "train"}},
        {{"step", 9}, {"label", "copa"}, {"metric", "bpb"}, {"value", 1.5}},
+       {{"step", 9}, {"label", "copa"}, {"metric", "ce_loss"}, {"value", 2.5}},
+       {{"step", 9}, {"label", "copa"}, {"metric", "brier"}, {"value", 0.125}},
+       {{"step", 9}, {"label", "copa"}, {"metric", "soft"}, {"value", 0.625}},
        {{"step", 9}, {"label", "copa"}, {"metric", "soft_log"}, {"value", -0.5}}});
   const auto value_of = [&](const char* task, const char* metric) {
     Measure measure{.kind = Kind::task};
@@ -56,6 +59,9 @@ TEST(MeasuredValue, OfATaskIsItsErrorRateOrLoss) {
   EXPECT_EQ(value_of("copa", ""), 0.25);
   EXPECT_EQ(value_of("copa", "acc"), 0.25);
   EXPECT_EQ(value_of("copa", "bpb"), 1.5);
+  EXPECT_EQ(value_of("copa", "ce_loss"), 2.5);
+  EXPECT_EQ(value_of("copa", "brier"), 0.125);
+  EXPECT_EQ(value_of("copa", "soft"), 0.375);
   EXPECT_EQ(value_of("copa", "soft_log"), 0.5);
   EXPECT_TRUE(std::isnan(value_of("copa", "f1")));
   EXPECT_TRUE(std::isnan(value_of("piqa", "")));

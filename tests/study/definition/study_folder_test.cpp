@@ -144,6 +144,43 @@ TEST(StudyFolder, RefusesAChangedSchemeOrText) {
   EXPECT_EQ(refusal(folder, with("rms_norm", "bb")).substr(0, 3), "78 ");
 }
 
+// A record of an older version has no line of the tasks, which then count as equal.
+TEST(StudyFolder, RefusesAChangedTaskFile) {
+  const auto folder = fs::path(::testing::TempDir()) / "changed_tasks";
+  fs::remove_all(folder);
+  const auto with = [](const std::vector<std::string>& tasks) {
+    StudyFolder::Options options{.texts = {"data.train aa"}};
+    options.texts.insert(options.texts.end(), tasks.begin(), tasks.end());
+    return options;
+  };
+  EXPECT_EQ(refusal(folder, with({})), "");  // of an older version
+  EXPECT_EQ(refusal(folder, with({"evaluate.tasks bb"})), "");
+  EXPECT_EQ(refusal(folder, with({"evaluate.tasks bb"})), "");
+  EXPECT_EQ(refusal(folder, with({"evaluate.tasks cc"})),
+            text("78 ", folder.string(), ": the study was begun with something else: texts had ",
+                 R"(["evaluate.tasks bb"], but has ["evaluate.tasks cc"]; name another folder )",
+                 "with --run (finished runs are shared), or allow it with --override"));
+}
+
+TEST(SharedStudyFolder, RefusesAWorkerThatReadsAnotherTaskFile) {
+  const auto folder = fs::path(::testing::TempDir()) / "workers_of_two_tasks";
+  fs::remove_all(folder);
+  const auto of_task = [](const std::string& digest) {
+    return StudyFolder::Options{.worker_arithmetic = "float32",
+                                .worker_texts = {"data.train aa", "evaluate.tasks " + digest}};
+  };
+  EXPECT_EQ(refusal(folder, of_task("bb")), "");
+  EXPECT_EQ(refusal(folder, of_task("cc")),
+            text("78 ", (folder / "workers.json").string(),
+                 ": the workers of a study must read the same text, but texts had ",
+                 R"(["evaluate.tasks bb"], but has ["evaluate.tasks cc"] here; give all workers )",
+                 "the same files, or name another folder with --run"));
+  write_file(folder / "workers.json",  // of an older version
+             R"({"arithmetic": "float32", "texts": ["data.train aa"]})");
+  EXPECT_EQ(refusal(folder, of_task("cc")), "");
+  EXPECT_EQ(refusal(folder, of_task("bb")).substr(0, 3), "78 ");
+}
+
 TEST(SharedStudyFolder, OfARefusedStudyGetsNoWorker) {
   const auto folder = fs::path(::testing::TempDir()) / "refused_worker";
   fs::remove_all(folder);

@@ -68,6 +68,33 @@ constexpr const char* kFinish =
     "echo '{\"step\": 1, \"val_loss\": 1}' > $run/metrics.jsonl\n"
     "echo '{\"state\": \"finished\", \"step\": 1}' > $run/status.json\n";
 
+/// The total of a study of one run, as the progress shows it.
+/// \param expected, canceled  announced runs, and those of them that are taken back
+std::size_t total_of(const fs::path& root, std::size_t expected, std::size_t canceled) {
+  write_file(root / "program", text("#!/bin/sh\nrun=$6\nmkdir -p $run\n", kFinish));
+  fs::permissions(root / "program", fs::perms::owner_all);
+  fs::remove_all(root / "pool");
+  ProgressTable progress_table(true);
+  JobScheduler scheduler({.executable = root / "program",
+                          .run_cache = root / "pool",
+                          .logs = root / "logs",
+                          .stop_requested = [] { return false; }},
+                         progress_table);
+  scheduler.expect(expected, static_cast<double>(expected));
+  scheduler.cancel_expected(canceled, static_cast<double>(canceled));
+  const auto results =
+      scheduler.run({{.key = "key", .name = "arm, seed 1", .config = config::resolve({})}});
+  EXPECT_EQ(results.at("key").state, JobResult::State::finished);
+  return progress_table.last_progress().total;
+}
+
+TEST_F(JobSchedulerOfAScript, CountsNoRunsThatAreTakenBack) {
+  EXPECT_EQ(total_of(root_, 3, 0), 3U);
+  EXPECT_EQ(total_of(root_, 3, 2), 1U);
+  EXPECT_EQ(total_of(root_, 0, 2), 1U);  // another run took the place of the announced ones
+  EXPECT_EQ(total_of(root_, 1, 2), 1U);
+}
+
 /// A process that says a line and ends with exit code 75.
 std::string busy_script(const std::string& line) {
   return "echo 'evenkeel: " + line + "' >&2\nexit 75\n";

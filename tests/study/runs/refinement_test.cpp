@@ -158,5 +158,24 @@ TEST(FurtherPoints, WaitForAllRunsOfAScheme) {
   EXPECT_TRUE(further_points(grid, results).empty());
 }
 
+// The mean of 0 and 30 is above 5, but that of 0 and the cap 9 is below: 2e-3 is the best value.
+TEST(FurtherPoints, CapEachLossBeforeTheMean) {
+  const auto study = refined("");
+  const auto grid = grid_points(study);
+  for (const double above : {30.0, kFailed}) {
+    Results results{.study = study};
+    for (const auto& point : grid) {
+      const double rate = *number_of(point.labels.at("schedule.peak"));
+      const bool is_middle = rate > 1e-3 && rate < 4e-3;
+      results.arms.push_back(arm(point.labels, {is_middle ? 0.0 : 5.0, is_middle ? above : 5.0}));
+    }
+    Labels found;
+    for (const auto& point : further_points(grid, results)) {
+      if (point.labels.at("scheme") == "keel") found.push_back(point.labels.at("schedule.peak"));
+    }
+    EXPECT_EQ(found, (Labels{"0.00141", "0.00283"})) << above;
+  }
+}
+
 }  // namespace
 }  // namespace evenkeel::study

@@ -42,9 +42,9 @@ TEST(RunCacheKeys, DependOnWhatChangesNumbers) {
 // title changes none (config/scheme/released_titles.h), and kNumericsVersion rises with the
 // numbers.
 TEST(RunCacheKeys, AreStable) {
-  EXPECT_EQ(cache_key({"scheme=pre_norm"}), "pre_norm-eab82251b5eedaff");
+  EXPECT_EQ(cache_key({"scheme=pre_norm"}), "pre_norm-04bd442353da04ca");
   EXPECT_EQ(cache_key({"scheme=hybrid_norm", "model.layers=8", "seed=3"}),
-            "hybrid_norm-fce1b69949952d22");
+            "hybrid_norm-70b5e8376b48ce83");
 }
 
 // A cache key leaves out a later key at its default, so a changed default would find runs of the
@@ -89,7 +89,7 @@ TEST(RunCacheKeys, OfTheCatalogueAreStable) {
 // { extends = "pre_norm", norm = "layer_norm" } copies a title of the catalogue.
 TEST(RunCacheKeys, OfAnInlineSchemeHoldTheReleasedTitleOfItsParent) {
   EXPECT_EQ(cache_key({"scheme={ extends = \"pre_norm\", norm = \"layer_norm\" }"}),
-            "pre_norm+layer_norm-02e47113065c3b18");
+            "pre_norm+layer_norm-156014107df82c38");
 }
 
 TEST(RunCacheKeys, IgnoreWhatDoesNotChangeNumbers) {
@@ -189,6 +189,22 @@ TEST(Shortened, KeepsTheWarmupOfTheWholeRun) {
   const auto tokens =
       configuration({"schedule.warmup=\"2000t\"", "train.batch=2", "model.context=100"});
   EXPECT_EQ(shortened(tokens, 400, 0.25).schedule.warmup, (config::Length{10}));
+}
+
+// A quarter of the run decays for a quarter of the steps or tokens; percent are of any run.
+TEST(Shortened, ShortensTheDecayWithTheSteps) {
+  using Unit = config::Length::Unit;
+  const auto decay = [](const std::string& length, double share) {
+    const auto whole =
+        configuration({"train.steps=400", "schedule.kind=wsd", "schedule.decay=" + length});
+    return shortened(whole, 400, share).schedule.decay;
+  };
+  EXPECT_EQ(decay("80", 0.25), (config::Length{20, Unit::steps}));
+  EXPECT_EQ(decay("80", 0.5), (config::Length{40, Unit::steps}));
+  EXPECT_EQ(decay("79", 0.25), (config::Length{20, Unit::steps}));  // 19.75
+  EXPECT_EQ(decay("1", 0.25), (config::Length{1, Unit::steps}));    // at least one step
+  EXPECT_EQ(decay("\"2000t\"", 0.25), (config::Length{500, Unit::tokens}));
+  EXPECT_EQ(decay("\"10%\"", 0.25), (config::Length{10, Unit::percent}));
 }
 
 }  // namespace

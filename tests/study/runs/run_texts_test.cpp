@@ -10,7 +10,10 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/file.h"
+#include "evenkeel/data/file_digest.h"
 #include "evenkeel/study/runs/job_scheduler.h"
+#include "evenkeel/study/runs/run_cache.h"
+#include "evenkeel/tasks/task_files.h"
 
 namespace evenkeel::study {
 namespace {
@@ -20,7 +23,8 @@ namespace fs = std::filesystem;
 const std::vector<RunText> kTexts = {
     {"data.train", "train_digest", "aa", "files", {{"one.txt", "11"}, {"two.txt", "22"}}},
     {"data.validation", "validation_digest", "bb", "", {}},
-    {"evaluate.texts", "evaluate_texts_digest", "cc", "", {}}};
+    {"evaluate.texts", "evaluate_texts_digest", "cc", "", {}},
+    {"evaluate.tasks", "evaluate_tasks_digest", "dd", "evaluate_tasks", {{"quiz.jsonl", "44"}}}};
 
 /// A run folder, and a scheduler whose processes end at once.
 class RunOfAText : public ::testing::Test {
@@ -80,6 +84,9 @@ TEST_F(RunOfAText, NamesTheFirstFileThatDiffers) {
             "data.validation has the digest bb here, but bc in the run");
   EXPECT_EQ(difference(R"({"data": {"evaluate_texts_digest": "cd"}})"),
             "evaluate.texts has the digest cc here, but cd in the run");
+  EXPECT_EQ(difference(R"({"data": {"evaluate_tasks_digest": "de", "evaluate_tasks": [
+      {"path": "quiz.jsonl", "digest": "45"}]}})"),
+            "quiz.jsonl (evaluate.tasks) has the digest 44 here, but 45 in the run");
 }
 
 TEST_F(RunOfAText, AcceptsDigestsThatAreEqualOrMissing) {
@@ -106,6 +113,54 @@ TEST_F(RunOfAText, IsSetAsideIfTheTextChangedBeforeTheRunReadIt) {
   finish("ab");  // the cache has one of a former study
   EXPECT_EQ(result("exit 70\n"), message);
   EXPECT_FALSE(fs::exists(run_));
+}
+
+/// A request file of one question. \return its path
+std::string task_file(const fs::path& path, const std::string& question) {
+  std::string rows;
+  for (const char* const choice : {"0", "1"}) {
+    rows += text(R"({"doc_id": 0, "idx": )", choice, R"(, "label": 1, "request": {"context": ")",
+                 question, R"(", "continuation": " choice )", choice, "\"}}\n");
+  }
+  write_file(path, rows);
+  return path.string();
+}
+
+TEST_F(RunOfAText, ReadsTheTasks) {
+  config::Evaluate evaluate;
+  evaluate.tasks = {task_file(root_ / "one.jsonl", "Q"), task_file(root_ / "two.jsonl", "R")};
+  const auto found = run_tasks(evaluate);
+  EXPECT_EQ(found.name, "evaluate.tasks");
+  EXPECT_EQ(found.field, "evaluate_tasks_digest");
+  EXPECT_EQ(found.files_field, "evaluate_tasks");
+  ASSERT_EQ(found.files.size(), 2U);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(found.files[i].path, evaluate.tasks[i]);
+    EXPECT_EQ(found.files[i].digest, data::file_digest(evaluate.tasks[i]).xxh3);
+  }
+  EXPECT_EQ(found.digest, tasks::digest_of_tasks({found.files[0].digest, found.files[1].digest}));
+}
+
+// A pool of an older version has runs with tasks, whose keys hold the digest of each task.
+TEST_F(RunOfAText, HasTheDigestOfEachTaskInItsKey) {
+  EXPECT_EQ(digests_in_key(kTexts), "aabbcc44");
+  EXPECT_EQ(digests_in_key({{"evaluate.tasks", "", "dd", "", {{"one", "44"}, {"two", "55"}}}}),
+            "4455");
+}
+
+TEST_F(RunOfAText, HasAKeyThatDependsOnTheTaskFile) {
+  auto config = config::resolve({});
+  RunCacheKeys cache_keys;
+  const auto without = cache_keys.key(config, "float32");
+  EXPECT_EQ(cache_keys.texts(config)->back().name, "data.validation");
+  config.evaluate.tasks = {task_file(root_ / "one.jsonl", "Q")};
+  const auto with = cache_keys.key(config, "float32");
+  EXPECT_NE(with, without);
+  EXPECT_EQ(cache_keys.texts(config)->back().digest,
+            data::file_digest(config.evaluate.tasks[0]).xxh3);
+  task_file(root_ / "one.jsonl", "R");
+  EXPECT_EQ(cache_keys.key(config, "float32"), with);  // each task is read once
+  EXPECT_NE(RunCacheKeys().key(config, "float32"), with);
 }
 
 TEST_F(RunOfAText, IsTakenFromTheCacheIfTheTextIsTheSame) {

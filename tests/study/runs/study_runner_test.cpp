@@ -200,6 +200,45 @@ TEST(StudyJobs, LeaveTheRunsOfACrashedSearchMissing) {
   EXPECT_EQ(find_crashed_trial(searched.at(1)), nullptr);
 }
 
+/// Finishes each run at once, but for those of pre_norm, which crash.
+constexpr const char* kCrashOfPreNorm = R"(#!/bin/sh
+case $6 in */pre_norm-*) exit 70 ;; esac
+mkdir -p $6
+echo > $6/run.toml
+echo '{"step": 20, "loss": 1, "step_s": 0.5}' > $6/metrics.jsonl
+echo '{"step": 20, "val_loss": 1}' >> $6/metrics.jsonl
+echo '{"state": "finished", "step": 20}' > $6/status.json
+)";
+
+TEST(StudyRunner, CountsNoRunOfAnArmThatWaitsForACrashedTrial) {
+  const auto root = fs::path(::testing::TempDir()) / "waiting_arm";
+  fs::remove_all(root);
+  fs::create_directories(root);
+  write_file(root / "program", kCrashOfPreNorm);
+  fs::permissions(root / "program", fs::perms::owner_all);
+  auto request = request_of(
+      text("seeds = [1, 2]\nbaseline = { scheme = \"pre_norm\" }\n",
+           "[grid]\nscheme = [\"pre_norm\", \"keel\"]\n[[claims]]\nsays = \"keel is better\"\n",
+           "of = { scheme = \"keel\" }\nthan = { scheme = \"pre_norm\" }\n", kSearch),
+      "");
+  request.folder = root / "study";
+  ProgressTable progress_table(true);
+  ::testing::internal::CaptureStderr();
+  const auto results = run_study(request,
+                                 {.executable = root / "program",
+                                  .run_cache = root / "pool",
+                                  .cores = 2,
+                                  .stop_requested = [] { return false; }},
+                                 progress_table);
+  const auto warnings = ::testing::internal::GetCapturedStderr();
+  EXPECT_FALSE(results.is_complete);
+  EXPECT_TRUE(results.arms.at(0).has_crashed_trial) << warnings;
+  EXPECT_EQ(results.arms.at(1).seed_runs.at(0).state, SeedRun::State::finished) << warnings;
+  // Two values in two rungs of both arms, and two runs of keel.
+  EXPECT_EQ(progress_table.last_progress().total, 2U * 2 * 2 + 2);
+  EXPECT_EQ(progress_table.last_progress().failed, 4U) << "trials of pre_norm";
+}
+
 TEST(DryRun, CountsTheRunsNearTheBestValues) {
   const auto run_cache = fs::path(::testing::TempDir()) / "dry_run_refine";
   fs::remove_all(run_cache);

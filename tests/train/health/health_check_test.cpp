@@ -5,6 +5,7 @@
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 
 #include "evenkeel/base/error.h"
@@ -150,6 +151,20 @@ TEST(HealthCheck, DetectsGradientsConcentratedInFeedForwardSublayers) {
             "feed_forward 0 \n");
 }
 
+// In each block q, k, v and output have 768 values, and up, gate and down have 1,152. With
+// gradients of g in attention and 1 in the feed-forward sublayer, the ratio of norms is sqrt(1152 /
+// 768) / g.
+TEST(HealthCheck, WantsAHundredfoldImbalanceOfTheFeedForwardSublayers) {
+  const auto at_ratio = [](double ratio) {
+    const double attention = std::sqrt(1152.0 / 768) / ratio;
+    return with_gradients([=](const std::string& name) {
+      return name.find(".attention.") != std::string::npos ? attention : 1;
+    });
+  };
+  EXPECT_EQ(at_ratio(99), "");
+  EXPECT_EQ(at_ratio(101), "feed_forward 0 \n");
+}
+
 // Some gains have no gradient at the first step, as those after a matrix of zeros.
 TEST(HealthCheck, DetectsAFrozenGainAfterTheFirstStep) {
   const TinyModel tiny("hybrid_norm_star");
@@ -167,6 +182,42 @@ TEST(HealthCheck, DetectsAGainFarFromItsStart) {
   gain[5] = 11.5;
   EXPECT_EQ(events_text(tiny, gradients(*tiny.parameters, uniform)),
             "far_gain 3 blocks.2.feed_forward.output_norm.gain\n");
+}
+
+constexpr const char* kChangedGain = "blocks.1.feed_forward.input_norm.gain";
+
+/// The events of a model whose feed-forward input norms start with gains of 0.25. The first `count`
+/// of the 16 values of block 2 are `value`.
+std::string events_of_gain(std::int64_t count, double value) {
+  const auto source =
+      config::inline_scheme("extends = 'pre_norm'\nfeed_forward.input = { gain_init = 0.25 }", ".");
+  const TinyModel tiny(source, nn::Precision::float64, {}, testing::tiny_shape(3));
+  const at::NoGradGuard no_grad;
+  const auto gain = tiny.parameters->at(kChangedGain).master;
+  EXPECT_EQ(gain.numel(), 16);
+  gain.fill_(0.25);
+  gain.narrow(0, 0, count).fill_(value);
+  // No score has grown.
+  return events_text(tiny, gradients(*tiny.parameters, uniform), kLater, /*initial_score=*/1e9);
+}
+
+// A value is dead below 0.25 / 1000.
+TEST(HealthCheck, DetectsAGainOfWhichHalfIsDead) {
+  const auto dead = text("dead_gain 2 ", kChangedGain, "\n");
+  EXPECT_EQ(events_of_gain(8, 0.0002), dead);
+  EXPECT_EQ(events_of_gain(8, -0.0002), dead);
+  EXPECT_EQ(events_of_gain(7, 0.0002), "");
+  EXPECT_EQ(events_of_gain(8, 0.0003), "");
+  EXPECT_EQ(events_of_gain(8, -0.0003), "");
+}
+
+// A value is far if it is more than 10 * 0.25 away from 0.25, on either side.
+TEST(HealthCheck, DetectsAGainTenTimesItsStartAwayFromIt) {
+  const auto far = text("far_gain 2 ", kChangedGain, "\n");
+  EXPECT_EQ(events_of_gain(1, 2.8), far);
+  EXPECT_EQ(events_of_gain(1, 2.7), "");
+  EXPECT_EQ(events_of_gain(1, -2.3), far);
+  EXPECT_EQ(events_of_gain(1, -2.2), "");
 }
 
 // Scores were as large at the start, so that they do not count as grown.

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
 
 #include "evenkeel/train/health/health_monitor.h"
 #include "support/tiny_model.h"
@@ -7,6 +11,7 @@
 namespace evenkeel::train {
 namespace {
 
+using testing::fixed_token_ids;
 using testing::TinyModel;
 
 // Every field differs from that of a new monitor.
@@ -31,6 +36,59 @@ TEST(HealthMonitor, RestoresEveryFieldOfItsState) {
   for (const auto& [field, value] : fresh.items()) EXPECT_NE(state.at(field), value) << field;
   monitor.restore(state);
   EXPECT_EQ(monitor.state(), state);
+}
+
+/// A monitor of steps with given losses and gradients, without training.
+class MonitoredSteps {
+ public:
+  MonitoredSteps() {
+    const auto ids = fixed_token_ids(2, 16).contiguous();
+    const auto* const values = ids.const_data_ptr<std::int64_t>();
+    batch_ = {{values, values + 32}, {values, values + 32}, 2, 32};
+    for (const auto& group : tiny_.parameters->groups()) {
+      gradients_.push_back(at::zeros_like(group.master));
+    }
+  }
+
+  /// The kinds of the events of the next step, in which each gradient is `gradient`.
+  std::vector<std::string> next(double loss, double gradient) {
+    for (const auto& flat : gradients_) flat.fill_(gradient);
+    monitor_.check_step({.step = ++step_, .batch = &batch_, .gradients = &gradients_},
+                        {.loss = loss, .gradient_norm = 0.2});
+    std::vector<std::string> kinds;
+    for (const auto& event : monitor_.take()) kinds.push_back(event.kind);
+    return kinds;
+  }
+
+  /// Steps until `last` without an event of a step.
+  void until(std::int64_t last) {
+    while (step_ < last) next(3 + 0.01 * static_cast<double>(step_ % 5), /*gradient=*/2);
+  }
+
+  /// The gradient norm of a matrix of 256 values in the last healthy step.
+  double reference_norm() const {
+    return monitor_.state().at("usual").at("blocks.0.attention.output.weight").at(1).get<double>();
+  }
+
+ private:
+  TinyModel tiny_{"hybrid_norm_star"};
+  HealthMonitor monitor_{{}, *tiny_.model, *tiny_.parameters, TinyModel::kPlannedSteps, 1};
+  data::Batch batch_;
+  std::vector<at::Tensor> gradients_;
+  std::int64_t step_ = 0;
+};
+
+// Steps 1, 50 and 100 have health checks. A matrix of 256 values g has the norm 16 g.
+TEST(HealthMonitor, TakesNoReferenceFromAStepWithASpike) {
+  MonitoredSteps steps;
+  steps.next(/*loss=*/3, /*gradient=*/1);
+  EXPECT_DOUBLE_EQ(steps.reference_norm(), 16);
+  steps.until(49);
+  EXPECT_EQ(steps.next(/*loss=*/9, /*gradient=*/5), std::vector<std::string>{"spike"});
+  EXPECT_DOUBLE_EQ(steps.reference_norm(), 16);
+  steps.until(99);
+  steps.next(/*loss=*/3, /*gradient=*/3);
+  EXPECT_DOUBLE_EQ(steps.reference_norm(), 48);
 }
 
 }  // namespace

@@ -31,6 +31,27 @@ TEST(SpikeDetector, DetectsTheTenthSpikeLikeTheFirst) {
   }
 }
 
+// 1, 2, 3, 4, 5, four times: median 3, MAD 1. A deviation is 1.4826, ten are 14.826.
+TEST(SpikeDetector, MeasuresInDeviationsOfANormalDistribution) {
+  SpikeDetector detector;
+  for (int i = 0; i < 20; ++i) EXPECT_FALSE(detector.observe(1 + i % 5));
+  auto other = detector;
+  EXPECT_FALSE(detector.observe(3 + 14.8));
+  const auto spike = other.observe(3 + 14.9);
+  ASSERT_TRUE(spike);
+  EXPECT_EQ(spike->median, 3);
+  EXPECT_NEAR(spike->deviations, 14.9 / 1.4826, 1e-12);
+}
+
+// Ten deviations of these values are 0.015, but a tenth of their median is 10.
+TEST(SpikeDetector, WantsATenthOfTheMedian) {
+  SpikeDetector detector;
+  for (int i = 0; i < 20; ++i) EXPECT_FALSE(detector.observe(100 + 0.001 * (i % 5 - 2)));
+  auto other = detector;
+  EXPECT_FALSE(detector.observe(109.9));
+  EXPECT_TRUE(other.observe(110.1));
+}
+
 TEST(SpikeDetector, IsSilentUntilItsWindowHoldsTwentyValues) {
   SpikeDetector detector;
   for (int i = 0; i < 19; ++i) EXPECT_FALSE(detector.observe(i % 2 == 0 ? 3 : 300));

@@ -29,7 +29,8 @@ constexpr const char* kLogs = "logs";
 constexpr const char* kWorkers = "workers.json";
 constexpr const char* kChanges = "changed with --override";
 constexpr const char* kTexts = "texts";
-constexpr const char* kScheme = "scheme ";  // and its name
+constexpr const char* kTasks = "evaluate.tasks ";  // and the digest
+constexpr const char* kScheme = "scheme ";         // and its name
 
 /// The claim as text, in one line.
 std::string claim_line(const Claim& claim) {
@@ -131,15 +132,31 @@ bool is_unknown(const Json& before, const std::string& name) {
                                     std::find(kLater.begin(), kLater.end(), name) != kLater.end());
 }
 
+/// The texts that can be compared with those of a file: without the tasks if the file names none,
+/// as one of an older version. That a study has tasks is a part of its settings.
+Json comparable_texts(const Json& before, const Json& now) {
+  const auto is_of_tasks = [](const Json& line) {
+    return line.is_string() && line.get<std::string>().starts_with(kTasks);
+  };
+  if (!before.is_array() || std::any_of(before.begin(), before.end(), is_of_tasks)) return now;
+  auto out = Json::array();
+  for (const auto& line : now) {
+    if (!is_of_tasks(line)) out.push_back(line);
+  }
+  return out;
+}
+
 /// All parts of the identity that differ.
 std::vector<std::string> differences_between(const Json& before, const Json& now) {
   const auto of = [](const Json& identity, const std::string& name) {
     return identity.contains(name) ? identity.at(name) : Json("nothing");
   };
   std::vector<std::string> out;
-  for (const auto& [name, value] : now.items()) {
-    if (of(before, name) == value || is_unknown(before, name)) continue;
-    out.push_back(study_folder_difference_of(name, of(before, name), value));
+  for (const auto& [name, now_value] : now.items()) {
+    const auto was = of(before, name);
+    const auto is = name == kTexts ? comparable_texts(was, now_value) : Json(now_value);
+    if (was == is || is_unknown(before, name)) continue;
+    out.push_back(study_folder_difference_of(name, was, is));
   }
   for (const auto& [name, value] : before.items()) {
     if (name == kChanges || now.contains(name)) continue;
@@ -258,8 +275,9 @@ void StudyFolder::check_workers(const store::Directory& opened) const {
                      "\"; use machines of one kind, or name another "
                      "folder with --run"));
   }
-  const Json mine = options_.worker_texts;
-  if (!others.contains(kTexts) || others[kTexts] == mine) return;
+  if (!others.contains(kTexts)) return;
+  const auto mine = comparable_texts(others[kTexts], options_.worker_texts);
+  if (others[kTexts] == mine) return;
   throw Error(Exit::differs, text(file, ": the workers of a study must read the same text, but ",
                                   study_folder_difference_of(kTexts, others[kTexts], mine),
                                   " here; give all workers the same files, or name another folder "

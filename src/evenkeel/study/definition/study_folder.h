@@ -15,7 +15,7 @@ namespace evenkeel::study {
 /// The folder of one study at one size:
 ///   study.toml    the study file
 ///   study.json    the parts of file and command line that determine runs and claims, the schemes
-///                 of files, and the digests of the texts
+///                 of files, and the digests of the texts and tasks
 ///   workers.json  how the workers compute, and which texts they read; absent without workers
 ///   logs/         configuration and output of each process
 ///   report.html  report.md  runs.csv
@@ -27,7 +27,7 @@ class StudyFolder {
     bool allow_changes = false;  // the study may differ from study.json
     /// What determines the runs in addition to the study file.
     std::vector<OwnScheme> schemes;
-    std::vector<std::string> texts;  // "data.train DIGEST", one for each text
+    std::vector<std::string> texts;  // "data.train DIGEST", one for each text; of tasks likewise
     /// For a worker: what determines the bits of its runs, RunCost::arithmetic. "": no worker.
     std::string worker_arithmetic;
     std::vector<std::string> worker_texts;  // likewise: "data.train DIGEST", one for each text

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/study/runs/job_scheduler.h"
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 #include <utility>
@@ -27,6 +28,14 @@ void JobScheduler::expect(std::size_t runs, double work) {
   expected_runs_ += runs;
   progress_.total += runs;
   work_left_ += work;
+}
+
+void JobScheduler::cancel_expected(std::size_t runs, double work) {
+  const auto canceled = std::min(runs, expected_runs_);
+  if (canceled == 0) return;
+  expected_runs_ -= canceled;
+  progress_.total -= canceled;
+  work_left_ -= work * static_cast<double>(canceled) / static_cast<double>(runs);
 }
 
 bool JobScheduler::should_stop() const {

@@ -60,6 +60,9 @@ class JobScheduler {
   /// Announces runs of later calls of run(), so that the remaining time includes them.
   void expect(std::size_t runs, double work);
 
+  /// Takes back announced runs that no call of run() will get. Fewer, if fewer are still expected.
+  void cancel_expected(std::size_t runs, double work);
+
   /// Runs the jobs.
   /// \return the result of each job, by key
   /// \throws Error (io) if the disk is full; (differs) if a run, also one of the cache, has read

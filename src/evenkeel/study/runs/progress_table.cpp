@@ -55,6 +55,7 @@ void ProgressTable::warn(const std::string& line) {
 }
 
 void ProgressTable::show(const std::vector<ProgressRow>& rows, const Progress& progress) {
+  last_progress_ = progress;
   if (quiet_) return;
   if (!is_terminal_) {
     const bool is_due = seconds_now() - last_line_time_ >= kBetweenLines;

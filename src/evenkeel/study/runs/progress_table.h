@@ -37,10 +37,14 @@ class ProgressTable {
   /// Removes the table from the terminal.
   void clear();
 
+  /// What show() got last, also if quiet.
+  const Progress& last_progress() const { return last_progress_; }
+
  private:
   bool quiet_, is_terminal_;
   std::size_t drawn_lines_ = 0;  // lines of the table
   double last_line_time_ = 0;    // time of the last occasional line
+  Progress last_progress_;
 };
 
 /// "12 of 36 runs done, 1 of them failed, 2 in work, left 3:20"

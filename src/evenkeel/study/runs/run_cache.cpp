@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "evenkeel/base/digest.h"
 #include "evenkeel/base/error.h"
@@ -16,9 +17,6 @@
 #include "evenkeel/config/scheme/released_titles.h"
 #include "evenkeel/store/json_lines.h"
 #include "evenkeel/store/run_folder.h"
-#include "evenkeel/tasks/labels.h"
-#include "evenkeel/tasks/load_task.h"
-#include "evenkeel/tasks/task_files.h"
 
 namespace evenkeel::study {
 
@@ -139,15 +137,11 @@ std::string canonical_text(const config::Config& config, bool is_timed) {
                          });
 }
 
-/// The digests of the files of all tasks; "" without tasks.
-std::string digest_of_tasks(const config::Evaluate& evaluate) {
-  std::string digests;
-  if (evaluate.tasks.empty()) return digests;
-  const auto folder = tasks::task_folder(evaluate.task_folder);
-  for (const auto& label : tasks::expand_labels(evaluate.tasks)) {
-    digests += tasks::load_task(label, folder).digest;
-  }
-  return digests;
+/// The settings that determine the tasks: the folder of their files, and their labels.
+std::string task_settings(const config::Evaluate& evaluate) {
+  auto out = evaluate.task_folder;
+  for (const auto& label : evaluate.tasks) out += "\n" + label;
+  return out;
 }
 
 /// True if the records have the evaluation of this step: a loss, or null if it is not finite.
@@ -170,21 +164,25 @@ SharedTexts RunCacheKeys::texts(const config::Config& config) {
   }
   auto& read = texts_[settings];
   if (read == nullptr) read = std::make_shared<const std::vector<RunText>>(run_texts(config));
-  return read;
+  if (config.evaluate.tasks.empty()) return read;
+  const auto of_tasks = task_settings(config.evaluate);
+  auto& whole = texts_with_tasks_[settings + '\n' + of_tasks];
+  if (whole == nullptr) {
+    auto found = tasks_.find(of_tasks);
+    if (found == tasks_.end()) found = tasks_.emplace(of_tasks, run_tasks(config.evaluate)).first;
+    auto all = *read;
+    all.push_back(found->second);
+    whole = std::make_shared<const std::vector<RunText>>(std::move(all));
+  }
+  return whole;
 }
 
 std::string RunCacheKeys::key(const config::Config& config, const std::string& arithmetic,
                               const std::string& timing_context) {
   const bool is_timed = !timing_context.empty();
-  const auto& evaluate = config.evaluate;
-  std::string text_digest, tasks;
-  for (const auto& each : *texts(config)) text_digest += each.digest;
-  for (const auto& label : evaluate.tasks) tasks += label + "\n";
-  const auto [task_digest, is_new] = task_digests_.try_emplace(tasks + evaluate.task_folder);
-  if (is_new) task_digest->second = digest_of_tasks(evaluate);
   const auto whole = text("numerics ", kNumericsVersion, "\narithmetic ", arithmetic,
-                          is_timed ? "\ntimed with " : "", timing_context, "\ntext ", text_digest,
-                          task_digest->second, "\n", canonical_text(config, is_timed),
+                          is_timed ? "\ntimed with " : "", timing_context, "\ntext ",
+                          digests_in_key(*texts(config)), "\n", canonical_text(config, is_timed),
                           config::scheme_text(config::with_released_titles(config.scheme)));
   constexpr std::size_t kDigits = 16;
   return config.scheme.name + "-" + digest(whole.data(), whole.size()).substr(0, kDigits);

@@ -13,7 +13,7 @@ namespace evenkeel::study {
 
 /// Version of the numerical results. It increases if and only if equal configurations give
 /// different numbers, which makes cached runs stale (CHANGELOG.md, "Changed numbers").
-inline constexpr int kNumericsVersion = 16;
+inline constexpr int kNumericsVersion = 17;
 
 /// Computes cache keys from the inputs that determine the numbers of a run: resolved configuration
 /// with scheme, digests of the data, arithmetic (precision, instruction set, LibTorch), and
@@ -27,15 +27,16 @@ class RunCacheKeys {
   std::string key(const config::Config& config, const std::string& arithmetic,
                   const std::string& timing_context = "");
 
-  /// The texts of a run, which key() uses.
+  /// The texts of a run, and its tasks as the last element, which key() uses.
   /// \throws Error (data) if the data cannot be read
   SharedTexts texts(const config::Config& config);
 
  private:
-  // By [data] and evaluate.texts; by the labels and the folder of tasks. Each text and each task is
-  // read once.
+  // By [data] and evaluate.texts; by the labels and the folder of tasks; by both. Each text and
+  // each task is read once.
   std::map<std::string, SharedTexts> texts_;
-  std::map<std::string, std::string> task_digests_;
+  std::map<std::string, RunText> tasks_;
+  std::map<std::string, SharedTexts> texts_with_tasks_;
 };
 
 /// The progress of a run in the cache. damaged: the state is "finished", but the record of the last

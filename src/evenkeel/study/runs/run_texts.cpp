@@ -10,10 +10,15 @@
 #include "evenkeel/data/load_corpora.h"
 #include "evenkeel/store/directory.h"
 #include "evenkeel/store/run_folder.h"
+#include "evenkeel/tasks/labels.h"
+#include "evenkeel/tasks/load_task.h"
+#include "evenkeel/tasks/task_files.h"
 
 namespace evenkeel::study {
 
 namespace {
+
+constexpr const char* kTasksName = "evaluate.tasks";
 
 std::vector<data::Tokens::File> files_of(const std::vector<data::Source>& sources) {
   std::vector<data::Tokens::File> files;
@@ -70,6 +75,35 @@ std::vector<RunText> run_texts(const config::Config& config) {
     texts.push_back({"evaluate.texts", "evaluate_texts_digest", data::digest(named), "", {}});
   }
   return texts;
+}
+
+RunText run_tasks(const config::Evaluate& evaluate) {
+  RunText out = {.name = kTasksName,
+                 .field = "evaluate_tasks_digest",
+                 .digest = {},
+                 .files_field = "evaluate_tasks",
+                 .files = {}};
+  const auto folder = tasks::task_folder(evaluate.task_folder);
+  std::vector<std::string> digests;
+  for (const auto& label : tasks::expand_labels(evaluate.tasks)) {
+    const auto task = tasks::load_task(label, folder);
+    digests.push_back(task.digest);
+    out.files.push_back({task.source, task.digest});
+  }
+  out.digest = tasks::digest_of_tasks(digests);
+  return out;
+}
+
+std::string digests_in_key(const std::vector<RunText>& texts) {
+  std::string digests;
+  for (const auto& each : texts) {
+    if (each.name != kTasksName) {
+      digests += each.digest;
+      continue;
+    }
+    for (const auto& task : each.files) digests += task.digest;
+  }
+  return digests;
 }
 
 std::vector<std::string> text_lines(const std::vector<RunText>& texts) {

@@ -53,6 +53,8 @@ class StudyRunner {
   void run_further_arms(Results& results);
   void sum_training_time(Results& results) const;
   void expect_all_runs();
+  bool waits(std::size_t arm) const;
+  void cancel_waiting_runs();
 
   const StudyRequest& request_;
   const Study& study_;
@@ -95,6 +97,22 @@ void StudyRunner::expect_all_runs() {
                     flops * (static_cast<double>(seeds) + effort.full_runs));
 }
 
+/// True if the search of an arm has a crashed trial: another value may be the best one, so no run
+/// of the grid starts.
+bool StudyRunner::waits(std::size_t arm) const {
+  return study_.tune && find_crashed_trial(search_results_.at(arm)) != nullptr;
+}
+
+/// Takes the runs of the arms that wait out of the announced work.
+void StudyRunner::cancel_waiting_runs() {
+  const auto seeds = study_.seeds.size();
+  for (std::size_t arm = 0; arm < arms_.size(); ++arm) {
+    if (!waits(arm)) continue;
+    const double flops = request_.cost(config_of(study_, arms_[arm], 1, {})).flops;
+    scheduler_.cancel_expected(seeds, flops * static_cast<double>(seeds));
+  }
+}
+
 /// True if all runs have finished or failed.
 bool are_complete(const std::map<std::string, JobResult>& job_results) {
   return std::ranges::none_of(job_results, [](const auto& each) {
@@ -107,9 +125,6 @@ bool are_complete(const std::map<std::string, JobResult>& job_results) {
 std::map<std::string, JobResult> StudyRunner::run_arms(std::size_t first) {
   std::vector<Job> jobs;
   const auto count = arms_.size() - first;
-  const auto waits = [&](std::size_t arm) {  // another value may be the best one
-    return study_.tune && find_crashed_trial(search_results_.at(arm)) != nullptr;
-  };
   for (std::size_t round = 0; round < study_.seeds.size(); ++round) {  // pairs first
     const auto seed = study_.seeds[round];
     for (std::size_t place = 0; place < count; ++place) {
@@ -152,6 +167,7 @@ Results StudyRunner::run() {
     search_results_ =
         jobs_.search([&](const std::vector<Job>& jobs) { return scheduler_.run(jobs); });
     if (search_results_.empty()) return results;
+    cancel_waiting_runs();
   }
   const auto job_results = run_arms(0);
   for (std::size_t arm = 0; arm < arms_.size(); ++arm) {
