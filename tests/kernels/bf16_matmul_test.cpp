@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "evenkeel/kernels/cpu/amx/amx.h"
-#include "evenkeel/kernels/cpu/amx/gemm_amx.h"
+#include "evenkeel/kernels/cpu/amx/bf16_product_amx.h"
 #include "evenkeel/kernels/cpu/amx/weight_gradient_amx.h"
 #include "evenkeel/kernels/cpu/avx512/avx512_features.h"
 #include "evenkeel/kernels/cpu/avx512/bf16_product_avx512.h"
@@ -47,31 +47,6 @@ double slack(double sizes, std::int64_t terms) {
   return static_cast<double>(terms) * 0x1p-24 * sizes;
 }
 
-GemmArguments product_of(const Matrix& x, const Matrix& w, bool no_transpose, Matrix& y) {
-  return {.x = x.values.data(),
-          .w = w.values.data(),
-          .y = y.values.data(),
-          .x_stride = x.stride,
-          .w_stride = w.stride,
-          .y_stride = y.stride,
-          .count = x.rows,
-          .depth = x.columns,
-          .width = y.columns,
-          .no_transpose = no_transpose};
-}
-
-void multiply(const GemmArguments& product) {
-  auto scratch = scratch_of(product.scratch());
-  gemm_amx(product, scratch.data());
-}
-
-class AmxMatmul : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (!has_amx()) GTEST_SKIP() << "this processor has no tiles of bfloat16";
-  }
-};
-
 void expect_product(const Matrix& x, const Matrix& w, bool no_transpose, const Matrix& y) {
   for (std::int64_t i = 0; i < y.rows; ++i) {
     for (std::int64_t j = 0; j < y.columns; ++j) {
@@ -91,66 +66,17 @@ struct Sizes {
   std::int64_t count, depth, width;
 };
 
-TEST_F(AmxMatmul, GemmIsItsFormulaForEverySize) {
-  // The last one has more columns than are packed at once.
-  for (const auto& [count, depth, width] : {Sizes{1, 1, 1}, Sizes{31, 33, 17}, Sizes{32, 64, 96},
-                                            Sizes{70, 40, 130}, Sizes{40, 4100, 100}}) {
-    for (const bool no_transpose : {false, true}) {
-      const Matrix x(count, depth, 0.1);
-      const Matrix w = no_transpose ? Matrix(depth, width, 0.2) : Matrix(width, depth, 0.2);
-      Matrix y(count, width, 0.3);
-      const auto before = y;
-      multiply(product_of(x, w, no_transpose, y));
-      expect_product(x, w, no_transpose, y);
-      for (std::int64_t i = 0; i < count; ++i) {
-        for (auto j = width; j < y.stride; ++j) {
-          ASSERT_EQ(y.at(i, j), before.at(i, j)) << "behind row " << i;
-        }
-      }
-    }
-  }
-}
+/// The instructions that compute a Bf16Product.
+enum class Instructions { dot_products, tiles };
 
-// Only whole lines of a cache may, others are written as ever.
-TEST_F(AmxMatmul, GemmMayStorePastTheCaches) {
-  const Matrix x(45, 64, 0.1, 0), w(96, 64, 0.2, 0);
-  Matrix y(45, 96, 0, 0);
-  auto lines = scratch_of(45 * 96 * 2);  // whole lines of a cache
-  auto product = product_of(x, w, false, y);
-  multiply(product);
-  product.y = reinterpret_cast<Bf16*>(lines.data());
-  product.non_temporal = true;
-  multiply(product);
-  for (std::size_t i = 0; i < y.values.size(); ++i) {
-    ASSERT_EQ(load(product.y + i), load(&y.values[i])) << i;
-  }
-  for (const std::int64_t room : {0, 1, 16}) {
-    Matrix apart(45, 96, 0, room);
-    auto other = product_of(x, w, false, apart);
-    other.non_temporal = true;
-    multiply(other);
-    expect_product(x, w, false, apart);
-  }
-}
-
-TEST_F(AmxMatmul, GemmRowsDoNotDependOnOtherRows) {
-  const Matrix x(67, 200, 0.1), w(50, 200, 0.2);
-  Matrix together(67, 50, 0), alone(1, 50, 0);
-  multiply(product_of(x, w, false, together));
-  for (const std::int64_t i : {0, 31, 32, 66}) {
-    auto product = product_of(x, w, false, alone);
-    product.x += i * x.stride;
-    product.count = 1;
-    multiply(product);
-    for (std::int64_t j = 0; j < 50; ++j) EXPECT_EQ(alone.at(0, j), together.at(i, j)) << i;
-  }
-}
-
-class Avx512Matmul : public ::testing::Test {
+class Bf16Matmul : public ::testing::TestWithParam<Instructions> {
  protected:
   void SetUp() override {
-    if (!has_avx512_bf16()) GTEST_SKIP() << "this processor has no AVX-512 bfloat16";
+    const bool is_there = uses_tiles() ? has_amx() : has_avx512_bf16();
+    if (!is_there) GTEST_SKIP() << "this processor does not have these instructions of bfloat16";
   }
+
+  static bool uses_tiles() { return GetParam() == Instructions::tiles; }
 
   static Bf16Product product_of(const Matrix& x, const Matrix& w, bool no_transpose, Matrix& y) {
     return {.x = x.values.data(),
@@ -165,11 +91,24 @@ class Avx512Matmul : public ::testing::Test {
             .is_transposed = !no_transpose};
   }
 
-  /// Computes y in blocks of `most` terms, in parts of `rows` rows and one panel.
+  static void pack(const Bf16Product& block, std::int64_t panel, std::uint32_t* pairs) {
+    if (uses_tiles()) return pack_panels_amx(block, {panel, panel + 1}, pairs);
+    pack_panel(block, panel, pairs);
+  }
+
+  static void multiply_part(const Bf16Product& block, const std::uint32_t* pairs,
+                            const ProductRange& rows, const ProductRange& panels) {
+    if (!uses_tiles()) return multiply_panels(block, pairs, rows, panels);
+    auto scratch = scratch_of(amx_product_scratch(block, rows.last - rows.first));
+    multiply_panels_amx(block, pairs, rows, panels, scratch.data());
+  }
+
+  /// Computes y in blocks of `most` terms, in parts of `rows` rows and two panels.
   static void multiply(const Bf16Product& whole, std::int64_t most, std::int64_t rows) {
     auto block = whole;
-    std::vector<float> sums(
-        static_cast<std::size_t>(whole.rows * whole.panels() * Bf16Product::kPanel), std::nanf(""));
+    const auto room = (whole.rows + kAmxProductRows - 1) / kAmxProductRows * kAmxProductRows;
+    std::vector<float> sums(static_cast<std::size_t>(room * whole.panels() * Bf16Product::kPanel),
+                            std::nanf(""));
     if (most < whole.depth) block.sums = sums.data();
     for (std::int64_t first = 0; first < whole.depth; first += most) {
       block.x = whole.x + first;
@@ -179,20 +118,27 @@ class Avx512Matmul : public ::testing::Test {
       block.is_last = first + block.depth == whole.depth;
       auto packed = scratch_of(4 * block.panels() * block.panel_pairs());
       auto* const pairs = reinterpret_cast<std::uint32_t*>(packed.data());
-      for (auto panel = block.panels(); panel-- > 0;) pack_panel(block, panel, pairs);
+      for (auto panel = block.panels(); panel-- > 0;) pack(block, panel, pairs);
       for (std::int64_t row = 0; row < block.rows; row += rows) {
-        for (std::int64_t panel = 0; panel < block.panels(); ++panel) {
-          multiply_panels(block, pairs, {row, std::min(row + rows, block.rows)},
-                          {panel, panel + 1});
+        for (std::int64_t panel = 0; panel < block.panels(); panel += 2) {
+          multiply_part(block, pairs, {row, std::min(row + rows, block.rows)},
+                        {panel, std::min(panel + 2, block.panels())});
         }
       }
     }
   }
 };
 
-TEST_F(Avx512Matmul, IsItsFormulaForEverySize) {
-  for (const auto& [count, depth, width] : {Sizes{1, 1, 1}, Sizes{31, 33, 17}, Sizes{32, 64, 96},
-                                            Sizes{70, 41, 130}, Sizes{19, 300, 64}}) {
+INSTANTIATE_TEST_SUITE_P(Of, Bf16Matmul,
+                         ::testing::Values(Instructions::dot_products, Instructions::tiles),
+                         [](const ::testing::TestParamInfo<Instructions>& each) {
+                           return each.param == Instructions::tiles ? "Tiles" : "DotProducts";
+                         });
+
+TEST_P(Bf16Matmul, IsItsFormulaForEverySize) {
+  for (const auto& [count, depth, width] :
+       {Sizes{1, 1, 1}, Sizes{31, 33, 17}, Sizes{32, 64, 96}, Sizes{70, 41, 130},
+        Sizes{19, 300, 64}, Sizes{100, 830, 70}}) {
     for (const bool no_transpose : {false, true}) {
       const Matrix x(count, depth, 0.1);
       const Matrix w = no_transpose ? Matrix(depth, width, 0.2) : Matrix(width, depth, 0.2);
@@ -206,7 +152,7 @@ TEST_F(Avx512Matmul, IsItsFormulaForEverySize) {
         }
       }
       Matrix in_parts(count, width, 0);
-      multiply(product_of(x, w, no_transpose, in_parts), 32, 7);
+      multiply(product_of(x, w, no_transpose, in_parts), 32, uses_tiles() ? 64 : 7);
       for (std::int64_t i = 0; i < count; ++i) {
         for (std::int64_t j = 0; j < width; ++j) {
           ASSERT_EQ(in_parts.at(i, j), y.at(i, j)) << i << ", " << j << " over " << depth;
@@ -216,13 +162,13 @@ TEST_F(Avx512Matmul, IsItsFormulaForEverySize) {
   }
 }
 
-TEST_F(Avx512Matmul, MayAddToY) {
+TEST_P(Bf16Matmul, MayAddToY) {
   const Matrix x(21, 50, 0.1), w(40, 50, 0.2), before(21, 40, 0.3);
   for (const std::int64_t most : {50, 16}) {
     auto y = before;
     auto product = product_of(x, w, false, y);
     product.is_added = true;
-    multiply(product, most, 21);
+    multiply(product, most, 32);
     for (std::int64_t i = 0; i < 21; ++i) {
       for (std::int64_t j = 0; j < 40; ++j) {
         double sum = before.at(i, j), sizes = std::abs(sum);
@@ -237,17 +183,17 @@ TEST_F(Avx512Matmul, MayAddToY) {
 }
 
 // Only whole lines of a cache may, others are written as ever.
-TEST_F(Avx512Matmul, MayStorePastTheCaches) {
+TEST_P(Bf16Matmul, MayStorePastTheCaches) {
   const Matrix x(45, 64, 0.1, 0), w(100, 64, 0.2, 0);
   for (const std::int64_t room : {0, 1, 28}) {
     Matrix y(45, 100, 0, room);
     auto lines = scratch_of(45 * y.stride * 2);  // whole lines of a cache with 28
     auto product = product_of(x, w, false, y);
-    multiply(product, 64, 45);
+    multiply(product, 64, 64);
     expect_product(x, w, false, y);
     product.y = reinterpret_cast<Bf16*>(lines.data());
     product.non_temporal = true;
-    multiply(product, 64, 45);
+    multiply(product, 64, 64);
     for (std::int64_t i = 0; i < 45; ++i) {
       for (std::int64_t j = 0; j < 100; ++j) {
         ASSERT_EQ(load(product.y + i * y.stride + j), y.at(i, j)) << i << ", " << j;

@@ -10,6 +10,8 @@
 #include <vector>
 
 #if !defined(EK_VECTOR_BYTES)
+#include "evenkeel/kernels/cpu/amx/amx.h"
+#include "evenkeel/kernels/cpu/amx/few_rows_matmul_amx.h"
 #include "evenkeel/kernels/cpu/avx512/avx512_features.h"
 #include "evenkeel/kernels/cpu/avx512/few_rows_matmul_avx512.h"
 #endif
@@ -23,6 +25,7 @@ struct Portable {
   using T = Value;
   using X = float;
   static constexpr bool kIsHere = true;
+  static constexpr std::int64_t kSums = 16;  // of which a value is the total
   static void copy_row(const T* row, std::int64_t depth, X* to) {
     few_rows_operand(row, depth, to);
   }
@@ -36,9 +39,31 @@ struct Avx512Bf16 {
   using T = Bf16;
   using X = Bf16;
   static inline const bool kIsHere = has_avx512_bf16();
+  static constexpr std::int64_t kSums = 16;
   static void copy_row(const T* row, std::int64_t depth, X* to) { std::copy_n(row, depth, to); }
   static void multiply(const FewRowsMatmul<T, X>& in, std::int64_t begin, std::int64_t end) {
     few_rows_matmul_avx512(in, begin, end);
+  }
+};
+
+struct AmxTiles {
+  using T = Bf16;
+  using X = Bf16;
+  static inline const bool kIsHere = has_amx();
+  static constexpr std::int64_t kSums = 1;
+  static void copy_row(const T* row, std::int64_t depth, X* to) { std::copy_n(row, depth, to); }
+  static void multiply(const FewRowsMatmul<T, X>& in, std::int64_t begin, std::int64_t end) {
+    std::vector<std::uint32_t> pairs(
+        static_cast<std::size_t>(few_rows_amx_pairs(in.rows, in.depth)));
+    few_rows_amx_operand(in.x, in.rows, in.depth, pairs.data());
+    few_rows_matmul_amx({.x = pairs.data(),
+                         .w = in.w,
+                         .y = in.y,
+                         .rows = in.rows,
+                         .depth = in.depth,
+                         .w_stride = in.w_stride,
+                         .y_stride = in.y_stride},
+                        begin, end);
   }
 };
 #endif
@@ -49,7 +74,7 @@ class FewRowsMatmulBy : public ::testing::Test {
   using T = typename Kernel::T;
 
   void SetUp() override {
-    if (!Kernel::kIsHere) GTEST_SKIP() << "this processor has no AVX-512 bfloat16";
+    if (!Kernel::kIsHere) GTEST_SKIP() << "this processor has no such instructions of bfloat16";
   }
 
   /// Rows `stride` apart, of which `width` are random and the rest a value that spoils every sum.
@@ -92,7 +117,7 @@ class FewRowsMatmulBy : public ::testing::Test {
 #if defined(EK_VECTOR_BYTES)
 using FewRowsKernels = ::testing::Types<Portable<float>, Portable<Bf16>>;
 #else
-using FewRowsKernels = ::testing::Types<Portable<float>, Portable<Bf16>, Avx512Bf16>;
+using FewRowsKernels = ::testing::Types<Portable<float>, Portable<Bf16>, Avx512Bf16, AmxTiles>;
 #endif
 TYPED_TEST_SUITE(FewRowsMatmulBy, FewRowsKernels);
 
@@ -100,7 +125,7 @@ TYPED_TEST(FewRowsMatmulBy, IsItsFormulaForEverySize) {
   const double rounding = sizeof(typename TypeParam::T) == 2 ? 0x1p-8 : 0x1p-24;
   for (const std::int64_t depth : {1, 15, 16, 17, 48, 1000}) {
     for (const std::int64_t columns : {1, 2, 3, 4, 7, 33}) {
-      for (const std::int64_t rows : {1, 2, 3, 4, 8, 11, 13}) {
+      for (const std::int64_t rows : {1, 2, 3, 4, 8, 11, 13, 16, 29}) {
         const auto x = this->random_rows(rows, depth, depth, 1);
         const auto w = this->random_rows(columns, depth, depth + 5, 2);
         const auto y = this->product(x, w, rows, columns, depth, columns / 3);
@@ -117,8 +142,9 @@ TYPED_TEST(FewRowsMatmulBy, IsItsFormulaForEverySize) {
                                   load(&w[static_cast<std::size_t>(j * (depth + 5) + k)]);
               exact += term, size += std::abs(term);
             }
-            // Sixteen sums of a sixteenth of the terms each, and the tree of them.
-            const double sums = static_cast<double>(depth / 16 + 16 + 4) * 0x1p-24 * size;
+            // Each sum has some of the terms, and a tree adds them.
+            const auto terms = depth / TypeParam::kSums + TypeParam::kSums + 4;
+            const double sums = static_cast<double>(terms) * 0x1p-24 * size;
             ASSERT_NEAR(found, exact, rounding * std::abs(exact) + sums)
                 << i << ", " << j << " of " << rows << " x " << columns << " over " << depth;
           }
@@ -129,7 +155,7 @@ TYPED_TEST(FewRowsMatmulBy, IsItsFormulaForEverySize) {
 }
 
 TYPED_TEST(FewRowsMatmulBy, RowsAndColumnsDoNotDependOnOthers) {
-  constexpr std::int64_t kRows = 13, kColumns = 23;
+  constexpr std::int64_t kRows = 19, kColumns = 41;
   for (std::int64_t depth = 128; depth < 161; ++depth) {
     const auto x = this->random_rows(kRows, depth, depth, 3);
     const auto w = this->random_rows(kColumns, depth, depth + 5, 4);

@@ -15,8 +15,8 @@
 #include "evenkeel/ops/common/deterministic_softmax.h"
 #include "evenkeel/ops/common/registration.h"
 #include "evenkeel/ops/common/serial_libraries.h"
+#include "evenkeel/ops/linear/bf16_product.h"
 #include "evenkeel/ops/linear/deterministic_matmul.h"
-#include "evenkeel/ops/linear/serial_matmul.h"
 #include "evenkeel/ops/norms/affine.h"
 
 namespace evenkeel::nn {
@@ -101,7 +101,8 @@ at::Tensor causal_attention(const AttentionInputs& inputs, AttentionPath path) {
                                             /*enable_gqa=*/true);
   }
   // With AMX, LibTorch packs bfloat16 operands or not by its number of threads.
-  const ops::SerialLibraries one_thread(ops::uses_amx_gemm(inputs.q));
+  const bool is_bf16 = inputs.q.scalar_type() == at::kBFloat16;
+  const ops::SerialLibraries one_thread(is_bf16 && ops::multiplies_bf16_tiles());
   return std::get<0>(at::_scaled_dot_product_flash_attention_for_cpu(
       inputs.q, inputs.k, inputs.v, /*dropout_p=*/0.0, /*is_causal=*/true, /*attn_mask=*/{},
       inputs.scale));

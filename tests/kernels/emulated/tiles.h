@@ -49,6 +49,9 @@ inline void _tile_loadd(int to, const void* from, long long stride) {
                 emulated::kRowBytes);
   }
 }
+inline void _tile_stream_loadd(int to, const void* from, long long stride) {
+  _tile_loadd(to, from, stride);
+}
 inline void _tile_stored(int from, void* to, long long stride) {
   for (int row = 0; row < emulated::kRows; ++row) {
     std::memcpy(static_cast<char*>(to) + row * stride, emulated::tile(from)[row],

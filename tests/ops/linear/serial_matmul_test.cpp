@@ -4,7 +4,6 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "evenkeel/kernels/cpu/amx/amx.h"
 #include "evenkeel/ops/linear/grouped_linear.h"
 #include "support/close.h"
 
@@ -85,12 +84,6 @@ TEST(SerialMatmul, AddsWeightGradients) {
     const auto same = at::mm(one.to(at::kDouble).t(), x.to(at::kDouble));
     EXPECT_TRUE(close(sum, same, allowed, 40 * allowed)) << type;
   }
-}
-
-TEST(SerialMatmul, UsesAmxForBfloat16WhereAvailable) {
-  const auto x = at::zeros({1, 1}, at::kBFloat16);
-  EXPECT_EQ(ops::uses_amx_gemm(x), kernels::cpu::has_amx());
-  EXPECT_FALSE(ops::uses_amx_gemm(x.to(at::kFloat)));
 }
 
 }  // namespace

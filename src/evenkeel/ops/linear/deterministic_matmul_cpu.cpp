@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "evenkeel/kernels/cpu/amx/amx.h"
+#include "evenkeel/kernels/cpu/amx/few_rows_matmul_amx.h"
 #include "evenkeel/kernels/cpu/avx512/few_rows_matmul_avx512.h"
 #include "evenkeel/kernels/cpu/portable/few_rows_matmul.h"
 #include "evenkeel/kernels/reduction_order.h"
@@ -72,8 +72,7 @@ std::int64_t multiple_of_tile(std::int64_t size) {
 /// The most rows for which a weight is read in place (docs/decisions/0028).
 std::int64_t few_rows_of(at::ScalarType dtype) {
   if (dtype != at::kBFloat16) return 8;
-  if (multiplies_bf16_pairs()) return 32;
-  return kernels::cpu::has_amx() ? 2 : 8;
+  return multiplies_bf16_pairs() ? kernels::cpu::kAmxFewRows : 8;
 }
 
 /// Calls multiply(in, begin, end) for blocks of the columns of y.
@@ -91,7 +90,7 @@ void multiply_few_rows(const Tensor& y, const X* operand, const Tensor& x, const
                                                               .w_stride = w.stride(1),
                                                               .y_stride = y.stride(0)};
   // Blocks of 65,536 weights: some ten microseconds, after which another thread may go on.
-  constexpr std::int64_t kBlock = 65536, kTile = 4;
+  constexpr std::int64_t kBlock = 65536, kTile = kernels::cpu::kAmxFewColumns;
   const auto columns = std::max(kBlock / std::max<std::int64_t>(depth, 1) / kTile * kTile, kTile);
   cpu::for_each_block(w.size(1), columns, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
     multiply(in, begin, end);
@@ -110,8 +109,20 @@ void multiply_few_rows(const Tensor& y, const Tensor& x, const Tensor& w) {
   multiply_few_rows<T>(y, to, x, w, kernels::cpu::few_rows_matmul<cpu::KernelType<T>>);
 }
 
+/// The same for bfloat16 with AMX.
+void multiply_few_rows_in_tiles(const Tensor& y, const Tensor& x, const Tensor& w) {
+  const auto rows = x.size(0), depth = x.size(1);
+  const auto operand = at::empty({kernels::cpu::few_rows_amx_pairs(rows, depth)}, at::kInt);
+  auto* const pairs = reinterpret_cast<std::uint32_t*>(operand.mutable_data_ptr<std::int32_t>());
+  kernels::cpu::few_rows_amx_operand(cpu::const_data<at::BFloat16>(x), rows, depth, pairs);
+  multiply_few_rows<at::BFloat16>(y, pairs, x, w, kernels::cpu::few_rows_matmul_amx);
+}
+
 void multiply_few_rows(const Tensor& y, const Tensor& x, const Tensor& w) {
   if (x.scalar_type() == at::kFloat) return multiply_few_rows<float>(y, x, w);
+  if (multiplies_bf16_tiles() && x.size(0) > kernels::cpu::kMaxSequentialRows) {
+    return multiply_few_rows_in_tiles(y, x, w);
+  }
   if (!multiplies_bf16_pairs()) return multiply_few_rows<at::BFloat16>(y, x, w);
   multiply_few_rows<at::BFloat16>(y, cpu::const_data<at::BFloat16>(x), x, w,
                                   kernels::cpu::few_rows_matmul_avx512);

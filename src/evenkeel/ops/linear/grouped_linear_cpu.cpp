@@ -53,7 +53,7 @@ void for_each_grouped_task(const std::vector<Task>& tasks, const Work& work) {
 /// \param y, x, w  a product
 std::int64_t rows_per_task(const Tensor& y, const Tensor& x, const Tensor& w) {
   constexpr std::int64_t kLeast = 256, kMost = 1024, kMany = 4;  // products a thread
-  const bool is_own = uses_amx_gemm(x) || uses_float_product(y, x, w) || uses_bf16_product(y, x, w);
+  const bool is_own = uses_float_product(y, x, w) || uses_bf16_product(y, x, w);
   if (!is_own) return kLeast;
   return std::clamp(x.size(0) / (kMany * cpu::thread_count()), kLeast, kMost);
 }

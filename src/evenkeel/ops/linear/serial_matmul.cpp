@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/ops/linear/serial_matmul.h"
 
-#include <ATen/ops/empty.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/zeros.h>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/kernels/cpu/amx/amx.h"
-#include "evenkeel/kernels/cpu/amx/gemm_amx.h"
 #include "evenkeel/ops/common/cpu_adapter.h"
 #include "evenkeel/ops/common/operands.h"
 #include "evenkeel/ops/common/serial_libraries.h"
@@ -38,44 +35,12 @@ Tensor zero_padded_rows(const Tensor& x) {
   return padded;
 }
 
-#if defined(__x86_64__)
-/// Bytes of a result, of which this thread may compute a part, that stay in caches until they are
-/// read.
-constexpr std::size_t kCacheBytes = std::size_t{4} << 20;
-
-Tensor scratch_buffer(std::int64_t bytes) {
-  return at::empty({bytes}, at::kByte);
-}
-#endif
-
 }  // namespace
-
-bool uses_amx_gemm(const Tensor& x) {
-  return x.is_cpu() && x.scalar_type() == at::kBFloat16 && kernels::cpu::has_amx();
-}
 
 void serial_matmul_out(const Tensor& y, const Tensor& x, const Tensor& w) {
   EK_ASSERT(x.dim() == 2 && y.dim() == 2 && y.size(0) == x.size(0) &&
             is_matrix(w, x.size(1), y.size(1)) && x.scalar_type() == w.scalar_type() &&
             y.scalar_type() == w.scalar_type());
-#if defined(__x86_64__)
-  if (uses_amx_gemm(x) && x.numel() > 0 && y.numel() > 0 && is_row_major(x) && is_row_major(y) &&
-      (is_row_major(w) || is_row_major(w.t()))) {
-    const bool no_transpose = is_row_major(w);
-    const kernels::cpu::GemmArguments args = {.x = cpu::const_data<at::BFloat16>(x),
-                                              .w = cpu::const_data<at::BFloat16>(w),
-                                              .y = cpu::mutable_data<at::BFloat16>(y),
-                                              .x_stride = x.stride(0),
-                                              .w_stride = w.stride(no_transpose ? 0 : 1),
-                                              .y_stride = y.stride(0),
-                                              .count = x.size(0),
-                                              .depth = x.size(1),
-                                              .width = y.size(1),
-                                              .no_transpose = no_transpose,
-                                              .non_temporal = y.storage().nbytes() > kCacheBytes};
-    return gemm_amx(args, scratch_buffer(args.scratch()).mutable_data_ptr());
-  }
-#endif
   if (uses_float_product(y, x, w)) return float_product_out(y, x, w, /*is_added=*/false);
   if (uses_bf16_product(y, x, w)) return bf16_product_out(y, x, w, /*is_added=*/false);
   const SerialLibraries one_thread;

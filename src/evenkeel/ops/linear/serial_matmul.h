@@ -4,14 +4,9 @@
 #include <ATen/core/Tensor.h>
 
 /// Matmul for callers that parallelize themselves: inside their parallel regions the calling thread
-/// computes it. bfloat16 uses gemm_amx() with AMX, bf16_product_out() with AVX-512 bfloat16 and
-/// float32 copies elsewhere; float32 on AMD uses float_product_out(), all else LibTorch with
-/// SerialLibraries.
+/// computes it. bfloat16 uses bf16_product_out() with AMX or AVX-512 bfloat16 and float32 copies
+/// elsewhere; float32 on AMD uses float_product_out(), all else LibTorch with SerialLibraries.
 namespace evenkeel::ops {
-
-/// True if matmuls of the dtype and device of x use gemm_amx(), where the bits of a row of the
-/// result do not depend on other rows.
-bool uses_amx_gemm(const at::Tensor& x);
 
 /// y = x w, all of one dtype.
 /// \param y  [n, columns]; written

@@ -85,12 +85,6 @@ struct PanelSums {
   }
 };
 
-/// Whether a row of a panel of y is a cache line.
-bool is_cache_line(const Bf16Product& in, std::int64_t column) {
-  return column + Bf16Product::kPanel <= in.columns && in.y_stride % Bf16Product::kPanel == 0 &&
-         reinterpret_cast<std::uintptr_t>(in.y) % 64 == 0;
-}
-
 /// kRows rows of y, from `row` on, in the columns of a panel.
 template <int kRows>
 EK_AVX512_BF16_INLINE void multiply_rows(const Bf16Product& in, const std::uint32_t* pairs,
@@ -113,7 +107,7 @@ EK_AVX512_BF16_INLINE void multiply_rows(const Bf16Product& in, const std::uint3
   const auto columns = in.columns - column;
   if (in.is_added) sums.add_rows(in.y + row * in.y_stride + column, in.y_stride, columns);
   const auto mask = avx512::tail_mask_32(columns);
-  const bool is_streamed = in.non_temporal && is_cache_line(in, column);
+  const bool is_streamed = in.non_temporal && in.is_cache_line(column);
 #pragma GCC unroll 8
   for (int i = 0; i < kRows; ++i) {
     Bf16* const to = in.y + (row + i) * in.y_stride + column;
@@ -130,6 +124,11 @@ EK_AVX512_BF16_INLINE void multiply_rows(const Bf16Product& in, const std::uint3
 
 std::int64_t Bf16Product::panel_pairs() const {
   return padded_depth(*this) / 2 * kPanel;
+}
+
+bool Bf16Product::is_cache_line(std::int64_t column) const {
+  return column + kPanel <= columns && y_stride % kPanel == 0 &&
+         reinterpret_cast<std::uintptr_t>(y) % 64 == 0;
 }
 
 EK_AVX512_BF16 void pack_panel(const Bf16Product& in, std::int64_t panel, std::uint32_t* pairs) {

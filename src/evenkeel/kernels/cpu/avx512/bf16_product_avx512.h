@@ -7,10 +7,11 @@
 
 namespace evenkeel::kernels::cpu {
 
-/// y = x w, or y += x w, of bfloat16 with float32 sums, rounded once, by vdpbf16ps: w is packed in
-/// panels, and any thread may compute any rows and panels of y. A sum adds pairs of terms one after
-/// the other, whatever the other rows and columns are. Subnormal values count as 0. All sizes are
-/// at least 1. y must not overlap x or w. The functions require has_avx512_bf16().
+/// y = x w, or y += x w, of bfloat16 with float32 sums, rounded once: w is packed in panels, and
+/// any thread may compute any rows and panels of y. A sum adds pairs of terms one after the other,
+/// whatever the other rows and columns are. Subnormal values count as 0. All sizes are at least 1.
+/// y must not overlap x or w. The functions of this file use vdpbf16ps and require
+/// has_avx512_bf16(); those of amx/bf16_product_amx.h use AMX tiles.
 ///
 /// A product of long sums may be several of these, one for each block of its terms: each continues
 /// `sums`, and the last one rounds them. All blocks but the last have an even depth.
@@ -31,6 +32,8 @@ struct Bf16Product {
   std::int64_t panels() const { return (columns + kPanel - 1) / kPanel; }
   /// Pairs of values of a packed panel.
   std::int64_t panel_pairs() const;
+  /// Whether each row of y in the panel that begins at `column` is a cache line.
+  bool is_cache_line(std::int64_t column) const;
 };
 
 /// The range [first, last) of rows or panels.
