@@ -17,6 +17,7 @@
 #include "evenkeel/ops/linear/deterministic_matmul.h"
 #include "evenkeel/ops/linear/deterministic_matmul_blocks.h"
 #include "evenkeel/ops/linear/float_product.h"
+#include "evenkeel/ops/linear/weight_gradient.h"
 #include "evenkeel/ops/linear/widened_product.h"
 
 namespace evenkeel::ops {
@@ -90,8 +91,9 @@ void multiply_few_rows(const Tensor& y, const X* operand, const Tensor& x, const
                                                               .w_stride = w.stride(1),
                                                               .y_stride = y.stride(0)};
   // Blocks of 65,536 weights: some ten microseconds, after which another thread may go on.
-  constexpr std::int64_t kBlock = 65536, kTile = kernels::cpu::kAmxFewColumns;
-  const auto columns = std::max(kBlock / std::max<std::int64_t>(depth, 1) / kTile * kTile, kTile);
+  constexpr std::int64_t kBlock = 65536;
+  const std::int64_t tile = multiplies_bf16_tiles() ? kernels::cpu::kAmxFewColumns : 4;
+  const auto columns = std::max(kBlock / std::max<std::int64_t>(depth, 1) / tile * tile, tile);
   cpu::for_each_block(w.size(1), columns, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
     multiply(in, begin, end);
   });
@@ -137,6 +139,20 @@ bool reads_weight_in_place(const Tensor& y, const Tensor& x, const Tensor& w, bo
          !w.is_conj() && !w.is_neg();
 }
 
+/// Whether x w is the product of a weight gradient, dy^T x, of bfloat16 that the processor
+/// multiplies.
+bool is_weight_gradient(const Tensor& x, const Tensor& w) {
+  return multiplies_bf16_pairs() && x.scalar_type() == at::kBFloat16 && !x.is_neg() &&
+         !w.is_neg() && x.numel() > 0 && w.numel() > 0 && is_row_major(x.t()) && is_row_major(w);
+}
+
+/// \param y  [rows, columns] of bfloat16, rounded once
+void multiply_as_weight_gradient(const Tensor& y, const Tensor& x, const Tensor& w, bool is_added) {
+  const auto sum = at::empty(y.sizes(), y.options().dtype(at::kFloat));
+  add_weight_gradient(sum, x.t(), w, /*is_first=*/true);
+  is_added ? y.add_(sum) : y.copy_(sum);
+}
+
 void matmul_out_cpu(const Tensor& y, const Tensor& x, const Tensor& w, bool is_added) {
   check_matmul_out(y, x, w);
   bump_version(y);
@@ -151,6 +167,7 @@ void matmul_out_cpu(const Tensor& y, const Tensor& x, const Tensor& w, bool is_a
   if (y.dim() == 3) return matmul_in_blocks(y, x, w, is_added);
   if (uses_float_product(y, x, w)) return float_product_out(y, x, w, is_added);
   if (uses_bf16_product(y, x, w)) return bf16_product_out(y, x, w, is_added);
+  if (is_weight_gradient(x, w)) return multiply_as_weight_gradient(y, x, w, is_added);
   matmul_in_blocks(y.unsqueeze(0), x.unsqueeze(0), w.unsqueeze(0), is_added);
 }
 
