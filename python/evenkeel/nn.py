@@ -148,6 +148,8 @@ class LinearCrossEntropy(torch.nn.Module):
     `z_loss * logsumexp(logits)^2`, the z-loss of PaLM, to the loss; its default is 0.
     """
 
+    z_loss: float = 0.0  # also of modules that older versions pickled
+
     def __init__(self, hidden_size: int, vocabulary: int, reduction: str = "mean", device: Any = None,
                  dtype: Any = None, z_loss: float = 0.0) -> None:
         super().__init__()

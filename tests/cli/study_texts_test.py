@@ -21,9 +21,9 @@ class Changed(study_runs_test.Case):
         code, error = self.finish(process)
         self.assertEqual(code, 78, error)
         last = error.splitlines()[-1]
-        self.assertRegex(last, r"^evenkeel: the text changed while the study ran: book.txt \(data.train\) has the "
+        self.assertRegex(last, r"^evenkeel: an input changed while the study ran: book.txt \(data.train\) has the "
                                r"digest [0-9a-f]{32} here, but [0-9a-f]{32} in the run runs/studies/pool/(\S+); "
-                               r"the run is now \1.damaged and is not used; restore the text and give the "
+                               r"the run is now \1.damaged and is not used; restore the file and give the "
                                r"command again, or name another folder with --run$")
         self.assertEqual(len(list(pool.glob("*.damaged"))), 1)
         self.assertEqual(len(list(pool.iterdir())), 2)
@@ -39,7 +39,7 @@ class Changed(study_runs_test.Case):
         (run / "provenance.json").write_text(provenance.replace('"train_digest": "', '"train_digest": "0'))
         done = self.evenkeel("study", "two.toml", "--quiet")
         self.assertEqual(done.returncode, 78)
-        self.assertIn(b"the text changed while the study ran: ", done.stderr)
+        self.assertIn(b"an input changed while the study ran: ", done.stderr)
         self.assertTrue(run.with_name(run.name + ".damaged").is_dir())
         self.succeed("study", "two.toml", "--quiet")
         (run / "provenance.json").write_text('{"data": {}}')  # as an older version
@@ -71,9 +71,9 @@ class OfTasks(study_runs_test.Case):
         digest = task["digest"]
         self.assertEqual((task["path"], provenance["data"]["evaluate_tasks_digest"]), ("quiz.jsonl", digest))
         file.write_text(file.read_text().replace(digest, "0" * 32))
-        self.refuse(78, f"the text changed while the study ran: quiz.jsonl (evaluate.tasks) has the digest {digest} "
+        self.refuse(78, f"an input changed while the study ran: quiz.jsonl (evaluate.tasks) has the digest {digest} "
                     f"here, but {'0' * 32} in the run {run.relative_to(self.folder)}; the run is now "
-                    f"{run.name}.damaged and is not used; restore the text and give the command again, or name another "
+                    f"{run.name}.damaged and is not used; restore the file and give the command again, or name another "
                     "folder with --run",
                     "study", "two.toml", "--quiet", *self.TASKS)
         self.succeed("study", "two.toml", "--quiet", *self.TASKS)

@@ -158,7 +158,7 @@ class TextFiles(program.Case):
         result = json.loads(out)
         self.assertEqual((result["documents"], result["invalid_lines"]), (2, 2))
         self.assertEqual(error, f"note: 2 invalid lines left out (the first: {message})\n")
-        self.refuse(65, 'no input has a valid line; all/a.jsonl:1: no key "zzz"; known: text; set --text-key',
+        self.refuse(65, 'no input has a text; the first invalid line: all/a.jsonl:1: no key "zzz"; known: text; set --text-key',
                     "tokenize", "all", "--tokenizer", "bytes", "--output", "none", "--quiet", "--skip-invalid",
                     "--text-key", "zzz")
         self.assertFalse((self.folder / "none/manifest.json").exists())

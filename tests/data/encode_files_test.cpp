@@ -143,7 +143,22 @@ TEST_F(EncodeFiles, LeavesOutInvalidLinesOnRequest) {
   EXPECT_EQ(refusal([&] {
               encode_files(files, {}, TextEncoding({}), 1, [](std::span<const TokenId>, bool) {});
             }),
-            path("c.jsonl") + ": must hold text, but is empty");
+            path("c.jsonl") + ": must hold text, but has none; the first invalid line: " +
+                path("c.jsonl") + ":1: must be JSON, but is not at column 1; mend or remove it");
+}
+
+TEST_F(EncodeFiles, RefuseACutLastLineAlsoWhereInvalidLinesAreLeftOut) {
+  auto files =
+      std::vector<TextFile>{{.path = file("d.jsonl", json_line(1, 2) + "{\"text\": \"cut o"),
+                             .kind = TextKind::jsonl,
+                             .skips_invalid_lines = true}};
+  const auto message = refusal(
+      [&] { encode_files(files, {}, TextEncoding({}), 1, [](std::span<const TokenId>, bool) {}); });
+  EXPECT_EQ(message.find(path("d.jsonl") + ":2: "), 0U) << message;
+  files[0].path = file("e.jsonl", json_line(1, 2) + "{\"text\": \"cut o\n");
+  EXPECT_EQ(encode_files(files, {}, TextEncoding({}), 1, [](std::span<const TokenId>, bool) {})
+                .json.invalid_lines,
+            1);
 }
 
 TEST_F(EncodeFiles, ReadsJsonLinesThatEndInJson) {

@@ -151,14 +151,29 @@ TEST_P(Bf16Matmul, IsItsFormulaForEverySize) {
           ASSERT_EQ(y.at(i, j), before.at(i, j)) << "behind row " << i;
         }
       }
-      Matrix in_parts(count, width, 0);
-      multiply(product_of(x, w, no_transpose, in_parts), 32, uses_tiles() ? 64 : 7);
-      for (std::int64_t i = 0; i < count; ++i) {
-        for (std::int64_t j = 0; j < width; ++j) {
-          ASSERT_EQ(in_parts.at(i, j), y.at(i, j)) << i << ", " << j << " over " << depth;
+      for (const std::int64_t most : {32, 416}) {  // the latter in two chunks of tiles
+        Matrix in_parts(count, width, 0);
+        multiply(product_of(x, w, no_transpose, in_parts), most, uses_tiles() ? 64 : 7);
+        for (std::int64_t i = 0; i < count; ++i) {
+          for (std::int64_t j = 0; j < width; ++j) {
+            ASSERT_EQ(in_parts.at(i, j), y.at(i, j)) << i << ", " << j << " over " << depth;
+          }
         }
       }
     }
+  }
+}
+
+TEST_P(Bf16Matmul, RowsDoNotDependOnOtherRows) {
+  const Matrix x(67, 200, 0.1), w(50, 200, 0.2);
+  Matrix together(67, 50, 0), alone(1, 50, 0);
+  multiply(product_of(x, w, false, together), 200, 128);
+  for (const std::int64_t i : {0, 1, 31, 32, 66}) {
+    auto product = product_of(x, w, false, alone);
+    product.x += i * x.stride;
+    product.rows = 1;
+    multiply(product, 200, 32);
+    for (std::int64_t j = 0; j < 50; ++j) EXPECT_EQ(alone.at(0, j), together.at(i, j)) << i;
   }
 }
 

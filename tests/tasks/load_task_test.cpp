@@ -163,6 +163,9 @@ TEST_F(Tasks, OfTheUserAreNamedByAPath) {
     EXPECT_EQ(task.documents.size(), 1U);
     EXPECT_EQ(fs::path(task.source), fs::path(name));
   }
+  const auto digest = load("mine/quiz").digest;
+  put("mine/quiz/config.json", R"({"task_config": {"primary_metric": "acc_raw"}})");
+  EXPECT_NE(load("mine/quiz").digest, digest);  // another metric is another task
   put("quiz_of_mine.jsonl", kTwoChoices);
   EXPECT_EQ(load("quiz_of_mine").metric, Metric::acc);
 }

@@ -126,7 +126,8 @@ data::TextFiles tokenize_inputs(const TokenizeOptions& options, const config::Da
 /// \throws Error (data) if no line of the inputs can be used, as with a wrong --text-key
 void check_is_not_empty(const data::EncodedText& sum) {
   if (sum.documents > 0 || sum.json.invalid_lines == 0) return;
-  throw Error(Exit::data, text("no input has a valid line; ", sum.json.first_invalid));
+  throw Error(Exit::data,
+              text("no input has a text; the first invalid line: ", sum.json.first_invalid));
 }
 
 /// Prints what was written, and what was left out.

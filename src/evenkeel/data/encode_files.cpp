@@ -225,6 +225,7 @@ class EncodingPipeline {
 
   void use(const EncodedBlock& block) {
     using End = EncodedBlock::End;
+    sum_.json += block.json;
     std::size_t begin = 0;
     for (const auto& [ids_end, end] : block.pieces) {
       if (end == End::file) {
@@ -237,7 +238,6 @@ class EncodingPipeline {
       has_text_ = true;
     }
     sum_.bytes += block.bytes;
-    sum_.json += block.json;
     sum_.tokens += static_cast<std::int64_t>(block.ids.size());
     if (block.error) std::rethrow_exception(block.error);
     if (progress_) progress_(sum_);
@@ -246,7 +246,12 @@ class EncodingPipeline {
   void end_file() {
     const auto& file = files_[file_++];
     if (std::exchange(has_text_, false) || file.may_be_empty) return;
-    throw Error(Exit::data, text(file.path, ": must hold text, but is empty"));
+    if (sum_.json.invalid_lines == 0) {
+      throw Error(Exit::data, text(file.path, ": must hold text, but is empty"));
+    }
+    throw Error(Exit::data,
+                text(file.path, ": must hold text, but has none; the first invalid line: ",
+                     sum_.json.first_invalid));
   }
 
   /// Ends all threads. \param error  why; the first one counts

@@ -42,7 +42,7 @@ class JsonArrayReader {
 /// Calls `use` for each document of a .json file: an array of strings, or of objects with a string
 /// under `key`. A file that begins with { holds JSON lines, as those of C4 and Dolma do. Empty
 /// strings and null are skipped. One element at a time is in memory.
-/// \param skips_invalid  of read_json_lines(); an invalid element is always refused
+/// \param skips_invalid  for lines, as read_json_lines(); an invalid element is always refused
 /// \throws Error (data, exit code 65), with the number of the element, as read_json_lines() does
 JsonCounts read_json_array(TextWindow& window, const std::string& key,
                            const std::function<void(std::string_view document)>& use,

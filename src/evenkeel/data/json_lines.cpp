@@ -19,7 +19,8 @@ JsonCounts read_json_lines(TextWindow& window, const std::string& key,
     const auto line = window.line();
     if (!line) return parser.take_counts();
     const JsonPlace place = {.path = window.path(), .number = number, .offset = window.offset()};
-    const auto found = document_in_line(parser, *line, place, skips_invalid);
+    const bool is_whole = line->size() < window.view().size();
+    const auto found = document_in_line(parser, *line, place, skips_invalid && is_whole);
     if (!found.empty()) use(found);
     window.consume_line(line->size());
   }

@@ -18,8 +18,9 @@ void for_each_line(std::string_view lines, const TextBlock::Part& part, JsonText
   JsonPlace place = {.path = part.file->path, .number = part.line, .offset = part.offset};
   while (!lines.empty()) {
     const auto size = std::min(lines.find('\n'), lines.size());
-    const auto found =
-        document_in_line(parser, lines.substr(0, size), place, part.file->skips_invalid_lines);
+    const bool is_whole = size < lines.size();
+    const auto found = document_in_line(parser, lines.substr(0, size), place,
+                                        part.file->skips_invalid_lines && is_whole);
     if (!found.empty()) use(found, true);
     const auto taken = std::min(size + 1, lines.size());
     lines.remove_prefix(taken);

@@ -32,14 +32,24 @@ constexpr const char* kMmluShotSplit = "dev";
                                "evaluate.task_folder"));
 }
 
-Task request_task(const std::string& name, const fs::path& file, Metric metric) {
+/// A request file, and the configuration next to it, which names the metric.
+std::vector<fs::path> files_with_config(const fs::path& file) {
+  auto config = config_of_requests(file);
+  std::error_code error;
+  if (!fs::exists(config, error)) return {file};
+  return {file, std::move(config)};
+}
+
+/// \param files  that the digest covers; the first one has the requests
+Task request_task(const std::string& name, const std::vector<fs::path>& files, Metric metric) {
+  const auto& file = files[0];
   auto read = read_request_file(file.string(), metric);
   return {.label = name,
           .metric = metric,
           .documents = std::move(read.documents),
           .skipped_rows = read.skipped_rows,
           .source = file.string(),
-          .digest = digest_of_files({file})};
+          .digest = digest_of_files(files)};
 }
 
 /// Gives the documents of a task the ids 0, 1, ..., and leaves the gold choice where the metric
@@ -131,7 +141,7 @@ Task labelled_task(const Label& label, const fs::path& folder) {
   if (label.form != "requests") return form_task(label, folder);
   auto file = find_request_file(folder, label.path, label.variant);
   if (!file) file = find_request_file(folder, label.name, "");
-  if (file) return request_task(label.name, *file, label.metric);
+  if (file) return request_task(label.name, {*file}, label.metric);
   refuse_missing(label,
                  folder / "oe_eval_tasks" / label.path / label.variant / "requests.jsonl.gz");
 }
@@ -159,7 +169,9 @@ Task load_task(const std::string& label_or_path, const fs::path& folder) {
   // A name below the folder comes first, so that results do not depend on the working folder.
   auto file = find_request_file(folder, label_or_path, "");
   if (!file) file = named_file(data::with_home(label_or_path));
-  if (file) return request_task(label_or_path, *file, metric_of_config(*file));
+  if (file) {
+    return request_task(label_or_path, files_with_config(*file), metric_of_config(*file));
+  }
   if (looks_like_path(label_or_path)) {
     std::error_code error;
     const bool is_folder = fs::is_directory(data::with_home(label_or_path), error);

@@ -171,8 +171,12 @@ RequestFile read_request_file(const std::string& path, Metric metric) {
   return collector.finish();
 }
 
+std::filesystem::path config_of_requests(const std::filesystem::path& request_file) {
+  return request_file.parent_path() / "config.json";
+}
+
 Metric metric_of_config(const std::filesystem::path& request_file) {
-  const auto path = request_file.parent_path() / "config.json";
+  const auto path = config_of_requests(request_file);
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return Metric::acc;
   const auto config = parse_json(read_file(path), path.string());

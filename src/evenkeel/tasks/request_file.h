@@ -29,6 +29,9 @@ struct RequestFile {
 ///         or has two texts, a label outside of the choices, and a file without rows
 RequestFile read_request_file(const std::string& path, Metric metric);
 
+/// The config.json next to a request file, which may be missing.
+std::filesystem::path config_of_requests(const std::filesystem::path& request_file);
+
 /// The metric that the config.json next to a request file names (`task_config.primary_metric`), or
 /// acc without one.
 /// \throws Error (data, exit code 65) for a file that is not JSON, or another metric

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "evenkeel/ops/common/serial_libraries.h"
+#include "evenkeel/ops/linear/bf16_product.h"
 #include "evenkeel/ops/linear/linear.h"
 #include "evenkeel/ops/linear/weight_gradient.h"
 #include "evenkeel/ops/linear/widened_product.h"
@@ -72,7 +73,7 @@ TEST_F(DeterministicMatmul, HasTheSameBitsForAnyNumberOfThreadsAtEveryWidth) {
 // Few rows, as in decoding, read each row of the weight in place; more rows pack it.
 TEST_F(DeterministicMatmul, OfFewRowsIsTheProductForAnyNumberOfThreads) {
   for (const auto dtype : kDtypes) {
-    for (const std::int64_t rows : {0, 1, 2, 3, 8, 9}) {
+    for (const std::int64_t rows : {0, 1, 2, 3, 8, 9, 20, 32, 33}) {
       const auto wide = at::randn({700, 240}).to(dtype);
       const auto w = wide.narrow(1, 7, 200).narrow(0, 1, 603).t();  // rows that are apart
       const auto x = at::randn({200, rows}).to(dtype).t();
@@ -98,6 +99,46 @@ TEST_F(DeterministicMatmul, OfFewRowsIsTheProductForAnyNumberOfThreads) {
       EXPECT_TRUE(beside.narrow(1, 0, 3).eq(1).all().item<bool>());
       EXPECT_TRUE(beside.narrow(1, 606, 4).eq(1).all().item<bool>());
       EXPECT_TRUE(testing::close(part.to(at::kDouble), 2 * exact, 2 * rounding, 40 * rounding));
+    }
+  }
+}
+
+// dy^T x, as autograd makes it for a weight that is computed: the kernel of weight gradients.
+TEST_F(DeterministicMatmul, OfAColumnMajorLeftOperandIsRoundedOnce) {
+  if (!multiplies_bf16_pairs()) GTEST_SKIP() << "this processor has no bfloat16 instructions";
+  constexpr std::int64_t kRows = 130, kColumns = 70;
+  for (const std::int64_t depth : {1, 40, 700}) {
+    const auto x = at::randn({depth, kRows}).to(at::kBFloat16).t();
+    const auto w = at::randn({depth, kColumns}).to(at::kBFloat16);
+    const auto exact = at::mm(x.to(at::kDouble), w.to(at::kDouble));
+    at::set_num_threads(1);
+    const auto y = deterministic_matmul(x, w);
+    EXPECT_TRUE(testing::close(y.to(at::kDouble), exact, 0x1p-8, 1e-4)) << depth;
+    const auto beside = at::ones({kRows, kColumns + 9}, w.options());
+    const auto part = beside.narrow(1, 3, kColumns),
+               turned = at::empty({kColumns, kRows}, w.options()).t();
+    deterministic_matmul_out(turned, x, w);
+    EXPECT_TRUE(turned.equal(y)) << depth;
+    deterministic_matmul_out(part, x, w, /*is_added=*/true);
+    EXPECT_TRUE(testing::close(part.to(at::kDouble), exact + 1, 0x1p-8, 1e-4)) << depth;
+    EXPECT_TRUE(beside.narrow(1, 0, 3).eq(1).all().item<bool>());
+    for (const int threads : {2, 3, 8}) {
+      at::set_num_threads(threads);
+      EXPECT_TRUE(deterministic_matmul(x, w).equal(y)) << depth << ", " << threads;
+    }
+  }
+}
+
+// In tiles, a row has the same bits in products of any number of rows from 5 on.
+TEST_F(DeterministicMatmul, RowsInTilesDoNotDependOnOtherRows) {
+  if (!multiplies_bf16_tiles()) GTEST_SKIP() << "this processor has no AMX";
+  const auto x = at::randn({70, 200}).to(at::kBFloat16), w = at::randn({90, 200}).to(x).t();
+  const auto together = deterministic_matmul(x, w);
+  for (const std::int64_t rows : {5, 16, 17, 32, 33}) {
+    for (const std::int64_t first : {0, 1, 31}) {
+      EXPECT_TRUE(
+          deterministic_matmul(x.narrow(0, first, rows), w).equal(together.narrow(0, first, rows)))
+          << rows << " rows from " << first;
     }
   }
 }

@@ -109,7 +109,7 @@ TEST(SharedStudyFolder, RefusesAWorkerThatReadsAnotherText) {
   EXPECT_EQ(refusal(folder, of_text("aa")), "");
   EXPECT_EQ(refusal(folder, of_text("bb")),
             text("78 ", (folder / "workers.json").string(),
-                 ": the workers of a study must read the same text, but texts had ",
+                 ": the workers of a study must read the same files, but texts had ",
                  R"(["data.train aa"], but has ["data.train bb"] here; give all workers the same )",
                  "files, or name another folder with --run"));
   write_file(folder / "workers.json", R"({"arithmetic": "float32"})");  // of an older version
@@ -172,7 +172,7 @@ TEST(SharedStudyFolder, RefusesAWorkerThatReadsAnotherTaskFile) {
   EXPECT_EQ(refusal(folder, of_task("bb")), "");
   EXPECT_EQ(refusal(folder, of_task("cc")),
             text("78 ", (folder / "workers.json").string(),
-                 ": the workers of a study must read the same text, but texts had ",
+                 ": the workers of a study must read the same files, but texts had ",
                  R"(["evaluate.tasks bb"], but has ["evaluate.tasks cc"] here; give all workers )",
                  "the same files, or name another folder with --run"));
   write_file(folder / "workers.json",  // of an older version

@@ -101,9 +101,9 @@ TEST_F(RunOfAText, AcceptsDigestsThatAreEqualOrMissing) {
 
 TEST_F(RunOfAText, IsSetAsideIfTheTextChangedBeforeTheRunReadIt) {
   const auto message = text(
-      "78: the text changed while the study ran: data.train has the digest aa here, but ab in ",
+      "78: an input changed while the study ran: data.train has the digest aa here, but ab in ",
       "the run ", run_.string(), "; the run is now key.damaged and is not used; restore ",
-      "the text and give the command again, or name another folder with --run");
+      "the file and give the command again, or name another folder with --run");
   finish("ab");
   fs::rename(run_, root_ / "finished");
   EXPECT_EQ(result("cp -r " + (root_ / "finished").string() + " $6\n"), message);

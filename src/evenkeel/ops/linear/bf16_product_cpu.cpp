@@ -112,7 +112,7 @@ bool multiplies_bf16_pairs() {
 }
 
 bool multiplies_bf16_tiles() {
-  return kernels::cpu::has_amx();
+  return multiplies_bf16_pairs() && kernels::cpu::has_amx();
 }
 
 bool uses_bf16_product(const Tensor& y, const Tensor& x, const Tensor& w) {

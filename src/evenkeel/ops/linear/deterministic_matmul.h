@@ -10,8 +10,8 @@
 /// depends on the shapes alone, and the library computes each block with one thread. Few rows of x
 /// times the transpose of a row-major weight have an own kernel, which reads the weight in place
 /// (docs/decisions/0028), and so have float32 on AMD (float_product.h) and bfloat16 with AMX or
-/// AVX-512 bfloat16 (bf16_product.h). Without bfloat16 instructions, products of bfloat16 are those
-/// of float32 copies (widened_product.h).
+/// AVX-512 bfloat16 (bf16_product.h; weight_gradient.h for dy^T x). Without bfloat16 instructions,
+/// products of bfloat16 are those of float32 copies (widened_product.h).
 namespace evenkeel::ops {
 
 /// x w

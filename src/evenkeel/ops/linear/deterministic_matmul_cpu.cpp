@@ -72,8 +72,10 @@ std::int64_t multiple_of_tile(std::int64_t size) {
 
 /// The most rows for which a weight is read in place (docs/decisions/0028).
 std::int64_t few_rows_of(at::ScalarType dtype) {
-  if (dtype != at::kBFloat16) return 8;
-  return multiplies_bf16_pairs() ? kernels::cpu::kAmxFewRows : 8;
+  constexpr std::int64_t kFew = 8, kFewPairs = 32;
+  if (dtype != at::kBFloat16) return kFew;
+  if (multiplies_bf16_tiles()) return kernels::cpu::kAmxFewRows;
+  return multiplies_bf16_pairs() ? kFewPairs : kFew;
 }
 
 /// Calls multiply(in, begin, end) for blocks of the columns of y.
@@ -130,8 +132,7 @@ void multiply_few_rows(const Tensor& y, const Tensor& x, const Tensor& w) {
                                   kernels::cpu::few_rows_matmul_avx512);
 }
 
-/// Whether few_rows_matmul() or few_rows_matmul_avx512() computes the product: to pack w takes
-/// longer than to read it.
+/// Whether a kernel for few rows computes the product: to pack w takes longer than to read it.
 bool reads_weight_in_place(const Tensor& y, const Tensor& x, const Tensor& w, bool is_added) {
   const auto dtype = x.scalar_type();
   if (dtype != at::kFloat && dtype != at::kBFloat16) return false;

@@ -5,8 +5,6 @@
 #include <ATen/ops/zeros.h>
 
 #include "evenkeel/base/error.h"
-#include "evenkeel/ops/common/cpu_adapter.h"
-#include "evenkeel/ops/common/operands.h"
 #include "evenkeel/ops/common/serial_libraries.h"
 #include "evenkeel/ops/linear/bf16_product.h"
 #include "evenkeel/ops/linear/float_product.h"

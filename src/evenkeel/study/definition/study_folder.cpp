@@ -278,7 +278,7 @@ void StudyFolder::check_workers(const store::Directory& opened) const {
   if (!others.contains(kTexts)) return;
   const auto mine = comparable_texts(others[kTexts], options_.worker_texts);
   if (others[kTexts] == mine) return;
-  throw Error(Exit::differs, text(file, ": the workers of a study must read the same text, but ",
+  throw Error(Exit::differs, text(file, ": the workers of a study must read the same files, but ",
                                   study_folder_difference_of(kTexts, others[kTexts], mine),
                                   " here; give all workers the same files, or name another folder "
                                   "with --run"));

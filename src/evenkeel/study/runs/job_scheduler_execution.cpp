@@ -43,9 +43,9 @@ bool JobScheduler::Execution::has_other_text(const Job& job) {
   const bool is_ours = resources.leases == nullptr || resources.leases->holds(job.key);
   if (!is_ours || store::is_locked(run)) return true;
   const auto aside = rename_damaged(run);
-  const auto line = text("the text changed while the study ran: ", difference, " ", run.string(),
+  const auto line = text("an input changed while the study ran: ", difference, " ", run.string(),
                          "; the run is now ", aside.filename().string(),
-                         " and is not used; restore the text and give the command again, or name "
+                         " and is not used; restore the file and give the command again, or name "
                          "another folder with --run");
   if (fatal_error) progress_table.warn(text(job.name, ": ", line));
   if (!fatal_error) fatal_error = Error(Exit::differs, line);

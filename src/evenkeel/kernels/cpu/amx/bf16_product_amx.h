@@ -18,7 +18,7 @@ std::int64_t amx_product_scratch(const Bf16Product& in, std::int64_t rows);
 
 /// Computes the rows of y in the columns of the panels. `sums` of the product must have room for a
 /// multiple of kAmxProductRows rows.
-/// \param pairs    of pack_panel_amx()
+/// \param pairs    of pack_panels_amx()
 /// \param rows     the first is a multiple of kAmxProductRows
 /// \param scratch  amx_product_scratch() bytes
 void multiply_panels_amx(const Bf16Product& in, const std::uint32_t* pairs,

@@ -68,6 +68,7 @@ EK_AMX_INLINE void multiply_columns(const Matmul& in, std::int64_t column, std::
   for (std::int64_t k = 0; k < in.depth; k += kSide) {
     LeftOperand left = {w + k, in.w_stride};
     if (high < kSide || k + kSide > in.depth) {
+      asm volatile("" ::: "memory");
       copy_rows({{w + k, in.w_stride}, 0, high, kSide, in.depth - k}, kSide, padded);
       asm volatile("" ::: "memory");
       left = {padded, kSide};

@@ -14,7 +14,8 @@ inline constexpr std::int64_t kPage = 4096;  // bytes
 
 /// Operands of y = x w^T for few rows of x, as in decoding. Each row of w is read once from memory,
 /// and not packed.
-/// \tparam X  float: x is by few_rows_operand(); Bf16: x as it is, for few_rows_matmul_avx512()
+/// \tparam X  float: x is by few_rows_operand(); Bf16: x as it is, for few_rows_matmul_avx512();
+///            std::uint32_t: x is by few_rows_amx_operand()
 template <typename T, typename X = float>
 struct FewRowsMatmul {
   const X* x = nullptr;  // [rows, depth]
