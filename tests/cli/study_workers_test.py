@@ -255,7 +255,7 @@ class Refused(Case):
         self.assertEqual(done.returncode, 78, done.stderr)
         self.assertRegex(done.stderr.decode(),
                          "^evenkeel: runs/studies/two/workers.json: the workers of a study must read the same "
-                         r'text, but texts had \["data.train [0-9a-f]{32}".*\], but has \["data.train .*\] here; give '
+                         r'files, but texts had \["data.train [0-9a-f]{32}".*\], but has \["data.train .*\] here; give '
                          r"all workers the same files, or name another folder with --run\n$")
         self.assertEqual(len(self.runs_in("runs/studies")), 4)
 

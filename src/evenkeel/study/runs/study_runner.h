@@ -43,9 +43,9 @@ struct StudyRequest {
 /// contains the finished runs. A worker trains the runs that no other worker has, waits for the
 /// rest, and writes the report; after a stop it writes none.
 /// \throws Error (differs) if the folder has another study, the file has changed, other workers
-///         compute differently or read another text, or a text changed while the study ran; (busy)
-///         if another process has locked the folder; (usage) for a worker of a study that times its
-///         runs, and for a search whose values give one trial; (io)
+///         compute differently or read other texts or tasks, or one changed while the study ran;
+///         (busy) if another process has locked the folder; (usage) for a worker of a study that
+///         times its runs, and for a search whose values give one trial; (io)
 Results run_study(const StudyRequest& request, Resources resources, ProgressTable& progress_table);
 
 /// \throws Error (usage) for a study that times its runs, which need one machine for themselves
