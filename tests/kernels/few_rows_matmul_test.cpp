@@ -46,12 +46,9 @@ struct Avx512Bf16 {
   }
 };
 
-struct AmxTiles {
-  using T = Bf16;
-  using X = Bf16;
+struct AmxTiles : Avx512Bf16 {  // the same rows
   static inline const bool kIsHere = has_amx();
   static constexpr std::int64_t kSums = 1;
-  static void copy_row(const T* row, std::int64_t depth, X* to) { std::copy_n(row, depth, to); }
   static void multiply(const FewRowsMatmul<T, X>& in, std::int64_t begin, std::int64_t end) {
     std::vector<std::uint32_t> pairs(
         static_cast<std::size_t>(few_rows_amx_pairs(in.rows, in.depth)));

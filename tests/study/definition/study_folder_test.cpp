@@ -98,12 +98,15 @@ TEST(SharedStudyFolder, RefusesAWorkerThatComputesDifferently) {
   EXPECT_EQ(refusal(folder, {}), "");
 }
 
+StudyFolder::Options worker_of(const std::vector<std::string>& texts) {
+  return {.worker_arithmetic = "float32", .worker_texts = texts};
+}
+
 TEST(SharedStudyFolder, RefusesAWorkerThatReadsAnotherText) {
   const auto folder = fs::path(::testing::TempDir()) / "workers_of_two_texts";
   fs::remove_all(folder);
   const auto of_text = [](const std::string& digest) {
-    return StudyFolder::Options{.worker_arithmetic = "float32",
-                                .worker_texts = {"data.train " + digest, "data.validation cc"}};
+    return worker_of({"data.train " + digest, "data.validation cc"});
   };
   EXPECT_EQ(refusal(folder, of_text("aa")), "");
   EXPECT_EQ(refusal(folder, of_text("aa")), "");
@@ -166,8 +169,7 @@ TEST(SharedStudyFolder, RefusesAWorkerThatReadsAnotherTaskFile) {
   const auto folder = fs::path(::testing::TempDir()) / "workers_of_two_tasks";
   fs::remove_all(folder);
   const auto of_task = [](const std::string& digest) {
-    return StudyFolder::Options{.worker_arithmetic = "float32",
-                                .worker_texts = {"data.train aa", "evaluate.tasks " + digest}};
+    return worker_of({"data.train aa", "evaluate.tasks " + digest});
   };
   EXPECT_EQ(refusal(folder, of_task("bb")), "");
   EXPECT_EQ(refusal(folder, of_task("cc")),

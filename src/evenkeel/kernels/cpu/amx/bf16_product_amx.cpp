@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "evenkeel/kernels/cpu/amx/amx_gemm.h"
+#include "evenkeel/kernels/reduction_order.h"
 
 /// The rows of x are copied tile by tile and stay in the level-2 cache. The depth is split into
 /// chunks: a chunk of a panel of w stays in the level-1 cache while it is multiplied with all rows.
@@ -21,13 +22,12 @@ constexpr std::int64_t kLinePairs = 16;           // of a cache line
 static_assert(Bf16Product::kPanel == kSide && kAmxProductRows == kSide);
 
 std::int64_t steps_of(const Bf16Product& in) {
-  return up_to(kSide, in.depth) / kSide;
+  return blocks_of(in.depth, kSide);
 }
 
 /// Steps of a chunk: chunks of about one size.
 std::int64_t chunk_of(std::int64_t steps) {
-  const auto chunks = (steps + kMostSteps - 1) / kMostSteps;
-  return (steps + chunks - 1) / chunks;
+  return blocks_of(steps, blocks_of(steps, kMostSteps));
 }
 
 struct Scratch {
@@ -117,7 +117,7 @@ class PanelOfRows {
       : in_(in),
         rows_(rows),
         scratch_(scratch),
-        squares_(up_to(kSide, rows.last - rows.first) / kSide) {}
+        squares_(blocks_of(rows.last - rows.first, kSide)) {}
 
   EK_AMX_INLINE void multiply(const std::uint32_t* pairs, std::int64_t column) {
     const auto steps = steps_of(in_), chunk = chunk_of(steps);
@@ -149,8 +149,8 @@ class PanelOfRows {
   EK_AMX_INLINE void multiply_chunk(const Chunk& chunk, std::int64_t column) {
     const bool is_begun = chunk.is_first && !in_.is_first;  // by an earlier product
     const bool is_done = chunk.is_last && in_.is_last;
-    const auto each = is_done ? (kSide + chunk.steps - 1) / chunk.steps : 0;
-    const auto ahead = (kSide + squares_ - 1) / squares_;  // lines of the next chunk for a step
+    const auto each = is_done ? blocks_of(kSide, chunk.steps) : 0;
+    const auto ahead = blocks_of(kSide, squares_);  // lines of the next chunk for a step
     const std::uint32_t* next = chunk.pairs + chunk.steps * kStepPairs;
     for (std::int64_t square = 0; square < squares_; ++square) {
       float* const waiting = scratch_.waiting + square * kSquare;
@@ -232,7 +232,6 @@ EK_AMX void pack_panels_amx(const Bf16Product& in, const ProductRange& panels,
 }
 
 std::int64_t amx_product_scratch(const Bf16Product& in, std::int64_t rows) {
-  constexpr std::int64_t kHugePage = 2 << 20;  // contiguous memory: no cache conflicts inside
   const auto all = up_to(kSide, rows);
   return std::max(kHugePage, 2 * all * steps_of(in) * kSide + 4 * (all * kSide + 2 * kSquare));
 }

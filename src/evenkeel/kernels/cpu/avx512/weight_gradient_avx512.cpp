@@ -8,7 +8,6 @@
 namespace evenkeel::kernels::cpu {
 
 std::int64_t WeightGradient::scratch() {
-  constexpr std::int64_t kHugePage = 2 << 20;  // contiguous memory: no cache conflicts inside
   static_assert(sizeof(bf16_weight_gradient::Scratch) <= kHugePage);
   return kHugePage;
 }
