@@ -42,16 +42,31 @@ def has_hooks(module: Any) -> bool:
 
 
 def is_plain(layer: Any) -> bool:
-    """Whether calling a layer is no more than a product with its weight: no LoRA, quantization or hooks."""
-    return type(layer) is torch.nn.Linear and "forward" not in layer.__dict__ and not has_hooks(layer)
+    """Whether calling a layer is no more than a product with its weight: no LoRA, quantization or hooks.
+
+    torchao and tensor parallelism keep torch.nn.Linear and replace its weight by a subclass of Tensor.
+    """
+    return (type(layer) is torch.nn.Linear and "forward" not in layer.__dict__ and not has_hooks(layer)
+            and type(layer.weight) in (Tensor, torch.nn.Parameter))
+
+
+def in_autocast(*operands: Optional[Tensor]) -> Tuple[Any, ...]:
+    """Operands of products in the dtype of autocast, where it is on: float64 and None stay as they are."""
+    kind = operands[0].device.type  # type: ignore[union-attr]
+    if kind == "meta" or not torch.is_autocast_enabled(kind):
+        return operands
+    dtype = torch.get_autocast_dtype(kind)
+    return tuple(each if each is None or each.dtype == torch.float64 else each.to(dtype) for each in operands)
 
 
 def linears(x: Tensor, weights: Sequence[Tensor], biases: Sequence[Optional[Tensor]]) -> Tensor:
     """`cat([linear(x, w, b) for w, b in zip(weights, biases)], -1)` of x `[..., D]`.
 
-    Under torch.compile the concatenation itself, which a compiler can see through.
+    Under torch.compile and torch.vmap the concatenation itself, which both can see through.
     """
-    if torch.compiler.is_compiling():
+    x, *weights = in_autocast(x, *weights)
+    _, *biases = in_autocast(x, *biases)
+    if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
         each: List[Tensor] = [torch.nn.functional.linear(x, w, b) for w, b in zip(weights, biases)]
         return torch.cat(each, -1)
     y = _Linears.apply(x.reshape(-1, x.shape[-1]), *weights)

@@ -174,7 +174,7 @@ def _same_attention(module: Any) -> bool:
     mask = torch.full((1, 1, 5, 5), torch.finfo(torch.float32).min, dtype=torch.float32).triu(1)
 
     def wanted(trial: Any) -> Tensor:
-        trial.attention_dropout = 0.0  # _fits looks at it in each call
+        trial.attention_dropout = 0.0  # _fits reads it in each call
         return own(trial)(hidden_states=x, position_embeddings=positions, attention_mask=mask)[0]
     return agrees(module, wanted, lambda trial: _attend(trial, x, positions, None))
 

@@ -3,7 +3,7 @@
 
     python -m evenkeel.wandb RUN... [--project P] [--follow] [--to wandb|trackio]
 
-Each run folder becomes a run with its name, its configuration and one record for each line of metrics.jsonl.
+Each run folder becomes a run with its name, its configuration and one record for each step of metrics.jsonl.
 `WANDB_MODE=offline` writes files alone.
 """
 import argparse
@@ -25,7 +25,7 @@ USAGE_ERROR, DATA_ERROR = 64, 65
 
 
 def configuration(run: pathlib.Path) -> Dict[str, Any]:
-    """The keys of run.toml, such as "optimizer.peak"; nothing before Python 3.11, which has no reader of TOML."""
+    """The keys of run.toml, such as "schedule.peak"; nothing before Python 3.11, which has no reader of TOML."""
     path = run / "run.toml"
     if sys.version_info < (3, 11) or not path.is_file():
         return {}

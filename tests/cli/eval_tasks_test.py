@@ -206,6 +206,46 @@ class Tasks(program.Case):
         steps = [line["step"] for line in lines_of(self.folder / "two/evaluations.jsonl") if line["metric"] == "acc"]
         self.assertEqual(steps, [10, 20, 30])
 
+    def test_a_resumed_run_compares_its_texts_and_tasks(self):
+        self.write("other.txt", program.BOOK)
+        run = self.train("two", train_steps=2, evaluate_tasks="quiz.jsonl", evaluate_texts='{ other = "other.txt" }')
+        more = ("train", "--quiet", "--run", "two", "--set", "train.steps=4")
+        for name, what in (("other.txt", r"texts other \(other\.txt\)"), ("quiz.jsonl", r"tasks quiz\.jsonl")):
+            before = (self.folder / name).read_bytes()
+            self.write(name, before.replace(b"cat", b"dog"))
+            done = self.evenkeel(*more)
+            self.assertEqual(done.returncode, 78, done.stderr)
+            self.assertRegex(done.stderr.decode().splitlines()[-1],
+                             rf'^evenkeel: two: the digest of evaluate\.{what} was "\w{{32}}" when '
+                             r'provenance\.json was written, but is "\w{32}" now; '
+                             r"restore it, or allow it with --override data$")
+            self.write(name, before)
+        self.succeed(*more)
+        self.write("other.txt", program.BOOK.upper())
+        self.succeed(*more[:-1], "train.steps=6", "--override", "data")
+        self.succeed(*more[:-1], "train.steps=8")  # the digest of the override is now that of the run
+        change, = [each for each in json.loads((run / "provenance.json").read_text())["changes"]
+                   if each["what"] == "evaluate.texts other (other.txt)"]
+        self.assertEqual(change["step"], 4)
+        self.assertNotIn("Settings changed", (run / "report.html").read_text())
+
+    def test_a_resumed_run_takes_other_texts_and_tasks(self):
+        self.write("other.txt", program.BOOK.upper())
+        self.train("two", train_steps=2, evaluate_tasks="quiz.jsonl", evaluate_texts='{ other = "book.txt" }')
+        self.write_task("more.jsonl", requests()[:2])
+        self.succeed("train", "--quiet", "--run", "two", *program.settings({
+            "train.steps": 4, "evaluate.tasks": "more.jsonl", "evaluate.texts": '{ other = "other.txt" }'}))
+
+    def test_a_change_of_a_text_that_no_checkpoint_has_stays_recorded(self):
+        self.write("other.txt", program.BOOK)
+        run = self.train("two", train_steps=2, checkpoint_every=0, evaluate_texts='{ other = "other.txt" }')
+        changes = [{"step": 2, "what": "evaluate.texts other (other.txt)", "before": "a", "after": "b"}]
+        provenance = json.loads((run / "provenance.json").read_text())  # as a resume that was killed left it
+        (run / "provenance.json").write_text(json.dumps(provenance | {"changes": changes}))
+        self.succeed("train", "--quiet", "--run", "two", "--set", "train.steps=4")
+        after = json.loads((run / "provenance.json").read_text())["changes"]
+        self.assertEqual([each for each in after if each["what"].startswith("evaluate")], changes)
+
     def test_a_signal_ends_the_scoring(self):
         self.write_task("long.jsonl", [request(number, choice, f"question {number}", f" answer {choice} of {number}", 0)
                                        for number in range(20000) for choice in range(2)])
@@ -216,7 +256,7 @@ class Tasks(program.Case):
         error = self.stop(process)
         self.assertIn("step 10: the tasks are not scored; the next start does it", error)
         self.write_task("long.jsonl", requests())  # the rest of the test is fast
-        self.succeed("train", "--quiet", "--run", "long")
+        self.succeed("train", "--quiet", "--run", "long", "--override", "data")
         lines = lines_of(self.folder / "long/evaluations.jsonl")
         self.assertEqual([line["step"] for line in lines if line["metric"] == "acc"], [10, 12])
 

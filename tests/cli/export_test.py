@@ -179,7 +179,7 @@ class RefusedExport(Trained):
              *export, "--checkpoint", "newest"),
             (77, "run: --average 9 wants 9 checkpoints up to step 5, but the run has those of: 1, 2, 3, 4, 5; "
              "checkpoint.keep sets how many a run keeps", *export, "--average", "9"),
-            (64, "--average must be at least 1", *export, "--average", "0"),
+            (64, "--average must be at least 1, but is 0", *export, "--average", "0"),
             (64, '--shard must be a size in bytes, as 5G or 300M, but is "5T"', *export, "--shard", "5T"),
             (64, "--dtype float16 is for --as gguf only; take bfloat16, or float32 and convert it",
              *export, "--dtype", "float16"),

@@ -105,6 +105,7 @@ class ImportYaml(program.Case):
         self.refuse_each([
             (64, "--output old.toml: exists; name another file, or replace it with --overwrite",
              "import", "small.yaml", "--output", "old.toml"),
+            (64, "--overwrite has no effect without --output; leave it out", "import", "small.yaml", "--overwrite"),
             (64, "--argument has no effect without a configuration of OLMo (.yaml)",
              "import", "model", "--output", "run", "--argument", "a=1"),
             (65, "twice.yaml:2: key \"a\" is there twice", "import", "twice.yaml"),

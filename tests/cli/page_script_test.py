@@ -7,11 +7,13 @@ import re
 import shutil
 import subprocess
 import unittest
+import xml.etree.ElementTree
 
 import program
 from program import LIMIT
 
 NODE = shutil.which("node") or shutil.which("nodejs")
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 @unittest.skipUnless(NODE, "no node is installed")
@@ -24,11 +26,11 @@ class Script(program.Case):
         (run / "health.jsonl").write_text(json.dumps({"step": 12, "event": "spike", "detail": "d"}) + "\n")
         self.succeed("report", "runs/a-1")
 
-    def act(self, figures, clocks, *actions):
-        """The marks of each figure after these actions."""
+    def act(self, figures, clocks, *actions, **page):
+        """The marks of each figure after these actions. \\param page  style and theme of page_dom.js"""
         script = pathlib.Path(__file__).parents[2] / "src/evenkeel/report/page_script.js"
         given = {"figures": [{"data": data, "names": names} for data, names in figures], "clocks": clocks,
-                 "actions": actions}
+                 "actions": actions, **page}
         done = subprocess.run([NODE, pathlib.Path(__file__).with_name("page_dom.js"), script], timeout=LIMIT,
                               input=json.dumps(given), capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -43,6 +45,31 @@ class Script(program.Case):
                 figures.append((data[1], figure.count("<li>")))
                 pictures.append(figure)
         return figures, pictures, re.search(r'id="clocks">(.*?)</script>', page)[1]
+
+    def themes(self, sheet):
+        """The CSS variables of the page on light and on dark screens."""
+        light, dark = (dict(re.findall(r"(--[\w-]+): ([^;]+);", rules))
+                       for rules in re.findall(r":root \{(.*?)\}", sheet, re.DOTALL)[:2])
+        return light, light | dark
+
+    def test_a_saved_figure_has_the_colours_of_its_theme_and_no_variables(self):
+        figures, _, clocks = self.of_run()
+        sheet = re.search(r"<style>(.*?)</style>", (self.folder / "runs/a-1/report.html").read_text(), re.DOTALL)[1]
+        light, dark = self.themes(sheet)
+        self.assertNotEqual(light["--c0"], dark["--c0"])
+        for theme, other in ((light, dark), (dark, light)):
+            for changes in ((), (["log y", 0],)):  # the picture of the page, and one that the script draws
+                saved = self.act(figures, clocks, *changes, ["SVG", 0], style=sheet, theme=theme)
+                for piece in ("var(", "--c0", "@media", ":root"):
+                    self.assertNotIn(piece, saved)
+                root = xml.etree.ElementTree.fromstring(saved)
+                self.assertEqual((root.tag, root.get("width"), root.get("height")), (SVG + "svg", "400", "240"))
+                self.assertEqual([child.tag for child in root][:2], [SVG + "style", SVG + "rect"])
+                self.assertEqual(root[1].attrib, {"width": "100%", "height": "100%", "fill": theme["--paper"]})
+                self.assertIn(f"path.c0 {{ stroke: {theme['--c0']}; }}", root[0].text)
+                self.assertIn(f"svg .name {{ fill: {theme['--ink']}; }}", root[0].text)
+                self.assertNotIn(other["--c0"], saved)
+                self.assertEqual(len(root) > 2, bool(changes))
 
     def test_every_control_works_on_a_page_with_heat_maps(self):
         figures, pictures, clocks = self.of_run()

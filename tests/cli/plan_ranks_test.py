@@ -50,9 +50,11 @@ class PlanRanks(program.Case):
         self.assertEqual(self.json_of(*arguments)["shard"]["optimizer"]["ranks_at_90_percent"], 8)
 
     def test_a_model_without_room_has_a_verdict(self):
-        out, _ = self.succeed("plan", "--preset", "7b", "--ranks", "1")
-        self.assertIn("\nit does not fit: more ranks, fewer sequences at once (train.micro_batch) or "
-                      "activation checkpointing (model.recompute=block) may\n", out)
+        larger = ("--set", "model.layers=64", "--set", "train.micro_batch=2", "--set", "model.recompute=block")
+        for more, advice in (((), "activation checkpointing (model.recompute=block), "),  # a micro-batch of 1
+                             (larger, "fewer sequences at once (train.micro_batch), ")):
+            out, _ = self.succeed("plan", "--preset", "7b", "--ranks", "1", *more)
+            self.assertIn(f"\nit does not fit: {advice}more ranks or a smaller model may fit\n", out)
 
     def test_needs_no_processor_with_bfloat16(self):
         self.succeed("plan", "--preset", "nano", "--ranks", "2", "--set", "train.precision=bfloat16")
@@ -63,6 +65,8 @@ class PlanRanks(program.Case):
         self.refuse_each([
             (64, need, "plan", "--hosts", "2"),
             (64, need, "plan", "--machine", "h100"),
+            (64, "--device has no effect with --ranks; leave it out",
+             "plan", "--ranks", "2", "--device", "cpu"),
             (64, '--machine: no machine is named "h300"; did you mean "h100"? known: h100, h200; or name '
              "a TOML file", "plan", "--ranks", "2", "--machine", "h300"),
             (74, "none.toml: cannot open: No such file or directory",

@@ -4,6 +4,7 @@
 
 Two messages need a rank that stops in the middle of a call, or fifty slow steps: tests/comm has them.
 """
+import json
 import os
 import pathlib
 import re
@@ -181,6 +182,14 @@ class Differences(Ranks):
             (folder / "other.txt").write_text(book)
         self.check_digests("data.ood", folders, data_ood="other.txt")
         self.check_digests("evaluate.texts other", folders, evaluate_texts='{other = "other.txt"}')
+
+    def test_names_task_files_that_differ(self):
+        folders = self.folders()
+        for folder, question in zip(folders, ("A cat sees", "Nobody paints")):
+            rows = [{"doc_id": 0, "idx": choice, "label": 0, "request": {"context": question, "continuation": text}}
+                    for choice, text in enumerate((" the river", " two dogs"))]
+            (folder / "quiz.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        self.check_digests("evaluate.tasks quiz.jsonl", folders, evaluate_tasks="quiz.jsonl")
 
     def test_names_first_weights_that_differ(self):
         folders = self.folders()

@@ -34,6 +34,19 @@ class Begun(program.Case):
             self.assertEqual(xml.etree.ElementTree.parse(file).getroot().tag, "{http://www.w3.org/2000/svg}svg")
             self.assertNotIn("var(", file.read_text())  # programs other than browsers would draw black
 
+    def test_quiet_has_results_and_no_notes(self):
+        """Standard error is empty: neither the place of the figures nor the claims that the seeds cannot decide."""
+        self.write("two.toml", study(steps=2) + '[[claims]]\nsays = "x"\nis = "trains"\nof = { scheme = "pre_norm" }\n')
+        command = ["study", "two.toml", "--override", "--figures", "figures"]
+        loud, notes = self.succeed(*command)
+        self.assertRegex(notes, r"claim 2 cannot be decided with 2 seeds: [^\n]*\n(.*\n)*\d+ figures? in figures\n")
+        shutil.rmtree(self.folder / "figures")
+        self.assertEqual(self.succeed(*command, "--quiet"), (loud, ""))
+        self.assertTrue(list((self.folder / "figures").iterdir()))
+        shutil.copy(self.folder / "runs/studies/two/runs.csv", self.folder / "kept.csv")
+        _, notes = self.succeed("study", "two.toml", "--from", "kept.csv", "--figures", "figures", "--quiet")
+        self.assertEqual(notes, "")
+
     def test_dry_run_says_the_hours_that_are_left(self):
         said = self.succeed("study", "two.toml", "--seeds", "4", "--dry-run")[0]
         self.assertIn("2 arms, 4 seeds: 8 runs, 4 of them finished\n", said)

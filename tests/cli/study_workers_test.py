@@ -251,12 +251,14 @@ class Refused(Case):
     def test_a_worker_with_another_text(self):
         self.succeed("study", "two.toml", "--workers", "--quiet")
         self.write("book.txt", program.BOOK * 2)
-        done = self.evenkeel("study", "two.toml", "--workers", "--quiet")
-        self.assertEqual(done.returncode, 78, done.stderr)
-        self.assertRegex(done.stderr.decode(),
-                         "^evenkeel: runs/studies/two/workers.json: the workers of a study must read the same "
-                         r'files, but texts had \["data.train [0-9a-f]{32}".*\], but has \["data.train .*\] here; give '
-                         r"all workers the same files, or name another folder with --run\n$")
+        for options in (["--workers"], ["--workers", "--override"], [], ["--override"]):
+            done = self.evenkeel("study", "two.toml", "--quiet", *options)
+            self.assertEqual(done.returncode, 78, done.stderr)
+            self.assertRegex(done.stderr.decode(),
+                             "^evenkeel: runs/studies/two/workers.json: the workers of a study must read the same "
+                             r'files, but texts had \["data.train [0-9a-f]{32}".*\], but has \["data.train .*\] here, '
+                             "which --override does not allow; give all workers the same files, or name another "
+                             r"folder with --run\n$", options)
         self.assertEqual(len(self.runs_in("runs/studies")), 4)
 
 

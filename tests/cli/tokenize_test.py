@@ -158,12 +158,18 @@ class TextFiles(program.Case):
         result = json.loads(out)
         self.assertEqual((result["documents"], result["invalid_lines"]), (2, 2))
         self.assertEqual(error, f"note: 2 invalid lines left out (the first: {message})\n")
+        manifest = json.loads((self.folder / "tok/manifest.json").read_text())
+        self.assertEqual((manifest["invalid_lines"], manifest["first_invalid_lines"]),
+                         (2, [{"file": "all/a.jsonl", "line": line} for line in (2, 3)]))
+        self.assertEqual(json.loads(self.succeed("tokenize", "--check", "tok", "--json")[0])["invalid_lines"], 2)
         self.refuse(65, 'no input has a text; the first invalid line: all/a.jsonl:1: no key "zzz"; known: text; set --text-key',
                     "tokenize", "all", "--tokenizer", "bytes", "--output", "none", "--quiet", "--skip-invalid",
                     "--text-key", "zzz")
         self.assertFalse((self.folder / "none/manifest.json").exists())
-        self.refuse(64, "--skip-invalid has no effect without files of JSON; leave it out", "tokenize", "book.txt",
-                    "--tokenizer", "bytes", "--output", "none", "--skip-invalid")
+        self.write("array.json", '["one"]')
+        for name in ("book.txt", "array.json"):
+            self.refuse(64, "--skip-invalid has no effect without JSON lines (.jsonl, or .json that begins with {); "
+                        "leave it out", "tokenize", name, "--tokenizer", "bytes", "--output", "none", "--skip-invalid")
 
     def test_a_resumed_run_has_its_own_copy_of_the_tokenizer(self):
         self.succeed("tokenize", "book.txt", "--train-vocabulary", 280, "--output", "tok", "--quiet")

@@ -3,7 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "convert/small_olmo.h"
 #include "convert/support.h"
+#include "evenkeel/base/error.h"
 #include "evenkeel/convert/olmo_yaml.h"
 
 namespace evenkeel::convert {
@@ -12,23 +19,8 @@ namespace {
 /// A small configuration with these arguments.
 YamlImport imported_with(std::vector<std::string> arguments) {
   const TestFolder folder;
-  folder.write("x.yaml", R"(
-model:
-  d_model: 32
-  n_heads: 4
-  n_layers: 2
-  mlp_hidden_size: 48
-  max_sequence_length: 24
-  vocab_size: 300
-  embedding_size: 320
-  rope: true
-  include_bias: false
-  init_std: 0.02
-optimizer: {name: adamw}
-data: {paths: [a.npy]}
-auxiliary_loss_multiplier: 1e-4
-)");
-  return import_yaml({.file = folder.path() / "x.yaml", .arguments = std::move(arguments)});
+  return import_in(folder, text(kSmallOlmo, "auxiliary_loss_multiplier: 1e-4\n"),
+                   std::move(arguments));
 }
 
 /// The uses of its keys.
@@ -60,11 +52,57 @@ TEST(OlmoKeys, TheZLossOfTheLogitsIsTaken) {
   EXPECT_EQ(imported_with({}).toml.find("z_loss"), std::string::npos);
 }
 
+// OLMo-core has a multiplier without a switch, in older versions of its trainer.
+TEST(OlmoKeys, TheZLossOfOlmoCoreIsTaken) {
+  for (const std::string key : {"train_module.z_loss_multiplier", "trainer.z_loss_multiplier"}) {
+    const auto imported = imported_with({key + "=1e-5"});
+    EXPECT_NE(imported.toml.find("\nz_loss = 1e-05\n"), std::string::npos) << imported.toml;
+    EXPECT_EQ(uses_of({key + "=1e-5"}).at(key), KeyUse::taken);
+    EXPECT_EQ(uses_of({key + "=null"}).at(key), KeyUse::equal);
+    EXPECT_EQ(imported_with({key + "=null"}).toml.find("z_loss = "), std::string::npos);
+  }
+}
+
+TEST(OlmoKeys, RefusesAZLossThatIsNoneOrThereTwice) {
+  const TestFolder folder;
+  const auto refused = [&](const std::vector<std::string>& arguments) {
+    return refusal_in(folder, kSmallOlmo, arguments);
+  };
+  EXPECT_EQ(refused({"train_module.z_loss_multiplier=-1"}),
+            "--argument train_module.z_loss_multiplier must be >= 0, but is -1");
+  EXPECT_EQ(refused({"train_module.z_loss_multiplier=x"}),
+            "--argument train_module.z_loss_multiplier must be a number, but is \"x\"");
+  EXPECT_EQ(refused({"softmax_auxiliary_loss=true", "auxiliary_loss_multiplier=-1"}),
+            "--argument auxiliary_loss_multiplier must be >= 0, but is -1");
+  EXPECT_EQ(refused({"softmax_auxiliary_loss=true", "trainer.z_loss_multiplier=1e-5"}),
+            "--argument trainer.z_loss_multiplier must be null, but is 1e-05; another key sets "
+            "train.z_loss");
+}
+
+// OLMo-core has other names for most keys, so OLMo's defaults would replace the values.
+TEST(OlmoKeys, RefusesConfigurationsOfOlmoCore) {
+  const TestFolder folder;
+  const std::string what =
+      " is a key of OLMo-core, but `import` reads configurations of OLMo (TrainConfig); write its "
+      "values into a TOML file for --config";
+  EXPECT_EQ(refusal_in(folder,
+                       "model:\n  d_model: 64\n  block:\n    attention: {n_heads: 4}\n"
+                       "train_module:\n  z_loss_multiplier: 1e-5\n"),
+            "x.yaml:4: model.block.attention.n_heads" + what);
+  EXPECT_EQ(refusal_in(folder, kSmallOlmo, {"model.lm_head.bias=false"}),
+            "--argument model.lm_head.bias" + what);
+  EXPECT_EQ(refusal_in(folder, kSmallOlmo, {"train_module.optim.lr=1e-3"}),
+            "--argument train_module.optim.lr" + what);
+}
+
 // OLMo's init_fn mitchell takes 1/sqrt(fan-in) for each matrix.
 TEST(OlmoKeys, MitchellHasDeviationsOfItsOwn) {
-  EXPECT_EQ(uses_of({"model.init_fn=normal"}).at("model.init_std"), KeyUse::taken);
-  EXPECT_EQ(uses_of({"model.init_fn=full_megatron"}).at("model.init_std"), KeyUse::taken);
-  EXPECT_EQ(uses_of({"model.init_fn=mitchell"}).at("model.init_std"), KeyUse::no_effect);
+  const auto use_of_deviation = [](const std::string& function) {
+    return uses_of({"model.init_std=0.02", "model.init_fn=" + function}).at("model.init_std");
+  };
+  EXPECT_EQ(use_of_deviation("normal"), KeyUse::taken);
+  EXPECT_EQ(use_of_deviation("full_megatron"), KeyUse::taken);
+  EXPECT_EQ(use_of_deviation("mitchell"), KeyUse::no_effect);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <set>
 
+#include "convert/small_olmo.h"
 #include "convert/support.h"
 #include "evenkeel/base/file.h"
 #include "evenkeel/base/number.h"
@@ -21,43 +22,17 @@ namespace {
 using nlohmann::json;
 using testing::golden_folder;
 
-/// A model with values that differ from OLMo's defaults where those are refused.
-constexpr const char* kSmall = R"(
-model:
-  d_model: 32
-  n_heads: 4
-  n_layers: 4
-  mlp_hidden_size: 48
-  max_sequence_length: 24
-  vocab_size: 300
-  embedding_size: 320
-  rope: true
-  include_bias: false
-  attention_dropout: 0
-  residual_dropout: 0
-  embedding_dropout: 0
-  layer_norm_type: rms
-optimizer: {name: adamw}
-data: {paths: [a.npy]}
-)";
-
 class OlmoYaml : public ::testing::Test {
  protected:
   YamlImport import_text(const std::string& yaml, std::vector<std::string> arguments = {}) const {
-    folder_.write("x.yaml", yaml);
-    return import_yaml({.file = folder_.path() / "x.yaml", .arguments = std::move(arguments)});
+    return import_in(folder_, yaml, std::move(arguments));
   }
   YamlImport small(std::vector<std::string> arguments = {}) const {
-    return import_text(kSmall, std::move(arguments));
+    return import_text(kSmallOlmo, std::move(arguments));
   }
   /// The refusal of an argument, without the folder.
   std::string refusal(const std::string& argument) const {
-    auto message = message_of([&] { small({argument}); });
-    const auto path = folder_.path().string() + "/";
-    for (auto at = message.find(path); at != std::string::npos; at = message.find(path)) {
-      message.erase(at, path.size());
-    }
-    return message;
+    return refusal_in(folder_, kSmallOlmo, {argument});
   }
   config::Config config_of(const YamlImport& imported) const {
     return config::read_back(imported.toml, "x.toml");
@@ -147,7 +122,7 @@ TEST_F(OlmoYaml, OfTheAuthorsMixtureHasItsHeadAndNoFullWidthNorm) {
 /// The YAML of a golden file of the authors: their flags.
 std::string yaml_of_golden(const json& golden) {
   const auto& config = golden.at("config");
-  std::string yaml = kSmall;
+  std::string yaml = kSmallOlmo;
   const auto at = yaml.find("  d_model");
   std::string flags =
       text("  init_fn: full_megatron\n  init_std: ", shortest(1 / std::sqrt(2.5 * 32)),
@@ -267,7 +242,7 @@ TEST_F(OlmoYaml, NamesEveryKeyThatItDoesNotTake) {
 }
 
 TEST_F(OlmoYaml, CommentsHaveNoControlCharacters) {
-  const auto imported = import_text(std::string(kSmall) + "\"a\\nseed = 7\\x01\": \"b\\nc\"\n");
+  const auto imported = import_text(std::string(kSmallOlmo) + "\"a\\nseed = 7\\x01\": \"b\\nc\"\n");
   EXPECT_NE(imported.toml.find("#   line 18: a?seed = 7? = \"b\\nc\"\n"), std::string::npos)
       << imported.toml;
 }

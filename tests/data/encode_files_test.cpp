@@ -137,6 +137,8 @@ TEST_F(EncodeFiles, LeavesOutInvalidLinesOnRequest) {
               "3 invalid lines left out (the first: " + one +
                   ":5001: \"text\" must be a string, but is of type number; mend it, or set "
                   "data.text_key)");
+    EXPECT_EQ(sum.json.first_invalid_lines,
+              (std::vector<InvalidLine>{{one, 5001}, {one, 10002}, {two, 1}}));
   }
   files = {{.path = file("c.jsonl", "oops\n"), .kind = TextKind::jsonl}};
   files[0].skips_invalid_lines = true;
@@ -145,6 +147,26 @@ TEST_F(EncodeFiles, LeavesOutInvalidLinesOnRequest) {
             }),
             path("c.jsonl") + ": must hold text, but has none; the first invalid line: " +
                 path("c.jsonl") + ":1: must be JSON, but is not at column 1; mend or remove it");
+}
+
+TEST_F(EncodeFiles, ListsTheFirst20InvalidLines) {
+  std::string oops;
+  for (int i = 0; i < 15; ++i) oops += "oops\n";
+  auto many = oops;
+  for (int i = 0; i < 15; ++i) many += oops;  // more than 20 in one block
+  const auto path = file("a.jsonl", oops + json_lines(5000, 100) + many);
+  const std::vector<TextFile> files = {
+      {.path = path, .kind = TextKind::jsonl, .skips_invalid_lines = true}};
+  for (const int threads : {1, 3}) {
+    const auto counts =
+        encode_files(files, {}, TextEncoding({}), threads, [](std::span<const TokenId>, bool) {
+        }).json;
+    EXPECT_EQ(counts.invalid_lines, 17 * 15);
+    ASSERT_EQ(counts.first_invalid_lines.size(), 20U);
+    EXPECT_EQ(counts.first_invalid_lines[14], (InvalidLine{path, 15}));
+    EXPECT_EQ(counts.first_invalid_lines[15], (InvalidLine{path, 5016}));
+    EXPECT_EQ(counts.first_invalid_lines[19], (InvalidLine{path, 5020}));
+  }
 }
 
 TEST_F(EncodeFiles, RefuseACutLastLineAlsoWhereInvalidLinesAreLeftOut) {

@@ -94,6 +94,8 @@ TEST_F(JsonLines, LeaveOutInvalidLinesOnRequest) {
       /*skips_invalid=*/true);
   EXPECT_EQ(found, (Strings{"one", "two \xef\xbf\xbd"}));
   EXPECT_EQ(counts.invalid_lines, 5);
+  EXPECT_EQ(counts.first_invalid_lines,
+            (std::vector<InvalidLine>{{name, 2}, {name, 3}, {name, 4}, {name, 5}, {name, 6}}));
   EXPECT_EQ(counts.description(),
             "1 null text left out, 1 lone surrogate read as U+FFFD, 5 invalid lines left out "
             "(the first: " +

@@ -51,6 +51,17 @@ TEST_F(TextReader, GivesTheDocumentsOfEveryKindAndCompression) {
   }
 }
 
+TEST_F(TextReader, KnowsWhichFilesHaveJsonLines) {
+  const auto has_lines = [](const std::string& path) { return has_json_lines(text_file(path)); };
+  const std::string line = "\n {\"text\": \"one\"}\n";
+  EXPECT_TRUE(has_lines(file("a.jsonl", "[1]\n")));  // a line, if an invalid one
+  EXPECT_TRUE(has_lines(file("a.json", line)));
+  EXPECT_TRUE(has_lines(file("b.json.gz", gzipped(line))));
+  EXPECT_FALSE(has_lines(file("c.json", " [\"one\"]")));
+  EXPECT_FALSE(has_lines(file("d.json", "")));
+  EXPECT_FALSE(has_lines(file("e.txt", line)));
+}
+
 TEST_F(TextReader, DropsTheByteOrderMarkAndKeepsCrLf) {
   EXPECT_EQ(documents(file("a.txt", "\xef\xbb\xbfone\r\ntwo")), (Strings{"one\r\ntwo"}));
   EXPECT_EQ(documents(file("a.jsonl", "\xef\xbb\xbf{\"text\": \"one\\r\\n\"}")),

@@ -196,6 +196,23 @@ TEST_F(TokenWriterTest, WritesTheManifest) {
   EXPECT_EQ(read_shard_manifest(path("shards")).bytes(), 162);
 }
 
+TEST_F(TokenWriterTest, SaysWhichInvalidLinesWereLeftOut) {
+  JsonCounts counts;
+  counts.invalid_lines = 30;
+  counts.first_invalid_lines = {{"a.jsonl", 2}, {"gr\xfcn.jsonl", 7}};
+  TokenWriter writer(options(ShardFormat::olmo));
+  writer.append(TokenIds{1});
+  EXPECT_EQ(writer.finish(counts).invalid_lines, 30);
+  const auto manifest = read_shard_manifest(path("shards"));
+  EXPECT_EQ(manifest.invalid_lines, 30);
+  EXPECT_EQ(manifest.first_invalid_lines,
+            (std::vector<InvalidLine>{{"a.jsonl", 2}, {"gr\xef\xbf\xbdn.jsonl", 7}}));
+  EXPECT_EQ(check(), "no refusal");
+  fs::remove_all(path("shards"));
+  write_three(ShardFormat::olmo);
+  EXPECT_FALSE(read_shard_manifest(path("shards")).invalid_lines.has_value());
+}
+
 TEST_F(TokenWriterTest, LeavesNothingUnfinished) {
   {
     TokenWriter writer(options(ShardFormat::olmo));
@@ -308,6 +325,10 @@ TEST_F(TokenWriterTest, RefusesAManifestThatIsNone) {
            {start + "\"end_of_text\":1.5}", "end_of_text"},
            {start + "\"end_of_text\":1}", "shards"},
            {start + "\"end_of_text\":1,\"special_in_text\":1}", "special_in_text"},
+           {start + "\"end_of_text\":1,\"invalid_lines\":-1}", "invalid_lines"},
+           {start + "\"end_of_text\":1,\"invalid_lines\":1}", "first_invalid_lines"},
+           {start + "\"end_of_text\":1,\"invalid_lines\":1,\"first_invalid_lines\":[1]}",
+            "first_invalid_lines"},
            {start + "\"end_of_text\":1,\"shards\":[1]}", "shards"},
            {start + "\"end_of_text\":1,\"shards\":[{\"file\":\"../x\"," + shard, "file"},
            {start + "\"end_of_text\":1,\"shards\":[{\"file\":\"\"," + shard, "file"},

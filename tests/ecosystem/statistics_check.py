@@ -43,7 +43,7 @@ class Verdict:
     """What is expected of a claim. p: {name of the hypothesis: p before correction}."""
     def __init__(self, claim, differences=None):
         self.claim, self.p, self.by_failures, self.is_tested = claim, {}, False, True
-        self.differences, self.difference = differences, None
+        self.differences, self.difference, self.fisher = differences, None, None
         if differences is not None and len(differences) >= 2:
             self.difference = float(np.mean(differences))
             self.interval = weightstats.DescrStatsW(differences).tconfint_mean(alpha=LEVEL)
@@ -52,12 +52,12 @@ class Verdict:
 
     def sign_flip(self):
         """The p-value in which the sign-flip test replaces the t-test, before correction."""
-        p = self.p["lower"]
-        if self.by_failures or self.difference is None or not self.is_tested:
-            return p
+        if self.difference is None or not self.is_tested:
+            return self.p["lower"]
         total = abs(self.differences.sum()) - PRECISE
         sums = [abs(np.dot(signs, self.differences)) for signs in itertools.product([1, -1], repeat=len(self.differences))]
-        return min(1, p / self.t_p * np.mean(np.array(sums) >= total))
+        flip = float(np.mean(np.array(sums) >= total))
+        return flip if self.fisher is None else min(1, flip / 0.75, self.fisher / 0.25)
 
 
 def finite(values):
@@ -68,7 +68,7 @@ def with_failures(verdict, p, failed, other, seeds):
     """p of a difference, combined with Fisher's test of the numbers of failures."""
     if failed == other:
         return p
-    fisher = stats.fisher_exact([[failed, seeds - failed], [other, seeds - other]]).pvalue
+    fisher = verdict.fisher = stats.fisher_exact([[failed, seeds - failed], [other, seeds - other]]).pvalue
     if verdict.difference is None:
         verdict.by_failures = True
         return fisher

@@ -38,6 +38,7 @@ TEST_F(TaskSuiteOfFiles, RecordsTheDigestsOfItsFiles) {
   EXPECT_EQ(both.at("evaluate_tasks_digest"), tasks::digest_of_tasks({of_one, of_two}));
   const auto& files = both.at("evaluate_tasks");
   ASSERT_EQ(files.size(), 2U);
+  EXPECT_EQ(files[0].at("label"), one);
   EXPECT_EQ(files[0].at("path"), one);
   EXPECT_EQ(files[0].at("digest"), of_one);
   EXPECT_EQ(files[1].at("path"), two);

@@ -3,6 +3,11 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
+
+#include "evenkeel/base/error.h"
+#include "evenkeel/config/scheme/scheme.h"
 #include "evenkeel/memory/caching_allocator.h"
 #include "evenkeel/nn/footprint.h"
 #include "evenkeel/nn/model.h"
@@ -38,8 +43,11 @@ class RecomputeMemory : public ::testing::Test {
   /// allocates what lives longer.
   static double alive(const std::string& scheme, Recompute recompute,
                       const norm::Experts& experts = {}, std::int64_t inner = 128) {
-    const TinyModel tiny(scheme, nn::Precision::float32, {.recompute = recompute},
-                         shape(experts, inner));
+    return alive(config::find_scheme(scheme), recompute, shape(experts, inner));
+  }
+  static double alive(const config::SchemeSource& scheme, Recompute recompute,
+                      const norm::Shape& sizes) {
+    const TinyModel tiny(scheme, nn::Precision::float32, {.recompute = recompute}, sizes);
     const auto ids = fixed_token_ids(2, 32), targets = ids.roll(-1, 1);
     const auto forward = [&] {
       return tiny.model->loss_sum(ids, targets, {.mode = nn::Mode::training});
@@ -48,6 +56,22 @@ class RecomputeMemory : public ::testing::Test {
     const auto before = memory::allocated_bytes();
     const auto loss = forward();
     return static_cast<double>(memory::allocated_bytes() - before);
+  }
+
+  /// What rules of both sublayers add to the memory of a scheme, measured and predicted.
+  static std::pair<double, double> added_by(const std::string& parent, const std::string& attention,
+                                            const std::string& feed_forward, Recompute recompute) {
+    const auto bytes = [&](const std::string& toml) {
+      const auto source = config::inline_scheme(toml, ".");
+      const auto footprint = nn::footprint(config::bind(source, shape()), 32, true,
+                                           {.micro_batch_size = 2, .recompute = recompute});
+      return std::pair(alive(source, recompute, shape()), footprint.activations);
+    };
+    const auto base = text("extends = '", parent, "'\n");
+    const auto with =
+        bytes(text(base, "attention = { ", attention, " }\nfeed_forward = { ", feed_forward, " }"));
+    const auto without = bytes(base);
+    return {with.first - without.first, with.second - without.second};
   }
 
   static double dropped(const std::string& scheme, const norm::Experts& experts = {}) {
@@ -104,6 +128,35 @@ TEST_F(RecomputeMemory, SavesTheDampedStream) {
   constexpr double kNumbers = 1024;  // bytes of the numbers themselves
   EXPECT_NEAR(alive("gpas", Recompute::none) - alive("pre_norm", Recompute::none), activations,
               kNumbers);
+}
+
+// A trained factor saves the tensor that it multiplies, unless another operator saves it, too.
+TEST_F(RecomputeMemory, SavesTheInputsOfTrainedFactors) {
+  struct Case {
+    std::string parent, attention, feed_forward;
+    Recompute recompute;
+    double sublayers;  // of 2, which save a tensor more
+  };
+  const std::string branch = "branch_scale = { learned = 'vector', init = 0.1 }",
+                    skip = "skip_scale = { learned = 'vector', init = 1 }",
+                    score = "score_scale = { learned = 'per_head', init = 1 }",
+                    taps = "skip = ['stream', 'block_input'], ";
+  const auto none = Recompute::none;
+  for (const auto& each :
+       {Case{"pre_norm", branch, branch, none, 2}, Case{"peri_ln", branch, branch, none, 2},
+        Case{"geo_norm", branch, branch, none, 2}, Case{"pre_norm", skip, skip, none, 0},
+        Case{"post_norm", skip, skip, none, 0}, Case{"siamese_norm", skip, skip, none, 2},
+        Case{"post_norm_entry", skip, skip, none, 0},
+        Case{"post_norm_entry", skip, skip, Recompute::norms, 2},
+        Case{"post_norm", "", taps + skip, none, 1}, Case{"geo_norm", skip, skip, none, 2},
+        Case{"pre_norm", score, "", none, 1}}) {
+    const auto [measured, predicted] =
+        added_by(each.parent, each.attention, each.feed_forward, each.recompute);
+    const auto where = each.parent + ": " + each.attention + ", " + each.feed_forward;
+    EXPECT_EQ(predicted, kBytes * kTokens * kLayers * each.sublayers * kWidth) << where;
+    constexpr double kNumbers = 4096;  // bytes of the factors themselves
+    EXPECT_NEAR(measured, predicted, kNumbers) << where;
+  }
 }
 
 TEST_F(RecomputeMemory, DropsMoreWhenWholeBlocksAreRecomputed) {

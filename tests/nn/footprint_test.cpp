@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <utility>
 
+#include "evenkeel/base/error.h"
 #include "evenkeel/config/scheme/scheme.h"
 #include "support/shapes.h"
 
@@ -148,6 +150,54 @@ TEST(Footprint, CountsTheBranchOfASphereStep) {
     return nn::footprint(of, 10, true, {}).activations;
   };
   EXPECT_EQ(kept(step) - kept(sum), 4 * 4 * 2 * 2 * 8);  // a branch of 8 values for each sublayer
+}
+
+/// What rules of both sublayers add to the activations of a scheme, in values of width 8 for each
+/// of 2 blocks and 4 tokens in float32.
+double added_by(const std::string& rules, const std::string& parent = "pre_norm",
+                nn::Recompute recompute = nn::Recompute::none) {
+  const auto activations = [&](const std::string& toml) {
+    const auto scheme = config::bind(config::inline_scheme(toml, "."), testing::countable_shape());
+    return nn::footprint(scheme, 10, true, {.recompute = recompute}).activations;
+  };
+  const auto base = text("extends = '", parent, "'\n");
+  const auto with = text(base, "attention = { ", rules, " }\nfeed_forward = { ", rules, " }");
+  return (activations(with) - activations(base)) / (2 * 4 * 4 * 8);
+}
+
+// value * branch saves the branch. A step on the sphere has the factor in its own operator.
+TEST(Footprint, SavesTheBranchOfATrainedScale) {
+  const std::string scale = "branch_scale = { learned = 'vector', init = 0.1 }";
+  EXPECT_EQ(added_by(scale), 2);
+  EXPECT_EQ(added_by(scale, "peri_ln"), 2);
+  EXPECT_EQ(added_by(scale, "geo_norm"), 2);
+  EXPECT_EQ(added_by("update = 'sphere', " + scale), 2);  // the targets of two steps
+  EXPECT_EQ(added_by("branch_scale = 0.1"), 0);
+}
+
+// The stream is saved as the input of a norm or of a linear layer, unless the sublayer reads a sum
+// with the second stream; the norm's output, unless it is recomputed. A sum of taps is not.
+TEST(Footprint, SavesTheSkipOfATrainedScaleOnce) {
+  const std::string scale = "skip_scale = { learned = 'vector', init = 1 }";
+  EXPECT_EQ(added_by(scale, "pre_norm"), 0);
+  EXPECT_EQ(added_by(scale, "post_norm"), 0);
+  EXPECT_EQ(added_by(scale, "siamese_norm"), 2);
+  EXPECT_EQ(added_by(scale, "post_norm_entry"), 0);
+  EXPECT_EQ(added_by(scale, "post_norm_entry", nn::Recompute::norms), 2);
+  EXPECT_EQ(added_by("skip = ['stream', 'block_input'], " + scale, "post_norm"), 2);
+  EXPECT_EQ(added_by("skip = ['stream', 'block_input']", "post_norm"), 0);
+  EXPECT_EQ(added_by(scale, "geo_norm"), 2);  // starts of two steps
+}
+
+// Attention saves value * q, and the factor q.
+TEST(Footprint, SavesTheQueriesOfATrainedScoreScale) {
+  const auto activations = [](const char* score_scale) {
+    const auto source =
+        config::inline_scheme(text("attention = { score_scale = ", score_scale, " }"), ".");
+    return nn::footprint(config::bind(source, testing::countable_shape()), 10, true, {})
+        .activations;
+  };
+  EXPECT_EQ(activations("{ learned = 'per_head', init = 1 }") - activations("1"), 4 * 4 * 2 * 8);
 }
 
 TEST(Footprint, GrowsWithTheMicroBatchByItsActivations) {

@@ -85,6 +85,14 @@ TEST(Plan, CountsActivationsByTheKernelsAndTheCheckpointing) {
   EXPECT_EQ(bytes("train.micro_batch=1") * 3, usual);
 }
 
+// LayerScale saves its branches: in each of 2 blocks 2 of width 8, for 3 sequences of 4 tokens.
+TEST(Plan, CountsTheInputsOfTrainedFactors) {
+  auto config = countable();
+  config.scheme = config::resolve({.scheme = "layer_scale"}).scheme;
+  const auto plan = plan::plan_of(config, {.precision = nn::Precision::float32}, 257);
+  EXPECT_EQ(plan.memory.activations - plan_of().memory.activations, 4 * 2 * 2 * 8 * 3 * 4);
+}
+
 // The modes in the order of their time; a tenth of the free memory is left.
 TEST(Plan, AutoRecomputesAsLittleAsFits) {
   const auto total_with = [](const std::string& mode) {

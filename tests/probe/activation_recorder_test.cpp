@@ -31,9 +31,11 @@ std::vector<double> values(const std::vector<LayerProfile>& all, const std::stri
   return found == all.end() ? std::vector<double>() : found->values;
 }
 
-/// The inputs of attention in each block, of two batches.
+/// The inputs of attention in each block, of two batches: of 1 sequence of 16 tokens, and of 3.
+/// \param length  of the 3 sequences
 std::vector<std::vector<nn::AttentionInputs>> recorded_inputs(const TinyModel& tiny,
-                                                              ActivationRecorder& recorder) {
+                                                              ActivationRecorder& recorder,
+                                                              std::int64_t length = 16) {
   const at::NoGradGuard no_grad;
   std::vector<std::vector<nn::AttentionInputs>> inputs(3);
   auto observer = recorder.observer();
@@ -42,7 +44,7 @@ std::vector<std::vector<nn::AttentionInputs>> recorded_inputs(const TinyModel& t
     inputs[static_cast<std::size_t>(l - 1)].push_back(each);
     record(l, each);
   };
-  for (const auto& ids : {fixed_token_ids(1, 16), fixed_token_ids(3, 16, 29)}) {
+  for (const auto& ids : {fixed_token_ids(1, 16), fixed_token_ids(3, length, 29)}) {
     tiny.model->hidden(ids, {.observer = &observer});
   }
   return inputs;
@@ -125,6 +127,23 @@ TEST(ActivationRecorder, AveragesTheAttentionEntropyOverTheRowsOfAllBatches) {
     const double one_row = entropy_sum(inputs[i][0]), three_rows = entropy_sum(inputs[i][1]);
     EXPECT_NEAR(entropy[i], (one_row + three_rows) / (4 * 4 * 16), 1e-12) << i;
     EXPECT_GT(std::abs(one_row - three_rows / 3), 1e-6) << i;
+  }
+}
+
+// Batches of 16 and of 3 * 4 tokens: each query counts once, so that sequences count by their
+// length.
+TEST(ActivationRecorder, AveragesTheAttentionEntropyOverTokensOfBatchesOfTwoLengths) {
+  const TinyModel tiny("pre_norm");
+  ActivationRecorder recorder(3, {"attention_entropy"});
+  const auto inputs = recorded_inputs(tiny, recorder, /*length=*/4);
+  const auto entropy = values(recorder.profiles(), "attention_entropy", "");
+  ASSERT_EQ(entropy.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const double one_row = entropy_sum(inputs[i][0]), three_rows = entropy_sum(inputs[i][1]);
+    const double mean = (one_row + three_rows) / (4 * (16 + 3 * 4));  // 4 heads
+    EXPECT_NEAR(entropy[i], mean, 1e-12) << i;
+    const double by_sequences = (one_row / (4 * 16) + 3 * three_rows / (4 * 12)) / 4;
+    EXPECT_GT(std::abs(mean - by_sequences), 1e-3) << i;
   }
 }
 

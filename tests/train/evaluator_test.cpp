@@ -3,8 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <memory>
+#include <string>
 
+#include "evenkeel/base/file.h"
+#include "evenkeel/data/file_digest.h"
 #include "support/tiny_model.h"
 
 namespace evenkeel::train {
@@ -43,6 +47,25 @@ TEST(Evaluator, DividesItsSequencesAmongTheSourcesByShare) {
     loss += text.validation[i].share * evaluation.nats_per_token;
   }
   EXPECT_DOUBLE_EQ(result.validation.nats_per_token, loss);
+}
+
+// A resumed run compares them with those of provenance.json.
+TEST(Evaluator, RecordsTheFilesOfItsTexts) {
+  auto config = config::resolve(
+      {.preset = "tiny", .files = {}, .scheme = "hybrid_norm", .sets = {"model.context=16"}});
+  const auto path = (std::filesystem::path(::testing::TempDir()) / "evaluator_wiki.txt").string();
+  write_file(path, std::string(200, 'x'));
+  config.evaluate.texts.push_back({.name = "wiki", .inputs = {path}});
+  data::Corpora text;
+  text.encoding = std::make_shared<const data::TextEncoding>(config::Data());
+  const auto found = Evaluator(config, text, data::kByteVocabulary).provenance();
+  ASSERT_EQ(found.at("evaluate_texts").size(), 1U);
+  const auto& record = found.at("evaluate_texts")[0];
+  EXPECT_EQ(record.at("name"), "wiki");
+  EXPECT_EQ(record.at("inputs").at(0), path);
+  EXPECT_EQ(record.at("digest"), found.at("evaluate_texts_digest"));  // there is one text
+  EXPECT_EQ(record.at("files").at(0).at("path"), path);
+  EXPECT_EQ(record.at("files").at(0).at("digest"), data::file_digest(path).xxh3);
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ namespace {
 
 constexpr int kWarmUps = 2;  // rounds that are not recorded
 
-/// The largest, or the least, of what all ranks say.
+/// The largest, or the least, of the values of all ranks.
 double largest_of(comm::Group& group, double mine) {
   return group.all_gather_scalars(at::full({1}, mine, at::kDouble)).max().item<double>();
 }

@@ -124,9 +124,12 @@ std::string rank_verdict(const RankReport& report) {
   const auto& usual = report.plan.at(plan::Shard::optimizer).step;
   std::string out;
   if (!best.fits) {
+    const auto& plan = report.plan.plan;
     out +=
-        "\nit does not fit: more ranks, fewer sequences at once (train.micro_batch) or activation "
-        "checkpointing (model.recompute=block) may\n";
+        text("\nit does not fit: ",
+             plan.micro_batch_size > 1 ? "fewer sequences at once (train.micro_batch), " : "",
+             plan.recompute != "block" ? "activation checkpointing (model.recompute=block), " : "",
+             "more ranks or a smaller model may fit\n");
   }
   if (usual.efficiency() < kWantedEfficiency) {
     out += text("\nthe exchange and the update take ", percent(1 - usual.efficiency()),

@@ -129,10 +129,11 @@ nlohmann::ordered_json results_json(const study::Results& results,
   return out;
 }
 
-void write_figures(const study::Results& results, const std::filesystem::path& folder) {
+void write_figures(const study::Results& results, const std::filesystem::path& folder, bool quiet) {
   const auto files = report::svg_files(study::figures(results));
   store::create_folders(store::kernel_calls(), folder);
   for (const auto& each : files) write_file(folder / each.name, each.content);
+  if (quiet) return;
   print_message(
       text(files.size(), files.size() == 1 ? " figure in " : " figures in ", folder.string()));
 }

@@ -22,9 +22,9 @@ void print_results(const study::Results& results, const std::filesystem::path& f
 nlohmann::ordered_json results_json(const study::Results& results,
                                     const std::filesystem::path& folder);
 
-/// Writes the figures of the report as SVG files, and names the folder.
+/// Writes the figures of the report as SVG files, and names the folder unless `quiet`.
 /// \throws Error (io, exit code 74)
-void write_figures(const study::Results& results, const std::filesystem::path& folder);
+void write_figures(const study::Results& results, const std::filesystem::path& folder, bool quiet);
 
 /// The exit code: 70 (internal) if a run crashed twice; 1 (check_failed) if `strict` and a claim is
 /// contradicted; else 0.

@@ -32,7 +32,7 @@ void add_encoding_options(const Command& command, TokenizeOptions& options) {
       .one_of({"true", "false"})
       .show_default();
   command.add_flag("--skip-invalid", options.skip_invalid,
-                   "leave out lines of JSON that cannot be used; a note counts them");
+                   "leave out invalid JSON lines; manifest.json lists the first 20");
   command
       .add_option("--threads", options.threads,
                   "threads that read, parse and encode; 0: one per processor")

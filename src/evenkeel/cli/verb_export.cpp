@@ -87,7 +87,9 @@ Exit run_export(ExportOptions& options) {
                 "--run is wanted: the folder of a trained model; `evenkeel runs` lists them");
   }
   if (!options.output) throw Error(Exit::usage, "--output is wanted: the folder of the new model");
-  if (options.average < 1) throw Error(Exit::usage, "--average must be at least 1");
+  if (options.average < 1) {
+    throw Error(Exit::usage, text("--average must be at least 1, but is ", options.average));
+  }
   request.run = *options.common.run;
   request.output = *options.output;
   request.average = options.average;
@@ -134,13 +136,15 @@ Verb add_export(const Command& program) {
       .type_name("CLASS")
       .show_default()
       .one_of(convert::export_formats());
-  command.add_option("--dtype", request.dtype, "of the tensors")
+  command.add_option("--dtype", request.dtype, "dtype of the tensors; float16 only with --as gguf")
       .show_default()
       .one_of({"float32", "bfloat16", "float16"});
   command
       .add_option("--shard", options->shard, "the most bytes of a file, as 5G; default: one file")
       .type_name("SIZE");
-  command.add_option("--average", options->average, "checkpoints whose mean is exported")
+  command
+      .add_option("--average", options->average,
+                  "number of newest checkpoints whose mean is exported")
       .show_default();
   command.add_flag("--padded", request.padded, "keep the padding rows of the embedding");
   command.add_flag("--overwrite", request.overwrite, "replace an older export");

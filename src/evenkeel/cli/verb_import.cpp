@@ -26,7 +26,8 @@ constexpr const char* kImportExamples = R"(Examples:
   evenkeel eval --run runs/qwen --set data.validation=book.txt
   evenkeel generate --run runs/qwen --prompt "Once"
   evenkeel train --config runs/qwen/run.toml --set train.from=runs/qwen --set model.context=4096
-  evenkeel import 1.2B-dense.yaml --output dense.toml)";
+  evenkeel import 1.2B-dense.yaml --output dense.toml
+  evenkeel import 1.2B-dense.yaml --output small.toml --argument model.n_layers=4)";
 
 struct ImportOptions {
   CommonOptions common;
@@ -69,6 +70,9 @@ void print_keys(const std::vector<convert::ImportedKey>& keys) {
 
 /// Prints the configuration, or writes it to --output.
 Exit import_configuration(const ImportOptions& options) {
+  if (!options.output && options.request.overwrite) {
+    throw Error(Exit::usage, "--overwrite has no effect without --output; leave it out");
+  }
   train::release_signals();
   const auto result =
       convert::import_yaml({.file = *options.folder, .arguments = options.arguments});
@@ -146,16 +150,16 @@ Verb add_import(const Command& program) {
   command
       .add_option("folder", options->folder,
                   "a model of Hugging Face, or a .yaml file of OLMo or HybridNorm")
-      .type_name("FOLDER");
+      .type_name("FOLDER|FILE");
   command
       .add_option("--output", options->output,
                   "the new run; with .yaml: the TOML file (default: standard output)")
-      .type_name("FOLDER");
+      .type_name("FOLDER|FILE");
   command
       .add_option("--argument", options->arguments,
                   "with .yaml: an argument of OLMo's program; repeatable")
       .type_name("KEY=VALUE");
-  command.add_flag("--overwrite", options->request.overwrite, "replace an older import");
+  command.add_flag("--overwrite", options->request.overwrite, "replace an older --output");
   command.footer(kImportExamples);
   return {.command = command,
           .body = [options] { return run_import(*options); },

@@ -80,14 +80,15 @@ std::string fit_verdict(const PlanReport& report) {
   if (memory.total() <= report.available) return "it fits";
   const double fixed = memory.weights + memory.gradients + memory.moments + memory.program;
   if (fixed > report.available) {
-    return text("it does not fit, whatever the batch: only a smaller model would (model.width, ",
-                "model.layers, model.inner, model.vocabulary",
-                plan.scheme.shape.experts.count > 0 ? ", model.experts.count" : "", ")");
+    return text(
+        "it does not fit, whatever the batch: only a smaller model would fit (model.width, ",
+        "model.layers, model.inner, model.vocabulary",
+        plan.scheme.shape.experts.count > 0 ? ", model.experts.count" : "", ")");
   }
   return text("it does not fit: ",
               plan.micro_batch_size > 1 ? "fewer sequences at once (train.micro_batch), " : "",
               plan.recompute != "block" ? "activation checkpointing (model.recompute=block), " : "",
-              "a shorter context (model.context) or a smaller model may");
+              "a shorter context (model.context) or a smaller model may fit");
 }
 
 /// Prints parameters, FLOPs, steps, and memory by purpose.
@@ -171,8 +172,10 @@ Exit run_plan(const PlanOptions& options) {
     throw Error(Exit::usage, text("--tokens-per-second must be a number > 0, but is ", *speed));
   }
   if (options.ranks.ranks > 0) {
-    if (speed) {
-      throw Error(Exit::usage, "--tokens-per-second has no effect with --ranks; leave it out");
+    const bool has_device = options.common.device != CommonOptions().device;
+    if (speed || has_device) {
+      throw Error(Exit::usage, text(speed ? "--tokens-per-second" : "--device",
+                                    " has no effect with --ranks; leave it out"));
     }
     return print_rank_plan(config::resolve(options.common.sources_with_run()), options.ranks,
                            options.common.json);
@@ -208,8 +211,10 @@ Verb add_plan(const Command& program) {
   add_device(command, options->common);
   add_json(command, options->common);
   command.add_option("--tokens-per-second", options->tokens_per_second,
-                     "speed of the training, for the time of the run");
-  command.add_option("--ranks", options->ranks.ranks, "processes or GPUs that train together")
+                     "tokens per second, for the time of the run; default: that of --run");
+  command
+      .add_option("--ranks", options->ranks.ranks,
+                  "processes or GPUs of the run; prints memory and time of a step")
       .type_name("R")
       .between(1, 1048576);
   command

@@ -191,7 +191,7 @@ Exit show_results(const StudyOptions& options, const study::Results& results,
   } else {
     print_results(results, folder, options.from.has_value());
   }
-  if (options.figures) write_figures(results, *options.figures);
+  if (options.figures) write_figures(results, *options.figures, options.common.quiet);
   return exit_of(results, options.strict);
 }
 
@@ -235,7 +235,9 @@ Exit run_study(const StudyOptions& options) {
     print_dry_run(request, resources, options.common.json);
     return Exit::success;
   }
-  for (const auto& each : study::undecidable_claims(request.study)) print_message(each);
+  if (!options.common.quiet) {
+    for (const auto& each : study::undecidable_claims(request.study)) print_message(each);
+  }
   // A report says that the runs are there; those of [refine] may be missing.
   const bool has_runs = exists(request.folder / "runs.csv") && !request.study.refine;
   if (!request.is_worker && !has_runs) {

@@ -74,9 +74,12 @@ std::int64_t shard_tokens(const std::string& word) {
 }
 
 nlohmann::ordered_json manifest_as_json(const data::ShardManifest& manifest) {
-  return {{"documents", manifest.documents()}, {"tokens", manifest.tokens()},
-          {"bytes", manifest.bytes()},         {"shards", manifest.shards.size()},
-          {"vocabulary", manifest.vocabulary}, {"end_of_text", manifest.end_of_text}};
+  nlohmann::ordered_json out = {
+      {"documents", manifest.documents()}, {"tokens", manifest.tokens()},
+      {"bytes", manifest.bytes()},         {"shards", manifest.shards.size()},
+      {"vocabulary", manifest.vocabulary}, {"end_of_text", manifest.end_of_text}};
+  if (manifest.invalid_lines) out["invalid_lines"] = *manifest.invalid_lines;
+  return out;
 }
 
 void print_manifest(const data::ShardManifest& manifest, const std::string& folder) {
@@ -107,17 +110,15 @@ std::string with_options(std::string message) {
 
 /// Finds the inputs, and prints what they are.
 /// \throws Error (usage) for a key or column that no input has, and for --skip-invalid without
-/// lines
+/// lines of JSON
 data::TextFiles tokenize_inputs(const TokenizeOptions& options, const config::Data& data) {
   auto inputs = data::find_text_files(options.inputs, data);
   const bool is_default = options.text_key == TokenizeOptions().text_key;
   require(is_default || data::has_fields(inputs.files),
           "--text-key has no effect without files of JSON or parquet; leave it out");
-  const bool has_json = std::ranges::any_of(inputs.files, [](const data::TextFile& file) {
-    return file.kind == data::TextKind::jsonl || file.kind == data::TextKind::json;
-  });
-  require(!options.skip_invalid || has_json,
-          "--skip-invalid has no effect without files of JSON; leave it out");
+  require(!options.skip_invalid || std::ranges::any_of(inputs.files, data::has_json_lines),
+          "--skip-invalid has no effect without JSON lines (.jsonl, or .json that begins with {); "
+          "leave it out");
   for (auto& file : inputs.files) file.skips_invalid_lines = options.skip_invalid;
   if (!options.common.quiet) print_message(inputs.description);
   return inputs;
@@ -137,9 +138,7 @@ void print_written(const TokenizeOptions& options, const data::ShardManifest& ma
     print_message(with_options("note: " + met));
   }
   if (!options.common.json) return print_manifest(manifest, options.output);
-  auto out = manifest_as_json(manifest);
-  if (options.skip_invalid) out["invalid_lines"] = counts.invalid_lines;
-  print_json(out);
+  print_json(manifest_as_json(manifest));
 }
 
 /// Encodes the inputs and writes them as shards.
@@ -175,7 +174,7 @@ Exit write_shards(const TokenizeOptions& options) {
         },
         [&](const data::EncodedText& so_far) { progress.report(so_far); });
     check_is_not_empty(sum);
-    manifest = writer.finish();
+    manifest = writer.finish(options.skip_invalid ? std::optional(sum.json) : std::nullopt);
   }
   print_written(options, manifest, sum.json);
   return Exit::success;

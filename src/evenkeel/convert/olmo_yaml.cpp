@@ -95,6 +95,19 @@ std::string import_toml(const YamlImportRequest& request, const OlmoKeys& keys,
   return out;
 }
 
+/// Refuses a configuration of OLMo-core by one of its keys. Most keys have other names there, such
+/// as model.block.attention.n_heads for model.n_heads, so OLMo's defaults would replace the values.
+void refuse_olmo_core(const OlmoKeys& keys) {
+  for (const auto* const table : {"model.block", "model.lm_head", "train_module.optim"}) {
+    const auto names = keys.names_in(table);
+    if (names.empty()) continue;
+    throw Error(Exit::data,
+                text(keys.place(names.front()),
+                     " is a key of OLMo-core, but `import` reads configurations of OLMo "
+                     "(TrainConfig); write its values into a TOML file for --config"));
+  }
+}
+
 }  // namespace
 
 const char* name_of(KeyUse use) {
@@ -117,6 +130,7 @@ YamlImport import_yaml(const YamlImportRequest& request) {
   const auto file = request.file.string();
   OlmoKeys keys(parse_yaml(read_file(request.file), file), file);
   for (const auto& argument : request.arguments) keys.set(argument);
+  refuse_olmo_core(keys);
   config::Config config;
   YamlImport out;
   try {

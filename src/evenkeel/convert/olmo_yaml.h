@@ -25,9 +25,9 @@ struct YamlImport {
 };
 
 /// Reads a YAML file of OLMo's TrainConfig.
-/// \throws Error (data, exit code 65) for a file that is not YAML, and for a value that this
-/// program
-///         does not have, by file, line and key; (usage, 64) for an argument; (io, 74)
+/// \throws Error (data, exit code 65) for a file that is not YAML or of OLMo-core, and for a value
+///         that this program does not have, by file, line and key; (usage, 64) for an argument;
+///         (io, 74)
 YamlImport import_yaml(const YamlImportRequest& request);
 
 /// "differs from OLMo", "unknown", ...: the use of a key in words.

@@ -29,12 +29,6 @@ std::int64_t line_count(std::string_view lines) {
   return count;
 }
 
-bool has_json_lines(const TextFile& file) {
-  if (file.kind != TextKind::json) return file.kind == TextKind::jsonl;
-  TextWindow window(file.path, max_document_bytes());
-  return begins_with_object(window);
-}
-
 }  // namespace
 
 /// Text, or lines of JSON.

@@ -123,6 +123,9 @@ JsonCounts& JsonCounts::operator+=(const JsonCounts& other) {
   lone_surrogates += other.lone_surrogates;
   if (invalid_lines == 0) first_invalid = other.first_invalid;
   invalid_lines += other.invalid_lines;
+  for (const auto& each : other.first_invalid_lines) {
+    if (first_invalid_lines.size() < kMostListed) first_invalid_lines.push_back(each);
+  }
   return *this;
 }
 
@@ -172,6 +175,9 @@ std::string_view JsonText::find_or_skip(std::string_view value, const JsonPlace&
     if (error.exit() != Exit::data) throw;
     counts_.lone_surrogates = lone_surrogates;  // those of the value are left out with it
     if (counts_.invalid_lines++ == 0) counts_.first_invalid = error.what();
+    if (counts_.first_invalid_lines.size() < JsonCounts::kMostListed) {
+      counts_.first_invalid_lines.push_back({std::string(place.path), place.number});
+    }
     return {};
   }
 }

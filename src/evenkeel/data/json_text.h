@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace evenkeel::data {
 
@@ -20,12 +22,22 @@ struct JsonPlace {
   std::string name() const;
 };
 
+/// A line of JSON that was left out.
+struct InvalidLine {
+  std::string file;
+  std::int64_t line = 0;  // from 1
+  bool operator==(const InvalidLine&) const = default;
+};
+
 /// What JsonText has met in the values, apart from texts.
 struct JsonCounts {
+  static constexpr std::size_t kMostListed = 20;
+
   std::int64_t nulls = 0;            // values in the place of a text; they are left out
   std::int64_t lone_surrogates = 0;  // escapes as "\ud83d" that are no pair; each is read as U+FFFD
   std::int64_t invalid_lines = 0;    // TextFile::skips_invalid_lines: they are left out
   std::string first_invalid;         // why the first of them cannot be used
+  std::vector<InvalidLine> first_invalid_lines;  // the first kMostListed of them
 
   /// Adds the counts of later values.
   JsonCounts& operator+=(const JsonCounts& other);

@@ -11,6 +11,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/file.h"
+#include "evenkeel/base/json_dump.h"
 #include "evenkeel/base/json_parser.h"
 #include "evenkeel/base/nearest.h"
 #include "evenkeel/base/number.h"
@@ -26,6 +27,8 @@ using nlohmann::ordered_json;
 constexpr std::array<ShardFormat, 4> kShardFormats = {ShardFormat::olmo, ShardFormat::llm_c,
                                                       ShardFormat::megatron, ShardFormat::nanogpt};
 constexpr std::int64_t kMaxVocabulary = std::int64_t{1} << 31;
+constexpr const char* kInvalidLines = "invalid_lines";
+constexpr const char* kFirstInvalidLines = "first_invalid_lines";
 
 ordered_json written(const ShardFile& file) {
   return {{"file", file.name}, {"bytes", file.digest.bytes}, {"xxh3", file.digest.xxh3}};
@@ -82,6 +85,17 @@ Shard shard_in(const json& object) {
   return shard;
 }
 
+std::vector<InvalidLine> invalid_lines_in(const json& object) {
+  const auto found = object.find(kFirstInvalidLines);
+  if (found == object.end() || !found->is_array()) throw WrongField{kFirstInvalidLines};
+  std::vector<InvalidLine> lines;
+  for (const auto& each : *found) {
+    if (!each.is_object()) throw WrongField{kFirstInvalidLines};
+    lines.push_back({manifest_string(each, "file"), number_in(each, "line", kMaxCount)});
+  }
+  return lines;
+}
+
 ShardManifest manifest_in(const json& object) {
   if (!object.is_object()) throw WrongField{"format"};
   ShardManifest manifest;
@@ -102,6 +116,10 @@ ShardManifest manifest_in(const json& object) {
   if (const auto special = object.find("special_in_text"); special != object.end()) {
     if (!special->is_boolean()) throw WrongField{"special_in_text"};
     manifest.special_in_text = special->get<bool>();
+  }
+  if (object.contains(kInvalidLines)) {
+    manifest.invalid_lines = number_in(object, kInvalidLines, kMaxCount);
+    manifest.first_invalid_lines = invalid_lines_in(object);
   }
   const auto shards = object.find("shards");
   if (shards == object.end() || !shards->is_array()) throw WrongField{"shards"};
@@ -175,7 +193,14 @@ void write_shard_manifest(const std::string& folder, const ShardManifest& manife
                       {"shards", ordered_json::array()}};
   if (manifest.special_in_text) out["special_in_text"] = *manifest.special_in_text;
   for (const auto& each : manifest.shards) out["shards"].push_back(written(each));
-  const auto content = out.dump(1) + "\n";
+  if (manifest.invalid_lines) {
+    out[kInvalidLines] = *manifest.invalid_lines;
+    auto& lines = out[kFirstInvalidLines] = ordered_json::array();
+    for (const auto& each : manifest.first_invalid_lines) {
+      lines.push_back({{"file", each.file}, {"line", each.line}});
+    }
+  }
+  const auto content = json_dump(out, 1) + "\n";  // a path may be no UTF-8
   NewFile file(std::filesystem::path(folder) / kShardManifest);
   file.append(content.data(), content.size());
   file.finish();

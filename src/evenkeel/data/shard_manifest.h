@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "evenkeel/data/file_digest.h"
+#include "evenkeel/data/json_text.h"
 #include "evenkeel/data/token_layout.h"
 
 namespace evenkeel::data {
@@ -54,6 +55,8 @@ struct ShardManifest {
   std::uint32_t end_of_text = 0;
   std::optional<bool> special_in_text;  // data.special_in_text; nullopt: unknown
   std::vector<Shard> shards;
+  std::optional<std::int64_t> invalid_lines;     // left out; nullopt: without --skip-invalid
+  std::vector<InvalidLine> first_invalid_lines;  // the first JsonCounts::kMostListed of them
 
   std::int64_t documents() const;
   std::int64_t tokens() const;

@@ -87,6 +87,12 @@ std::uint64_t max_document_bytes() {
   return memory > 0 ? static_cast<std::uint64_t>(memory / kBytesPerByte) : kMaxRecordBytes;
 }
 
+bool has_json_lines(const TextFile& file) {
+  if (file.kind != TextKind::json) return file.kind == TextKind::jsonl;
+  TextWindow window(file.path, max_document_bytes());
+  return begins_with_object(window);
+}
+
 JsonCounts read_documents(const TextFile& file, const config::Data& data,
                           const std::function<void(std::string_view document)>& use) {
   TextWindow window(file.path, max_document_bytes());

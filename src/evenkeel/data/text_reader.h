@@ -14,6 +14,10 @@ namespace evenkeel::data {
 /// The size limit of a document in bytes: a third of the memory and the swap space.
 std::uint64_t max_document_bytes();
 
+/// True if the documents of a file are lines of JSON: .jsonl, or .json that begins with {.
+/// \throws Error (data, exit code 65) for a .json file that is missing or damaged at its start
+bool has_json_lines(const TextFile& file);
+
 /// Calls `use` for each non-empty document of a file, in order. The documents are UTF-8, without a
 /// byte order mark. Memory: a block of 1 MiB, and the longest document four times.
 /// \param data  data.text_key

@@ -248,12 +248,16 @@ void TokenWriter::append(std::span<const std::uint32_t> ids) {
   is_in_document_ = false;
 }
 
-ShardManifest TokenWriter::finish() {
+ShardManifest TokenWriter::finish(const std::optional<JsonCounts>& left_out) {
   if (!shard_) {
     throw Error(Exit::data, text(options_.folder, ": must hold tokens, but no document has any"));
   }
   manifest_.shards.push_back(shard_->finish());
   shard_.reset();
+  if (left_out) {
+    manifest_.invalid_lines = left_out->invalid_lines;
+    manifest_.first_invalid_lines = left_out->first_invalid_lines;
+  }
   write_shard_manifest(options_.folder, manifest_);
   return manifest_;
 }

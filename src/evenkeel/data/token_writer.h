@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "evenkeel/data/json_text.h"
 #include "evenkeel/data/shard_manifest.h"
 
 namespace evenkeel::data {
@@ -51,8 +52,10 @@ class TokenWriter {
   void append_part(std::span<const std::uint32_t> ids);
 
   /// Completes the last shard and writes the manifest. Called once.
+  /// \param left_out  invalid lines of the texts, for the manifest; nullopt: an invalid line was an
+  ///                  error
   /// \throws Error (data, exit code 65) if no document was appended; Error (io, exit code 74)
-  ShardManifest finish();
+  ShardManifest finish(const std::optional<JsonCounts>& left_out = std::nullopt);
 
  private:
   class OpenShard;

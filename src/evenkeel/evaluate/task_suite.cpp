@@ -147,7 +147,8 @@ nlohmann::ordered_json TaskSuite::provenance() const {
   auto files = nlohmann::ordered_json::array();
   for (const auto& each : tasks_) {
     digests.push_back(each.task.digest);
-    files.push_back({{"path", each.task.source}, {"digest", each.task.digest}});
+    const auto& task = each.task;
+    files.push_back({{"label", task.label}, {"path", task.source}, {"digest", task.digest}});
   }
   out["evaluate_tasks_digest"] = tasks::digest_of_tasks(digests);
   out["evaluate_tasks"] = std::move(files);

@@ -59,8 +59,8 @@ class TaskSuite {
   std::vector<nlohmann::ordered_json> records(const TaskResult& result, std::int64_t step,
                                               const char* command) const;
 
-  /// The fields of "data" in provenance.json: "evaluate_tasks_digest", and "evaluate_tasks", path
-  /// and digest of each task. Empty without tasks.
+  /// The fields of "data" in provenance.json: "evaluate_tasks_digest", and "evaluate_tasks", label,
+  /// path and digest of each task. Empty without tasks.
   nlohmann::ordered_json provenance() const;
 
   /// The lines of a file of rows (docs/evaluation.md): one a row of the result.

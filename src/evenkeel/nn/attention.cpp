@@ -12,6 +12,7 @@
 #include "evenkeel/nn/observer.h"
 #include "evenkeel/ops/attention/causal_attention.h"
 #include "evenkeel/ops/attention/qkv_norm_rope.h"
+#include "evenkeel/ops/attention/rotate_parts.h"
 #include "evenkeel/ops/common/deterministic_softmax.h"
 #include "evenkeel/ops/common/registration.h"
 #include "evenkeel/ops/common/serial_libraries.h"
@@ -138,9 +139,12 @@ Attention::Heads Attention::fused_heads(const at::Tensor& products, const Rotary
     if (parts.empty()) parts = products.split_with_sizes({heads * head_width, keys, keys}, -1);
     parts[i] = (**norms[i])(parts[i], mode);
   }
+  const bool has_fused_norm = fused_norms[0].gain || fused_norms[1].gain || fused_norms[2].gain;
   auto [q, k, v] =
-      ops::qkv_norm_rope(parts.empty() ? products : at::cat(parts, -1), rotary.cos_sin, heads,
-                         kv_heads, fused_norms[0], fused_norms[1], fused_norms[2]);
+      !parts.empty() && !has_fused_norm
+          ? ops::rotate_parts(parts[0], parts[1], parts[2], rotary.cos_sin)
+          : ops::qkv_norm_rope(parts.empty() ? products : at::cat(parts, -1), rotary.cos_sin, heads,
+                               kv_heads, fused_norms[0], fused_norms[1], fused_norms[2]);
   if (q_norm_after_rotation) q = attention_normed(q_norm, q, mode);
   if (k_norm_after_rotation) k = attention_normed(k_norm, k, mode);
   return {std::move(q), std::move(k), std::move(v)};

@@ -117,9 +117,9 @@ class BlockSum {
   /// The input of a sublayer: the stream, or x + norm(y), and the norm's output.
   void add_sublayer_input(const std::optional<Norm>& norm, bool may_be_recomputed) {
     const auto d = static_cast<double>(shape_.width);
+    normed_is_saved_ = !may_be_recomputed || dual_ != nullptr || !is_recomputed(norm);
     saved_.values += d;
-    if (may_be_recomputed && dual_ == nullptr) add_linear_input(norm, d);
-    if (!may_be_recomputed || dual_ != nullptr) saved_.add_norm_input(norm, d, options_);
+    add_linear_input(norm, d, normed_is_saved_);
     if (dual_ != nullptr) saved_.add_norm_input(*dual_, d, options_);
   }
 
@@ -127,8 +127,9 @@ class BlockSum {
   void add_attention(const norm::Attention& rule) {
     const auto d = static_cast<double>(shape_.width);
     const auto keys = static_cast<double>(shape_.kv_heads * shape_.head_width());
-    saved_.values += d + 2 * keys;  // products
-    saved_.values += d + 2 * keys;  // q, k and v, normed and rotated
+    saved_.values += d + 2 * keys;                          // products
+    saved_.values += d + 2 * keys;                          // q, k and v, normed and rotated
+    saved_.values += saved_by_factor(rule.score_scale, d);  // q before it is scaled
     saved_.bytes += saved_by(rule.q, d, options_) + saved_by(rule.k, keys, options_) +
                     saved_by(rule.v, keys, options_);
     if (splits_heads(rule.q) || splits_heads(rule.k) || splits_heads(rule.v)) {
@@ -139,7 +140,7 @@ class BlockSum {
     saved_.bytes += 8 * static_cast<double>(shape_.heads + 2 * shape_.kv_heads);  // one a head
     saved_.values += d;                                                           // context
     saved_.bytes += 8 * static_cast<double>(shape_.heads);  // sums of the softmax
-    add_linear_input(rule.context, d);
+    add_linear_input(rule.context, d, !is_recomputed(rule.context));
   }
 
   /// The part of the feed-forward sublayer from the up and gate projections to the hidden values,
@@ -157,15 +158,19 @@ class BlockSum {
       // Up and gate, and the gate's output if a norm reads it; a formula saves it, and silu(gate).
       saved_.values += !options_.fused ? 4 * f : rule.hidden ? 3 * f : 2 * f;
       saved_.values += saved_by_factor(rule.up_gate_scale, 2 * f);
-      add_linear_input(rule.hidden, f);
+      add_linear_input(rule.hidden, f, !is_recomputed(rule.hidden));
     }
   }
 
-  /// The output norm of a sublayer, the residual addition and its damping.
+  /// The output norm of a sublayer, the residual addition and its damping; after
+  /// add_sublayer_input() of the sublayer.
   void add_residual(const std::optional<Norm>& output, const norm::Residual& add,
                     const std::optional<Norm>& residual, const std::optional<norm::Number>& damp) {
     const auto d = static_cast<double>(shape_.width);
     saved_.add_norm_input(output, d, options_);
+    add_skip(add);
+    // On the sphere, a trained branch_scale is the length of the step and multiplies no branch.
+    if (add.update != norm::Update::sphere) saved_.values += saved_by_factor(add.branch_scale, d);
     if (add.update != norm::Update::add) saved_.values += d;  // the target of the step
     saved_.add_norm_input(residual, d, options_);
     saved_.values += saved_by_factor(damp, d);
@@ -174,18 +179,38 @@ class BlockSum {
   const SavedActivations& saved() const { return saved_; }
 
  private:
-  /// The input of a linear layer; only the steps of a formula if its norm is recomputed.
-  void add_linear_input(const std::optional<Norm>& norm, double width) {
-    const bool is_recomputed =
-        options_.recompute == Recompute::norms && norm && norm::buffers_of(*norm, 1, 1).empty();
-    if (is_recomputed) saved_.bytes += saved_by(norm, width, options_);
-    if (!is_recomputed) saved_.add_norm_input(norm, width, options_);
+  /// Whether the backward pass computes the norm before a linear layer again.
+  bool is_recomputed(const std::optional<Norm>& norm) const {
+    return options_.recompute == Recompute::norms && norm && norm::buffers_of(*norm, 1, 1).empty();
+  }
+
+  /// The input of a linear layer after a norm; only the steps of a formula if it is not saved.
+  void add_linear_input(const std::optional<Norm>& norm, double width, bool saves_input) {
+    if (saves_input) saved_.add_norm_input(norm, width, options_);
+    if (!saves_input) saved_.bytes += saved_by(norm, width, options_);
+  }
+
+  /// Whether a tensor that the skip connection adds is saved as the input of a norm or of a linear
+  /// layer. Where sublayers read x + norm(y), x itself is not.
+  bool is_saved(norm::Tap tap) const {
+    return tap == norm::Tap::normed ? normed_is_saved_ : dual_ == nullptr;
+  }
+
+  /// The sum of the taps, if a trained factor multiplies it, and the start of a step on the sphere.
+  /// One tap alone is a tensor that may be saved already.
+  void add_skip(const norm::Residual& add) {
+    const auto d = static_cast<double>(shape_.width);
+    const bool is_new = add.skip.size() > 1 || !is_saved(add.skip.front());
+    const bool is_scaled = add.skip_scale != norm::Residual().skip_scale;
+    if (is_new) saved_.values += saved_by_factor(add.skip_scale, d);
+    if (add.update != norm::Update::add && (is_new || is_scaled)) saved_.values += d;
   }
 
   const norm::Shape& shape_;
   const Norm* dual_;
   const FootprintOptions& options_;
   SavedActivations saved_;
+  bool normed_is_saved_ = true;  // the output of the input norm of the sublayer
 };
 
 /// The activations that block i, from 0, saves for the backward pass.

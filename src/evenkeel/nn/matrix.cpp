@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "evenkeel/nn/reparameterized_weight.h"
+#include "evenkeel/ops/linear/split_rows.h"
 
 namespace evenkeel::nn {
 
@@ -34,13 +35,23 @@ Weight Matrix::weight(Mode mode) const {
   return (*this)(mode);
 }
 
+/// The rows of the stored matrix in blocks. A buffer is of a matrix: experts have their gradients
+/// by autograd.
+std::vector<at::Tensor> Matrix::row_blocks(const std::vector<std::int64_t>& sizes) const {
+  if (stored_.dim() == 2) return ops::split_rows(stored_, sizes, gradient_buffer_);
+  return stored_.flatten(0, -2).split_with_sizes(sizes);
+}
+
 at::Tensor Matrix::operator()(Mode mode) const {
   if (int8_) return ops::dequantized(*int8_, stored_.scalar_type());
   if (parts_.empty()) return stored_;
-  const auto all = stored_.flatten(0, -2);
+  std::vector<std::int64_t> sizes;
+  for (const auto& part : parts_) sizes.push_back(part.rows);
+  const auto all = row_blocks(sizes);
   std::vector<at::Tensor> rows;
-  for (const auto& part : parts_) {
-    const auto own = all.narrow(0, part.first, part.rows);
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    const auto& part = parts_[i];
+    const auto& own = all[i];
     if (part.row_gain.defined()) {
       rows.push_back(weight_norm(own, part.row_gain, fused_));
     } else if (part.gamma.defined()) {

@@ -50,7 +50,7 @@ class Matrix {
 
   Matrix() = default;
   /// \param parts  all rows, in order; empty for a matrix without reparameterizations
-  /// \param gradient_buffer  of the stored matrix; used if `parts` is empty
+  /// \param gradient_buffer  of the stored matrix
   /// \param fused  false: reference implementations (ops/common/reference.h)
   explicit Matrix(at::Tensor stored, std::vector<RowBlock> parts = {},
                   ops::GradientBuffer gradient_buffer = {}, bool fused = true);
@@ -71,6 +71,8 @@ class Matrix {
   const at::Tensor& stored() const { return stored_; }
 
  private:
+  std::vector<at::Tensor> row_blocks(const std::vector<std::int64_t>& sizes) const;
+
   at::Tensor stored_;
   std::vector<RowBlock> parts_;
   ops::GradientBuffer gradient_buffer_;

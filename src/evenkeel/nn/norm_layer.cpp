@@ -154,6 +154,15 @@ std::optional<ops::HeadNorm> NormLayer::head_norm(const at::Tensor& rows) const 
 /// undefined if it is 1. In double where it is not the parameter itself.
 /// \param rows  any tensor on the device of the norm
 at::Tensor NormLayer::effective_gain(const at::Tensor& rows) const {
+  const auto gain = acting_gain(rows);
+  const bool every_head = heads_ > 1 && !norm_.heads_share;
+  const bool one_a_head = norm_.affine == Affine::scalar && every_head && gain.defined();
+  if (!one_a_head) return gain;
+  return gain.to(at::kDouble).unsqueeze(-1).expand({heads_, features_}).flatten();
+}
+
+/// effective_gain(), but [heads] for one value a head.
+at::Tensor NormLayer::acting_gain(const at::Tensor& rows) const {
   const bool every_head = heads_ > 1 && !norm_.heads_share;
   if (!tensors_.gain.defined()) {
     return out_scale_ == 1 ? at::Tensor()
@@ -164,9 +173,7 @@ at::Tensor NormLayer::effective_gain(const at::Tensor& rows) const {
   if (gain_factor_ != 1) gain = gain.to(at::kDouble) * gain_factor_;
   if (norm_.gain_form == norm::GainForm::one_plus_w) gain = gain.to(at::kDouble) + 1;
   if (out_scale_ != 1) gain = gain.to(at::kDouble) * out_scale_;
-  const bool one_a_head = norm_.affine == Affine::scalar && every_head;
-  if (!one_a_head) return gain;
-  return gain.to(at::kDouble).unsqueeze(-1).expand({heads_, features_}).flatten();
+  return gain;
 }
 
 /// out_scale * (gain * rows + bias), for rows in double whose last axes are [heads, D] or [D].
@@ -186,8 +193,10 @@ at::Tensor NormLayer::apply_row_operator(NormPath path, const at::Tensor& rows) 
   const auto wide = every_head ? rows.flatten(-2) : rows;
   auto bias = tensors_.bias;
   if (bias.defined() && out_scale_ != 1) bias = bias.to(at::kDouble) * out_scale_;
+  if (path == NormPath::affine) {
+    return ops::affine(wide, in_wide_dtype(wide, acting_gain(rows)), in_wide_dtype(wide, bias));
+  }
   const auto gain = in_wide_dtype(wide, effective_gain(rows));
-  if (path == NormPath::affine) return ops::affine(wide, gain, in_wide_dtype(wide, bias));
   if (path == NormPath::bounded) {
     return ops::bounded(wide, *in_double(tensors_.alpha), in_double(tensors_.shift), gain,
                         in_wide_dtype(wide, bias), implementation_->is_erf);

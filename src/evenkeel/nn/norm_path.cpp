@@ -98,7 +98,7 @@ bool takes(NormPath path, const norm::Norm& norm, std::int64_t heads) {
   const bool is_shared = heads == 1 || norm.heads_share;
   const bool is_inside = norm.epsilon_at == EpsilonAt::inside;
   const bool is_simple = is_plain && is_shared && norm.affine != Affine::scalar && is_inside;
-  // One gain for each head is summed over the head's values, in double only by formulas.
+  // One gain for each head is summed over the head's values, in double only by affine and formulas.
   const bool has_gain_per_head =
       norm.affine == Affine::scalar && norm.scope == Scope::head && !norm.heads_share;
   switch (path) {
@@ -109,6 +109,7 @@ bool takes(NormPath path, const norm::Norm& norm, std::int64_t heads) {
     case NormPath::row_norm:  // absmax8 is of the whole row, the statistic of a group
       return !has_gain_per_head && (is_plain || kind.axis != norm::StatisticAxis::group);
     case NormPath::affine:
+      return is_plain;
     case NormPath::bounded:
       return is_plain && !has_gain_per_head;
     case NormPath::column_norm:

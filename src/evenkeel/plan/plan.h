@@ -35,8 +35,8 @@ struct Plan {
 };
 
 /// The plan of a configuration. A pure function: it reads no file, and allocates no tensor.
-/// \param machine     precision: bytes per value; ranks: their shares; free_memory: for recompute =
-/// "auto"
+/// \param machine     precision: bytes per value; ranks: their shares; free_memory: for
+///                    recompute = "auto"
 /// \param vocabulary  size of the tokenizer's vocabulary
 /// \throws Error (usage) for an invalid shape or scheme
 Plan plan_of(const config::Config& config, const Machine& machine, std::int64_t vocabulary);

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/nn/footprint.h"
 #include "evenkeel/nn/parameters.h"
 #include "evenkeel/nn/shard_layout.h"
 #include "evenkeel/plan/batch_size.h"
@@ -85,8 +86,9 @@ double recompute_factor(const Plan& plan) {
   return plan.recompute == "block" ? kRecomputed : 1;
 }
 
-RankMemory memory_of(const RankPlan& all, const Hardware& hardware, const ValueBytes& bytes,
-                     Shard shard) {
+/// \param step  memory of a step, whose activations depend on the micro-batch
+RankMemory memory_of(const RankPlan& all, const nn::Footprint& step, const Hardware& hardware,
+                     const ValueBytes& bytes, Shard shard) {
   const auto parameters = static_cast<double>(all.plan.counts.total);
   const auto ranks = static_cast<double>(all.ranks);
   const auto own_shards = static_cast<std::uint64_t>(all.gradient_shards / all.ranks);
@@ -98,8 +100,8 @@ RankMemory memory_of(const RankPlan& all, const Hardware& hardware, const ValueB
                  .optimizer = shard == Shard::none ? states : states / ranks,
                  .gradients = shard == Shard::gradients ? sums / ranks + 2 * bucket : sums,
                  .buffers = 2 * bucket,
-                 .activations = all.plan.memory.activations,
-                 .temporary = all.plan.memory.temporary,
+                 .activations = step.activations,
+                 .temporary = step.temporary,
                  .program = hardware.program_bytes};
   return out;
 }
@@ -108,15 +110,15 @@ RankMemory memory_of(const RankPlan& all, const Hardware& hardware, const ValueB
 std::int64_t max_micro_batch(const RankPlan& all, const config::Config& config,
                              const Hardware& hardware, Shard shard) {
   const auto precision = precision_of(config, hardware);
+  const auto bytes = value_bytes(precision);
   const auto rows = padded_vocabulary_size(config.model, all.plan.scheme.shape.vocabulary);
   const double available = hardware.memory_share * hardware.memory_bytes;
   auto tried = config;
   tried.model.recompute = all.plan.recompute;
   const auto fits = [&](std::int64_t sequences) {
     tried.train.micro_batch = sequences;
-    auto other = all;
-    other.plan.memory = footprint_of(tried, all.plan.scheme, rows, precision);
-    return memory_of(other, hardware, value_bytes(precision), shard).total() <= available;
+    const auto step = footprint_of(tried, all.plan.scheme, rows, precision);
+    return memory_of(all, step, hardware, bytes, shard).total() <= available;
   };
   std::int64_t fitting = 0, beyond = shard_size(config) + 1;
   while (beyond - fitting > 1) {
@@ -159,7 +161,7 @@ ShardPlan shard_plan(const RankPlan& all, const config::Config& config, const Ha
   const auto bytes = value_bytes(precision_of(config, hardware));
   const auto parameters = static_cast<double>(all.plan.counts.total);
   ShardPlan out;
-  out.memory = memory_of(all, hardware, bytes, shard);
+  out.memory = memory_of(all, all.plan.memory, hardware, bytes, shard);
   const double available = hardware.memory_share * hardware.memory_bytes;
   out.fits = out.memory.total() <= available;
   out.max_micro_batch = max_micro_batch(all, config, hardware, shard);

@@ -113,7 +113,8 @@ void ActivationRecorder::record_branch(std::int64_t l, nn::Sublayer sublayer,
 void ActivationRecorder::record_attention(std::int64_t l, const nn::AttentionInputs& inputs) {
   const auto stats = nn::attention_stats(inputs);
   auto& layer = layer_stats_.at(static_cast<std::size_t>(l));
-  layer.entropy.add(stats.entropy, static_cast<double>(inputs.q.size(0)));
+  const auto& q = inputs.q;  // [B, h, T, dk]: a mean over B T tokens
+  layer.entropy.add(stats.entropy, static_cast<double>(q.size(0) * q.size(2)));
   const auto heads = static_cast<std::size_t>(stats.largest.size(0));
   layer.scores.resize(heads, kLowest);
   for (std::size_t h = 0; h < heads; ++h) {

@@ -19,7 +19,10 @@ double causal_leakage(const norm::Scheme& scheme, nn::Mode mode, std::uint64_t s
 ///   batch_norm     in training, through mean and variance of the batch
 ///   batch_renorm   in training, while a clip is active; else it uses running statistics only
 ///   instance_norm  always, through mean and variance of the sequence
-bool leakage_expected(const norm::Scheme& scheme, nn::Mode mode);
+///
+/// A clip of batch_renorm is active if the output in training is not that in evaluation, which is
+/// of the running statistics. This depends on the model and the text: those of causal_leakage().
+bool leakage_expected(const norm::Scheme& scheme, nn::Mode mode, std::uint64_t seed = 1);
 
 /// The causality claims of one scheme, in training and in evaluation.
 Claims causality_claims(const norm::Scheme& scheme, std::uint64_t seed);

@@ -271,13 +271,24 @@
     }
     return out.join("\n") + "\n";
   };
+  // A text with the values of the CSS variables in their place, in the theme of the screen.
+  const withoutVariables = (text) => {
+    const root = getComputedStyle(document.documentElement);
+    return text.replace(/var\((--[\w-]+)\)/g, (whole, name) => root.getPropertyValue(name).trim() || whole);
+  };
+  // The rules of the page without those of themes, narrow screens and print, and without the variables.
+  const pageRules = () => document.querySelector("style").textContent
+    .replace(/@media[^{]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}/g, "").replace(/:root\s*\{[^}]*\}/g, "");
+  // The figure as a file for any program: with its rules and its background, without CSS variables.
   const svgText = (c) => {
     const copy = c.svg.cloneNode(true), view = c.svg.viewBox.baseVal;
     copy.setAttribute("xmlns", NS);
     copy.setAttribute("width", view.width); copy.setAttribute("height", view.height);
-    const style = mark(copy, "style", {}, document.querySelector("style").textContent + "svg text{font-family:sans-serif}");
-    copy.prepend(style);
-    return new XMLSerializer().serializeToString(copy);
+    const style = document.createElementNS(NS, "style"), paper = document.createElementNS(NS, "rect");
+    style.textContent = pageRules() + "svg text{font-family:sans-serif}";
+    for (const [key, value] of [["width", "100%"], ["height", "100%"], ["fill", "var(--paper)"]]) paper.setAttribute(key, value);
+    copy.prepend(style, paper);
+    return withoutVariables(new XMLSerializer().serializeToString(copy));
   };
   const png = (c, name) => {
     const image = new Image(), view = c.svg.viewBox.baseVal, scale = 3;

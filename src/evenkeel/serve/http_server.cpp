@@ -103,7 +103,7 @@ class ConnectionThreads final : public httplib::TaskQueue {
   bool is_stopping_ = false;
 };
 
-/// What one connection asks for and gets. The library's handlers have no argument of ours.
+/// The request of one connection, and its answer. The library's handlers have no argument of ours.
 struct Exchange {
   Connection* connection = nullptr;
   HttpLogEntry log{.method = "-", .path = "-"};

@@ -19,6 +19,18 @@ std::int64_t sequences_of(double share, std::int64_t all) {
   return std::max<std::int64_t>(1, std::llround(share * static_cast<double>(all)));
 }
 
+/// A text of evaluate.texts in provenance.json.
+nlohmann::ordered_json text_record(const config::NamedText& named, const data::Corpus& corpus) {
+  auto files = nlohmann::ordered_json::array();
+  for (const auto& file : corpus.files) {
+    files.push_back({{"path", file.path}, {"digest", file.digest}});
+  }
+  return {{"name", named.name},
+          {"inputs", named.inputs},
+          {"digest", corpus.digest},
+          {"files", std::move(files)}};
+}
+
 evaluate::EvaluationShare share_of(comm::Group* group) {
   if (group == nullptr) return {};
   return {.rank = group->rank(), .ranks = group->ranks(), .gather = [group](const auto& numbers) {
@@ -30,7 +42,8 @@ evaluate::EvaluationShare share_of(comm::Group* group) {
 
 Evaluator::Evaluator(const config::Config& config, const data::Corpora& text,
                      std::int64_t vocabulary, comm::Group* group)
-    : text_sources_(data::load_named_texts(config.evaluate.texts, config.data, text.encoding,
+    : named_texts_(config.evaluate.texts),
+      text_sources_(data::load_named_texts(named_texts_, config.data, text.encoding,
                                            config.model.context, vocabulary)),
       tasks_(config, *text.encoding, vocabulary),
       share_(share_of(group)),
@@ -88,6 +101,9 @@ std::optional<RunTaskScores> Evaluator::evaluate_tasks(const nn::Model& model, s
 nlohmann::ordered_json Evaluator::provenance() const {
   auto out = nlohmann::ordered_json::object();
   if (!text_sources_.empty()) out["evaluate_texts_digest"] = data::digest(text_sources_);
+  for (std::size_t i = 0; i < text_sources_.size(); ++i) {
+    out["evaluate_texts"].push_back(text_record(named_texts_[i], text_sources_[i].corpus));
+  }
   out.update(tasks_.provenance());
   return out;
 }

@@ -86,9 +86,12 @@ class Evaluator {
 
   /// The texts of evaluate.texts.
   const std::vector<data::Source>& text_sources() const { return text_sources_; }
+  /// The tasks of evaluate.tasks.
+  const std::vector<evaluate::EncodedTask>& tasks() const { return tasks_.tasks(); }
 
-  /// The fields of "data" in provenance.json: "evaluate_texts_digest", TaskSuite::provenance().
-  /// Empty without evaluate.texts and evaluate.tasks.
+  /// The fields of "data" in provenance.json: "evaluate_texts_digest"; "evaluate_texts", name,
+  /// inputs, digest and files of each text; TaskSuite::provenance(). Empty without evaluate.texts
+  /// and evaluate.tasks.
   nlohmann::ordered_json provenance() const;
 
   /// The results of the last evaluation.
@@ -102,7 +105,8 @@ class Evaluator {
   };
   std::vector<Source> validation_;
   std::optional<data::ValidationWindows> ood_;
-  std::vector<data::Source> text_sources_;  // of evaluate.texts
+  std::vector<config::NamedText> named_texts_;  // evaluate.texts
+  std::vector<data::Source> text_sources_;      // of named_texts_
   std::vector<Source> texts_;
   evaluate::TaskSuite tasks_;
   evaluate::EvaluationShare share_;

@@ -64,7 +64,7 @@ Follower::Follower(const RunStart& start, comm::Group& group)
   trainer_ = std::make_unique<Trainer>(setup_.config, shape, setup_.machine.precision, setup_.text,
                                        data_parallel_of(config_, group));
   evaluator_ = std::make_unique<Evaluator>(config_, setup_.text, shape.vocabulary, &group);
-  check_named_texts_on_ranks(evaluator_->text_sources(), group);
+  check_evaluation_on_ranks(evaluator_->text_sources(), evaluator_->tasks(), group);
   load(start);
 }
 

@@ -12,9 +12,8 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/nn/attention_stats.h"
 #include "evenkeel/norm/logical_matrices.h"
-#include "evenkeel/ops/common/reference.h"
 #include "evenkeel/ops/common/serial_libraries.h"
-#include "evenkeel/ops/norms/row_norm.h"
+#include "evenkeel/ops/norms/unit_vectors.h"
 
 namespace evenkeel::train {
 
@@ -23,20 +22,6 @@ namespace {
 bool has_hook(const norm::Scheme& scheme, const std::string& kind) {
   return std::any_of(scheme.hooks.begin(), scheme.hooks.end(),
                      [&](const norm::Hook& hook) { return hook.kind == kind; });
-}
-
-/// Divides each row or column by its L2 norm, in place. Rows and columns of zeros do not change.
-void normalize_lengths(const at::Tensor& w, bool are_rows) {
-  if (are_rows) {
-    const ops::RowNormOptions by = {
-        .length = true, .epsilon = 0, .epsilon_at = ops::EpsilonAt::clamp};
-    w.copy_(ops::row_norm(w, std::nullopt, std::nullopt, by));
-    return;
-  }
-  const ops::SerialLibraries one_thread;  // sums over columns
-  const auto wide = w.to(at::kDouble);
-  const auto length = ops::reference::root(wide.square().sum(are_rows ? -1 : 0, /*keepdim=*/true));
-  w.copy_(wide / at::where(length > 0, length, 1.0));
 }
 
 /// The variance of all entries, in float64. \param x  [B, T, D]
@@ -99,7 +84,7 @@ void Hooks::after_update() {
 }
 
 void Hooks::apply_unit_norm(const norm::Hook& hook) {
-  const auto normalize = [&](const at::Tensor& w) { normalize_lengths(w, hook.axis == "in"); };
+  const auto normalize = [&](const at::Tensor& w) { ops::unit_vectors_(w, hook.axis == "in"); };
   const auto& shape = model_->scheme().shape;
   for (const auto& name : hook.weights) {
     if (name == "embedding" || name == "head") {

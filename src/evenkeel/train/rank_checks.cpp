@@ -85,11 +85,16 @@ void check_texts_on_ranks(const data::Corpora& text, comm::Group& group) {
                             {"the digest of data.ood", text.ood ? text.ood->digest : "none"}});
 }
 
-void check_named_texts_on_ranks(const std::vector<data::Source>& texts, comm::Group& group) {
-  if (group.ranks() == 1 || texts.empty()) return;
+void check_evaluation_on_ranks(const std::vector<data::Source>& texts,
+                               const std::vector<evaluate::EncodedTask>& tasks,
+                               comm::Group& group) {
+  if (group.ranks() == 1 || (texts.empty() && tasks.empty())) return;
   comm::Facts facts;
   for (const auto& each : texts) {
     facts.emplace_back(text("the digest of evaluate.texts ", each.name), each.corpus.digest);
+  }
+  for (const auto& each : tasks) {
+    facts.emplace_back(text("the digest of evaluate.tasks ", each.task.label), each.task.digest);
   }
   comm::check_equal(group, facts);
 }

@@ -10,6 +10,7 @@
 #include "evenkeel/comm/group.h"
 #include "evenkeel/config/config.h"
 #include "evenkeel/data/load_corpora.h"
+#include "evenkeel/evaluate/task_suite.h"
 #include "evenkeel/store/checkpoint.h"
 #include "evenkeel/train/gradient_reducer.h"
 
@@ -39,11 +40,12 @@ void check_ranks(const config::Config& config, std::int64_t ranks, bool needs_ov
 /// \throws Error (usage, exit code 64)
 void check_scheme_on_ranks(const config::Config& config, const comm::Group& group);
 
-/// Compares the texts of all ranks by their digests: those of [data], and those of evaluate.texts.
-/// All ranks call it.
+/// Compares the texts of all ranks by their digests: those of [data]; those of evaluate.texts, and
+/// the files of evaluate.tasks. All ranks call it.
 /// \throws Error (differs, exit code 78), with the first rank that differs from rank 0
 void check_texts_on_ranks(const data::Corpora& text, comm::Group& group);
-void check_named_texts_on_ranks(const std::vector<data::Source>& texts, comm::Group& group);
+void check_evaluation_on_ranks(const std::vector<data::Source>& texts,
+                               const std::vector<evaluate::EncodedTask>& tasks, comm::Group& group);
 
 /// Compares the checkpoints from which all ranks take their first weights. All ranks call it.
 /// \throws Error (differs, exit code 78), with the first rank that differs from rank 0

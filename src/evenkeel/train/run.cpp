@@ -54,7 +54,7 @@ Run::Run(const Request& request, OpenRun open, Console& console, comm::Group& gr
   trainer_ = std::make_unique<Trainer>(setup_.config, shape, setup_.machine.precision, setup_.text,
                                        data_parallel_of(config, group));
   evaluator_ = std::make_unique<Evaluator>(config, setup_.text, shape.vocabulary, &group);
-  check_named_texts_on_ranks(evaluator_->text_sources(), group);
+  check_evaluation_on_ranks(evaluator_->text_sources(), evaluator_->tasks(), group);
   if (group.ranks() > 1) console.info(ranks_text(config, group, setup_.machine.threads));
   print_summary(config, setup_, open_.folder, console);
   note_unreached_peak(steps, trainer_->schedule(), console);
@@ -112,7 +112,7 @@ void Run::start() {
 }
 
 void Run::resume(const store::VerifiedCheckpoint& checkpoint) {
-  provenance_.resume(checkpoint, open_.changes, request_.overrides, open_.folder);
+  provenance_.resume(checkpoint, open_, request_.overrides, evaluator_->provenance());
   trainer_->restore(checkpoint);
   const auto steps = progress().steps;
   if (const auto planned = plan::planned_steps(open_.config); steps > planned && planned > 0) {

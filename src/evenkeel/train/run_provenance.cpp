@@ -2,12 +2,15 @@
 #include "evenkeel/train/run_provenance.h"
 
 #include <algorithm>
+#include <array>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/data/token_corpus.h"
 #include "evenkeel/norm/describe.h"
 #include "evenkeel/norm/leakage.h"
 #include "evenkeel/norm/warnings.h"
+#include "evenkeel/store/run_changes.h"
+#include "evenkeel/store/run_folder.h"
 
 namespace evenkeel::train {
 
@@ -46,7 +49,50 @@ std::string changed_file(const nlohmann::json& before, const nlohmann::json& now
               was.size() > is.size() ? ", gone)" : ", new)");
 }
 
+/// A list of texts or tasks in the field "data" of provenance.json. Two entries are of the same
+/// text or task if their fields `name` and `place` are equal.
+struct EvaluatedList {
+  const char *field, *key, *name, *place;
+};
+constexpr std::array<EvaluatedList, 2> kEvaluatedLists = {
+    {{.field = "evaluate_texts", .key = "evaluate.texts ", .name = "name", .place = "inputs"},
+     {.field = "evaluate_tasks", .key = "evaluate.tasks ", .name = "label", .place = "path"}}};
+
+/// True for the name of a change that changed_evaluation() gave.
+bool is_of_evaluation(const std::string& what) {
+  return std::any_of(kEvaluatedLists.begin(), kEvaluatedLists.end(),
+                     [&](const auto& list) { return what.starts_with(list.key); });
+}
+
+/// "evaluate.texts wiki (wiki.txt)", "evaluate.tasks quiz.jsonl", "evaluate.tasks piqa (FOLDER)"
+std::string evaluated_name(const EvaluatedList& list, const nlohmann::json& was,
+                           const nlohmann::json& is) {
+  const auto name = is.at(list.name).get<std::string>();
+  const auto path = is.value("path", name);  // of a task
+  return text(list.key, name, path == name ? changed_file(was, is, kFiles) : text(" (", path, ")"));
+}
+
 }  // namespace
+
+std::vector<ConfigChange> changed_evaluation(const nlohmann::json& before,
+                                             const nlohmann::json& now) {
+  std::vector<ConfigChange> changes;
+  const nlohmann::json none;
+  for (const auto& list : kEvaluatedLists) {
+    const auto known = before.is_object() ? before.value(list.field, none) : none;
+    for (const auto& is : now.value(list.field, none)) {
+      for (const auto& was : known) {
+        const bool is_same = was.is_object() && was.contains("digest") &&
+                             was.value(list.name, none) == is.at(list.name) &&
+                             was.value(list.place, none) == is.at(list.place);
+        if (!is_same || was.at("digest") == is.at("digest")) continue;
+        changes.push_back(
+            {evaluated_name(list, was, is), was.at("digest").dump(), is.at("digest").dump()});
+      }
+    }
+  }
+  return changes;
+}
 
 std::string config_text_of(const store::VerifiedCheckpoint& checkpoint) {
   const auto config = checkpoint.manifest.find("config");
@@ -102,10 +148,10 @@ nlohmann::ordered_json RunProvenance::manifest(std::int64_t cursor) const {
   return manifest;
 }
 
-void RunProvenance::resume(const store::VerifiedCheckpoint& checkpoint,
-                           const std::vector<ConfigChange>& changes,
+void RunProvenance::resume(const store::VerifiedCheckpoint& checkpoint, const OpenRun& run,
                            const std::vector<std::string>& overrides,
-                           const std::filesystem::path& folder) {
+                           const nlohmann::ordered_json& evaluation) {
+  const auto& folder = run.folder;
   if (checkpoint.manifest.value("imported", false)) {
     throw Error(Exit::no_checkpoint,
                 text(folder.string(),
@@ -114,7 +160,8 @@ void RunProvenance::resume(const store::VerifiedCheckpoint& checkpoint,
                      folder.string()));
   }
   try {
-    compare_with(checkpoint, changes, overrides, folder);
+    compare_with(checkpoint, run.changes, overrides, folder);
+    compare_evaluation(checkpoint.step, run, overrides, evaluation);
   } catch (const nlohmann::json::exception&) {
     throw_no_provenance(checkpoint);
   }
@@ -160,6 +207,31 @@ void RunProvenance::compare_with(const store::VerifiedCheckpoint& checkpoint,
   constexpr auto kProducts = "float32_products";  // an older checkpoint does not say
   compare(kProducts, before.value(kProducts, now.at(kProducts)), now.at(kProducts), "numerics");
   compare("precision", before.at("precision"), now.at("precision"), "train.precision");
+}
+
+/// No checkpoint has the digests of the evaluation: they do not affect the training.
+void RunProvenance::compare_evaluation(std::int64_t step, const OpenRun& run,
+                                       const std::vector<std::string>& overrides,
+                                       const nlohmann::ordered_json& evaluation) {
+  const auto before = store::read_provenance(run.lock->directory());
+  const nlohmann::json known = changes_;
+  for (const auto& each : store::run_changes(before)) {
+    const ConfigChange change = {each.key, each.before, each.after};
+    const nlohmann::json record = record_of(each.step, change);
+    const bool is_known = std::find(known.begin(), known.end(), record) != known.end();
+    if (is_known || !is_of_evaluation(change.key)) continue;
+    changes_.push_back(record_of(each.step, change));  // no checkpoint was saved after it
+  }
+  const auto data = before.value("data", nlohmann::json());
+  for (const auto& change : changed_evaluation(data, evaluation)) {
+    if (!config::is_named("data", overrides)) {
+      throw Error(Exit::differs,
+                  text(run.folder.string(), ": the digest of ", change.key, " was ", change.before,
+                       " when provenance.json was written, but is ", change.after,
+                       " now; restore it, or allow it with --override data"));
+    }
+    changes_.push_back(record_of(step, change));
+  }
 }
 
 void RunProvenance::write(const store::Directory& run, const nlohmann::ordered_json& more) const {

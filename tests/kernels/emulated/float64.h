@@ -31,6 +31,9 @@ inline __m512d _mm512_fmadd_pd(__m512d a, __m512d b, __m512d c) {
 inline __m512d _mm512_cvtps_pd(__m256 x) {
   return emulated::of_lanes<double, __m512d>([&](int i) { return static_cast<double>(x[i]); });
 }
+inline __m256 _mm512_cvtpd_ps(__m512d x) {
+  return emulated::of_lanes<float, __m256>([&](int i) { return static_cast<float>(x[i]); });
+}
 inline double _mm512_reduce_add_pd(__m512d x) {
   return emulated::sum_of<double>(x);
 }

@@ -76,6 +76,9 @@ inline __m512i _mm512_inserti32x4(__m512i a, __m128i quarter, int which) {
 inline __m512i _mm512_castsi128_si512(__m128i quarter) {
   return emulated::widen<__m512i>(quarter);
 }
+inline __m512i _mm512_castps_si512(__m512 x) {
+  return emulated::load<__m512i>(&x);
+}
 inline __m512 _mm512_castsi512_ps(__m512i x) {
   return emulated::load<__m512>(&x);
 }
@@ -107,6 +110,26 @@ inline __m256i _mm256_madd_epi16(__m256i a, __m256i b) {
                           std::int64_t{left.of[2 * i + 1]} * right.of[2 * i + 1];
     return static_cast<std::uint32_t>(products);
   });
+}
+inline __m512i _mm512_srli_epi32(__m512i x, unsigned by) {
+  const auto all = emulated::lanes<std::uint32_t>(x);
+  return emulated::of_lanes<std::uint32_t, __m512i>([&](int i) { return all.of[i] >> by; });
+}
+inline __m512i _mm512_and_si512(__m512i a, __m512i b) {
+  return a & b;
+}
+/// The lower halves of the words.
+inline __m256i _mm512_cvtepi32_epi16(__m512i x) {
+  const auto all = emulated::lanes<std::uint32_t>(x);
+  return emulated::of_lanes<std::uint16_t, __m256i>(
+      [&](int i) { return static_cast<std::uint16_t>(all.of[i]); });
+}
+/// x in the lanes of the mask, `other` elsewhere.
+inline __m256i _mm256_mask_mov_epi16(__m256i other, __mmask16 mask, __m256i x) {
+  const auto kept = emulated::lanes<std::uint16_t>(other),
+             taken = emulated::lanes<std::uint16_t>(x);
+  return emulated::of_lanes<std::uint16_t, __m256i>(
+      [&](int i) { return emulated::has(mask, i) ? taken.of[i] : kept.of[i]; });
 }
 inline __m256i _mm256_add_epi32(__m256i a, __m256i b) {
   const auto left = emulated::lanes<std::uint32_t>(a), right = emulated::lanes<std::uint32_t>(b);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/ops/common/reference.h"
 #include "evenkeel/ops/norms/sigma_reparam.h"
+#include "evenkeel/ops/norms/unit_vectors.h"
 #include "evenkeel/ops/norms/weight_norm.h"
 #include "ops/operator_case.h"
 
@@ -80,10 +81,37 @@ OperatorCase power_iteration_case() {
       .has_gradient = false};
 }
 
+OperatorCase unit_vectors_case(bool are_rows) {
+  const auto inputs = [](std::int64_t n) {
+    auto w = at::randn({n, 40}, at::kDouble);
+    if (n > 1) w[1].zero_();
+    w.select(1, 2).zero_();
+    return Inputs{{w}};
+  };
+  const auto run = [=](const Tensors& in) {
+    const auto w = in[0].clone();
+    ops::unit_vectors_(w, are_rows);
+    return Tensors{w.contiguous()};
+  };
+  const auto formula = [=](const Tensors& in) {
+    const auto length = in[0].norm(2, {are_rows ? 1 : 0}, /*keepdim=*/true);
+    return Tensors{in[0] / at::where(length > 0, length, 1.0)};
+  };
+  return {.name = are_rows ? "unit_vectors_of_rows" : "unit_vectors_of_columns",
+          .inputs = inputs,
+          .run = run,
+          .formula = formula,
+          .refusals = {{"[unit_vectors_] w must be a matrix, but is [3]",
+                        [] { ops::unit_vectors_(at::ones({3}), true); }}},
+          .rows_of_threads = 3000,
+          .has_gradient = false};
+}
+
 }  // namespace
 
 std::vector<OperatorCase> weight_cases() {
-  return {weight_norm_case(), sigma_reparam_case(), power_iteration_case()};
+  return {weight_norm_case(), sigma_reparam_case(), power_iteration_case(), unit_vectors_case(true),
+          unit_vectors_case(false)};
 }
 
 }  // namespace evenkeel::testing

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "evenkeel/study/analysis/sign_flip.h"
 #include "evenkeel/study/analysis/statistics.h"
 #include "study/claim_fixture.h"
 
@@ -267,6 +268,51 @@ TEST(ClaimAnalysis, GivesTheSignFlipTestTheShareOfTheDifferences) {
       first_verdict(two_arms({x, x, x, 1.0, x, x, 0.9, x}, {1, 1.1, 1, 1, 1, 1, 1, 1}));
   EXPECT_TRUE(failures.is_failure_test);
   EXPECT_NEAR(failures.sign_flip_p, 4 * fisher_exact_p(6, 8, 0, 8), 1e-12);
+}
+
+// Two nearly equal pairs: t is 2,001, and the signs say nothing, so that its p is of the failures.
+TEST(ClaimAnalysis, TakesTheFailuresForTheSignFlipTestWhereTheyAreStronger) {
+  const double x = kFailed;
+  const auto verdict =
+      first_verdict(two_arms({x, x, x, 0.9, x, x, 0.8999, x}, {1, 1, 1, 1, 1, 1, 1, 1}));
+  ASSERT_TRUE(verdict.difference);
+  EXPECT_FALSE(verdict.is_failure_test);
+  EXPECT_NEAR(verdict.p, verdict.difference->p / 0.75, 1e-12);
+  EXPECT_EQ(verdict.difference->sign_flip_p, 0.5);
+  EXPECT_NEAR(verdict.sign_flip_p, 4 * fisher_exact_p(6, 8, 0, 8), 1e-12);
+}
+
+// Eight pairs agree, of which one is far off: t is 2, Fisher's p 0.016, that of the signs 2 / 256.
+TEST(ClaimAnalysis, TakesTheSignsForTheSignFlipTestWhereFailuresDecideTheTTest) {
+  const double x = kFailed;
+  const auto verdict = first_verdict(
+      two_arms({-1, -1, -1, -1, -1, -1, -1, -9, x, x, x, x, x, x}, std::vector<double>(14, 0.0)));
+  EXPECT_TRUE(verdict.is_failure_test);
+  EXPECT_NEAR(verdict.p, 4 * fisher_exact_p(6, 14, 0, 14), 1e-12);
+  EXPECT_NEAR(verdict.sign_flip_p, 2.0 / 256 / 0.75, 1e-12);
+}
+
+// With 40 pairs that are nearly equal, p of the t-test is below the smallest double.
+TEST(ClaimAnalysis, HasASignFlipTestWherePOfTheTTestIsZero) {
+  std::vector<double> ours(40, 1.0);
+  ours[7] -= 1e-10;
+  const auto verdict = first_verdict(two_arms(ours, std::vector<double>(40, 2.0)));
+  ASSERT_TRUE(verdict.difference);
+  EXPECT_GT(verdict.difference->standard_deviation, 0);
+  EXPECT_EQ(verdict.p, 0);
+  EXPECT_EQ(verdict.sign_flip_p, 1.0 / (kRandomFlips + 1));
+}
+
+// Differences of 0 have every assignment of signs; equal ones only theirs and its opposite.
+TEST(ClaimAnalysis, HasTheSignFlipTestOfEqualDifferences) {
+  const auto none = first_verdict(two_arms({1, 2, 3}, {1, 2, 3}));
+  EXPECT_EQ(none.p, 1);
+  EXPECT_EQ(none.sign_flip_p, 1);
+  EXPECT_EQ(none.outcome, Outcome::inconclusive);
+  const auto equal = first_verdict(two_arms({1, 2, 3}, {2, 3, 4}));
+  EXPECT_EQ(equal.p, 0.25);
+  EXPECT_EQ(equal.sign_flip_p, 0.25);
+  EXPECT_EQ(equal.outcome, Outcome::inconclusive);
 }
 
 }  // namespace

@@ -32,6 +32,13 @@ TEST(SignFlipP, DependsNeitherOnTheUnitNorOnTheOrder) {
   EXPECT_EQ(sign_flip_p(values), sign_flip_p(scaled));
 }
 
+// 0.1 + 0.2 + 0.3 - 0.4 is 7e-17 above the rounded 0.2 of -0.1 + 0.2 - 0.3 + 0.4: they are a tie.
+TEST(SignFlipP, CountsSumsThatDifferByRoundingAsTies) {
+  EXPECT_EQ(sign_flip_p({1, 2, 3, -4}), 0.875);
+  EXPECT_EQ(sign_flip_p({0.1, 0.2, 0.3, -0.4}), 0.875);
+  EXPECT_EQ(sign_flip_p({0.1, 0.2, -0.3}), 1);  // the sum is 6e-17
+}
+
 // All assignments, one at a time; integers, so that many sums tie with the observed one.
 TEST(SignFlipP, CountsEveryAssignmentOfAnyNumberOfPairs) {
   for (unsigned pairs = 1; pairs <= 13; ++pairs) {

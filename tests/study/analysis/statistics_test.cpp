@@ -12,6 +12,7 @@
 #include <string>
 
 #include "evenkeel/base/philox.h"
+#include "evenkeel/study/analysis/sign_flip.h"
 
 namespace evenkeel::study {
 namespace {
@@ -119,6 +120,18 @@ TEST(PairedTest, HasZeroWidthForEqualDifferences) {
     expect_interval(none.interval, 0, 0, 0);
     EXPECT_EQ(none.p, 1);
     EXPECT_EQ(none.effect_size, 0);
+  }
+}
+
+// The interval has no width and excludes 0; p is that of the signs, 2^(1 - pairs).
+TEST(PairedTest, IsNotDualForFewEqualDifferences) {
+  for (const std::size_t pairs : {5UL, 6UL}) {
+    for (const auto test : {DifferenceTest::student_t, DifferenceTest::bootstrap}) {
+      const PairedDifference same = paired_test(std::vector<double>(pairs, -0.1), test);
+      EXPECT_LT(same.interval.high, 0);
+      EXPECT_EQ(same.p, same.sign_flip_p);
+      EXPECT_EQ(same.p < kSignificanceLevel, pairs >= kLeastFlipPairs) << pairs;
+    }
   }
 }
 

@@ -113,8 +113,8 @@ TEST(SharedStudyFolder, RefusesAWorkerThatReadsAnotherText) {
   EXPECT_EQ(refusal(folder, of_text("bb")),
             text("78 ", (folder / "workers.json").string(),
                  ": the workers of a study must read the same files, but texts had ",
-                 R"(["data.train aa"], but has ["data.train bb"] here; give all workers the same )",
-                 "files, or name another folder with --run"));
+                 R"(["data.train aa"], but has ["data.train bb"] here, which --override does not )",
+                 "allow; give all workers the same files, or name another folder with --run"));
   write_file(folder / "workers.json", R"({"arithmetic": "float32"})");  // of an older version
   EXPECT_EQ(refusal(folder, of_text("bb")), "");
   EXPECT_EQ(refusal(folder, of_text("aa")).substr(0, 3), "78 ");
@@ -175,12 +175,36 @@ TEST(SharedStudyFolder, RefusesAWorkerThatReadsAnotherTaskFile) {
   EXPECT_EQ(refusal(folder, of_task("cc")),
             text("78 ", (folder / "workers.json").string(),
                  ": the workers of a study must read the same files, but texts had ",
-                 R"(["evaluate.tasks bb"], but has ["evaluate.tasks cc"] here; give all workers )",
-                 "the same files, or name another folder with --run"));
+                 R"(["evaluate.tasks bb"], but has ["evaluate.tasks cc"] here, which --override )",
+                 "does not allow; give all workers the same files, or name another folder with ",
+                 "--run"));
   write_file(folder / "workers.json",  // of an older version
              R"({"arithmetic": "float32", "texts": ["data.train aa"]})");
   EXPECT_EQ(refusal(folder, of_task("cc")), "");
   EXPECT_EQ(refusal(folder, of_task("bb")).substr(0, 3), "78 ");
+}
+
+// A worker and one process agree: the texts that the workers read are not for --override.
+TEST(SharedStudyFolder, RefusesAnotherTextOfEveryProcessWithOverrideToo) {
+  const auto folder = fs::path(::testing::TempDir()) / "workers_and_override";
+  fs::remove_all(folder);
+  const auto process = [](const std::string& digest, bool is_worker, bool allow_changes) {
+    StudyFolder::Options options{.allow_changes = allow_changes, .texts = {"data.train " + digest}};
+    if (!is_worker) return options;
+    options.worker_arithmetic = "float32";
+    options.worker_texts = options.texts;
+    return options;
+  };
+  EXPECT_EQ(refusal(folder, process("aa", /*is_worker=*/true, /*allow_changes=*/false)), "");
+  const auto known = read_file(folder / "study.json");
+  const auto first = refusal(folder, process("bb", true, false));
+  EXPECT_EQ(first.substr(0, 3), "78 ");
+  for (const bool is_worker : {true, false}) {
+    for (const bool allow_changes : {true, false})
+      EXPECT_EQ(refusal(folder, process("bb", is_worker, allow_changes)), first);
+    EXPECT_EQ(refusal(folder, process("aa", is_worker, true)), "");
+  }
+  EXPECT_EQ(read_file(folder / "study.json"), known);
 }
 
 TEST(SharedStudyFolder, OfARefusedStudyGetsNoWorker) {

@@ -149,6 +149,21 @@ TEST(VerdictText, ListsTheLargestTrainableValueOfEachSeed) {
             "test over the seeds: p 1.000, 6 seeds that all agree would be significant");
 }
 
+TEST(VerdictText, NamesTheSeedsOfWhichARunCrashedOrIsMissing) {
+  for (const auto state : {SeedRun::State::crashed, SeedRun::State::missing}) {
+    auto results = depth_study({"8", "16"}, {1, 2});
+    for (const auto* const layers : {"8", "16"}) {
+      results.arms.push_back(arm({{"scheme", "hybrid"}, {"model.layers", layers}}, {1, 1}));
+      results.arms.push_back(arm({{"scheme", "post"}, {"model.layers", layers}}, {1, kFailed}));
+    }
+    results.arms[2].seed_runs[1].state = state;
+    EXPECT_EQ(
+        first_sentence(results),
+        "hybrid trains up to model.layers 16, – (seed by seed), post up to 16, none; –: a run "
+        "of the seed crashed or is missing");
+  }
+}
+
 TEST(ConfounderText, ListsTheArmsOfEachValue) {
   EXPECT_EQ(confounder_text({.covariate = "initialisation",
                              .groups = {{"normal", {"Pre"}}, {"megatron", {"Hybrid", "Star"}}}}),

@@ -12,6 +12,7 @@
 #include "evenkeel/kernels/cpu/portable/qkv_norm_rope.h"
 #include "evenkeel/ops/attention/qkv_norm_rope_common.h"
 #include "evenkeel/ops/common/cpu_adapter.h"
+#include "evenkeel/ops/common/rows_view.h"
 
 namespace evenkeel::ops {
 
@@ -22,6 +23,7 @@ using cpu::const_data;
 using cpu::KernelType;
 using cpu::mutable_data;
 using kernels::cpu::OpMathType;
+using Tensor3 = std::tuple<Tensor, Tensor, Tensor>;
 using Tensor4 = std::tuple<Tensor, Tensor, Tensor, Tensor>;
 
 /// The gains of q, k and v; null without a norm.
@@ -35,15 +37,17 @@ auto gains_of(const std::array<QkvPart, 3>& parts, std::int64_t width) {
   return gains;
 }
 
-/// The sizes of the products, and their parts.
+using Tensors3 = std::array<Tensor, 3>;
+
+/// The sizes of q, k and v.
 struct QkvLayout {
-  QkvLayout(const Tensor& qkv, std::int64_t heads, std::int64_t kv_heads,
-            std::array<QkvPart, 3> of_parts)
+  /// \param q  [B, T, heads * D]
+  QkvLayout(const Tensor& q, std::array<QkvPart, 3> of_parts)
       : parts(std::move(of_parts)),
-        width(head_width(qkv, heads, kv_heads)),
-        all(heads + 2 * kv_heads),
-        positions(qkv.size(1)),
-        count(qkv.size(0) * qkv.size(1)) {}
+        width(q.size(2) / parts[0].count),
+        all(parts[0].count + parts[1].count + parts[2].count),
+        positions(q.size(1)),
+        count(q.size(0) * q.size(1)) {}
   std::array<QkvPart, 3> parts;  // q, k and v
   std::int64_t width;            // of a head
   std::int64_t all;              // heads of a row: of q, k and v
@@ -51,14 +55,25 @@ struct QkvLayout {
   std::int64_t count;            // rows: B * T
 };
 
-/// \param rows     [B * T, all * width], contiguous
+/// The columns of q, of k and of v. [B, T, heads * D], [B, T, kv_heads * D] twice
+/// \param qkv  [B, T, (heads + 2 * kv_heads) * D]
+Tensors3 columns_of(const Tensor& qkv, std::int64_t heads, std::int64_t kv_heads) {
+  const auto width = head_width(qkv, heads, kv_heads);
+  return {qkv.narrow(2, 0, heads * width), qkv.narrow(2, heads * width, kv_heads * width),
+          qkv.narrow(2, (heads + kv_heads) * width, kv_heads * width)};
+}
+
+std::array<RowsView, 3> views_of(const Tensors3& parts) {
+  return {rows_view(parts[0]), rows_view(parts[1]), rows_view(parts[2])};
+}
+
+/// \param sources  q, k and v, of [B, T, columns]
 /// \param cos_sin  [T, width], contiguous
 /// \param results  q, k and v; written
 /// \param rstd     [B * T, all], double; written
 template <typename scalar_t>
-void norm_rope_rows(const Tensor& rows, const Tensor& cos_sin, const QkvLayout& layout,
-                    const std::array<Tensor, 3>& results, const Tensor& rstd) {
-  const auto* const from = const_data<scalar_t>(rows, layout.count * layout.all * layout.width);
+void norm_rope_rows(const std::array<RowsView, 3>& sources, const Tensor& cos_sin,
+                    const QkvLayout& layout, const Tensors3& results, const Tensor& rstd) {
   const auto* const angle_rows =
       const_data<OpMathType<KernelType<scalar_t>>>(cos_sin, layout.positions * layout.width);
   auto* const scales = mutable_data<double>(rstd);
@@ -69,7 +84,7 @@ void norm_rope_rows(const Tensor& rows, const Tensor& cos_sin, const QkvLayout& 
     for (std::size_t p = 0; p < 3; ++p) {
       const auto& part = layout.parts[p];
       kernels::cpu::norm_rope<KernelType<scalar_t>>(
-          {.x = from + (row * layout.all + part.first) * layout.width,
+          {.x = const_data<scalar_t>(sources[p].tensor) + sources[p].offset(row),
            .gain = gains[p],
            .cos_sin =
                part.is_rotated ? angle_rows + row % layout.positions * layout.width : nullptr,
@@ -82,45 +97,51 @@ void norm_rope_rows(const Tensor& rows, const Tensor& cos_sin, const QkvLayout& 
   });
 }
 
-Tensor4 qkv_norm_rope_forward_cpu(const Tensor& qkv, const Tensor& cos_sin, std::int64_t heads,
-                                  std::int64_t kv_heads, const OptionalTensor& q_gain,
-                                  const OptionalTensor& k_gain, const OptionalTensor& v_gain,
-                                  at::ArrayRef<double> epsilon) {
-  const auto rows = qkv.contiguous();
+/// \param columns  q, k and v, of [B, T, columns]
+Tensor4 forward_of_columns(const Tensors3& columns, const Tensor& cos_sin,
+                           const QkvLayout& layout) {
   const auto angles = cos_sin.contiguous();
-  const QkvLayout layout(qkv, heads, kv_heads,
-                         qkv_parts(heads, kv_heads, q_gain, k_gain, v_gain, epsilon));
-  std::array<Tensor, 3> results;
+  const auto& q = columns[0];
+  Tensors3 results;
   for (std::size_t p = 0; p < 3; ++p) {
-    results[p] = at::empty({qkv.size(0), layout.positions, layout.parts[p].count, layout.width},
-                           qkv.options());
+    results[p] =
+        at::empty({q.size(0), layout.positions, layout.parts[p].count, layout.width}, q.options());
   }
-  const auto rstd = at::empty({layout.count, layout.all}, qkv.options().dtype(at::kDouble));
-  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, qkv.scalar_type(), "qkv_norm_rope_forward", [&] {
-    norm_rope_rows<scalar_t>(rows, angles, layout, results, rstd);
+  const auto rstd = at::empty({layout.count, layout.all}, q.options().dtype(at::kDouble));
+  const auto sources = views_of(columns);
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, q.scalar_type(), "qkv_norm_rope_forward", [&] {
+    norm_rope_rows<scalar_t>(sources, angles, layout, results, rstd);
   });
   return {results[0], results[1], results[2], rstd};
 }
 
-/// The inputs of the backward pass; all tensors are contiguous.
+Tensor4 qkv_norm_rope_forward_cpu(const Tensor& qkv, const Tensor& cos_sin, std::int64_t heads,
+                                  std::int64_t kv_heads, const OptionalTensor& q_gain,
+                                  const OptionalTensor& k_gain, const OptionalTensor& v_gain,
+                                  at::ArrayRef<double> epsilon) {
+  const auto columns = columns_of(qkv.contiguous(), heads, kv_heads);
+  return forward_of_columns(
+      columns, cos_sin,
+      QkvLayout(columns[0], qkv_parts(heads, kv_heads, q_gain, k_gain, v_gain, epsilon)));
+}
+
+/// The inputs of the backward pass.
 struct QkvBackward {
-  std::array<Tensor, 3> upstream;  // dq, dk and dv
-  Tensor rows;                     // [B * T, all * width]
-  Tensor cos_sin;                  // [T, width]
-  Tensor rstd;                     // [B * T, all], double
+  Tensors3 upstream;                // dq, dk and dv, contiguous
+  std::array<RowsView, 3> sources;  // q, k and v, of [B, T, columns]
+  Tensor cos_sin;                   // [T, width], contiguous
+  Tensor rstd;                      // [B * T, all], double
 };
 
-/// \param dx    of the shape of the products; written
+/// \param dx    the gradients of the sources; written
 /// \param sums  [blocks of rows, 3 * width], double: gradients of the gains are added
 template <typename scalar_t>
-void norm_rope_rows_backward(const QkvBackward& in, const QkvLayout& layout, const Tensor& dx,
-                             const Tensor& sums) {
+void norm_rope_rows_backward(const QkvBackward& in, const QkvLayout& layout,
+                             const std::array<RowsView, 3>& dx, const Tensor& sums) {
   const auto width = layout.width;
-  const auto* const from = const_data<scalar_t>(in.rows, layout.count * layout.all * width);
   const auto* const angle_rows =
       const_data<OpMathType<KernelType<scalar_t>>>(in.cos_sin, layout.positions * width);
   const auto* const scales = const_data<double>(in.rstd, layout.count * layout.all);
-  auto* const to = mutable_data<scalar_t>(dx);
   auto* const dgain = mutable_data<double>(sums);
   const auto gains = gains_of<scalar_t>(layout.parts, width);
   std::array<const KernelType<scalar_t>*, 3> dy = {};
@@ -130,14 +151,13 @@ void norm_rope_rows_backward(const QkvBackward& in, const QkvLayout& layout, con
   const auto backward_part = [&](std::int64_t row, std::int64_t block, std::size_t p,
                                  double* scratch) {
     const auto& part = layout.parts[p];
-    const auto at = (row * layout.all + part.first) * width;
     kernels::cpu::norm_rope_backward<KernelType<scalar_t>>(
         {.dy = dy[p] + row * part.count * width,
-         .x = from + at,
+         .x = const_data<scalar_t>(in.sources[p].tensor) + in.sources[p].offset(row),
          .gain = gains[p],
          .cos_sin = part.is_rotated ? angle_rows + row % layout.positions * width : nullptr,
          .rstd = scales + row * layout.all + part.first,
-         .dx = to + at,
+         .dx = mutable_data<scalar_t>(dx[p].tensor) + dx[p].offset(row),
          .dgain = dgain + (block * 3 + static_cast<std::int64_t>(p)) * width,
          .scratch = scratch,
          .count = part.count,
@@ -152,28 +172,76 @@ void norm_rope_rows_backward(const QkvBackward& in, const QkvLayout& layout, con
   cpu::for_each_block(layout.count, kernels::kBlockRows, each_block);
 }
 
+/// The gradients of the gains of q, k and v.
+/// \param dx  the gradients of the columns of q, k and v; written
+Tensors3 backward_of_columns(const QkvBackward& in, const QkvLayout& layout, const Tensors3& dx) {
+  const auto width = layout.width;
+  const auto blocks = kernels::blocks_of(layout.count, kernels::kBlockRows);
+  const auto sums = at::zeros({blocks, 3 * width}, in.rstd.options().dtype(at::kDouble));
+  const auto views = views_of(dx);
+  const auto dtype = dx[0].scalar_type();
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, dtype, "qkv_norm_rope_backward", [&] {
+    norm_rope_rows_backward<scalar_t>(in, layout, views, sums);
+  });
+  const auto total = cpu::tree_sum(sums);
+  const auto gradient = [&](std::size_t p) {
+    return vector_gradient(total.narrow(0, static_cast<std::int64_t>(p) * width, width),
+                           layout.parts[p].gain);
+  };
+  return {gradient(0), gradient(1), gradient(2)};
+}
+
 Tensor4 qkv_norm_rope_backward_cpu(const Tensor& dq, const Tensor& dk, const Tensor& dv,
                                    const Tensor& qkv, const Tensor& cos_sin, std::int64_t heads,
                                    std::int64_t kv_heads, const OptionalTensor& q_gain,
                                    const OptionalTensor& k_gain, const OptionalTensor& v_gain,
                                    const Tensor& rstd) {
+  const auto columns = columns_of(qkv.contiguous(), heads, kv_heads);
   const QkvBackward in = {.upstream = {dq.contiguous(), dk.contiguous(), dv.contiguous()},
-                          .rows = qkv.contiguous(),
+                          .sources = views_of(columns),
                           .cos_sin = cos_sin.contiguous(),
                           .rstd = rstd};
-  const QkvLayout layout(qkv, heads, kv_heads,
-                         qkv_parts(heads, kv_heads, q_gain, k_gain, v_gain, {0, 0, 0}));
-  const auto width = layout.width;
+  const QkvLayout layout(columns[0], qkv_parts(heads, kv_heads, q_gain, k_gain, v_gain, {0, 0, 0}));
   auto dx = empty_contiguous_like(qkv);
-  const auto blocks = kernels::blocks_of(layout.count, kernels::kBlockRows);
-  const auto sums = at::zeros({blocks, 3 * width}, qkv.options().dtype(at::kDouble));
-  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, qkv.scalar_type(), "qkv_norm_rope_backward",
-                                 [&] { norm_rope_rows_backward<scalar_t>(in, layout, dx, sums); });
-  const auto total = cpu::tree_sum(sums);
-  const auto gradient = [&](std::int64_t p, const OptionalTensor& gain) {
-    return vector_gradient(total.narrow(0, p * width, width), gain);
-  };
-  return {dx, gradient(0, q_gain), gradient(1, k_gain), gradient(2, v_gain)};
+  const auto gains = backward_of_columns(in, layout, columns_of(dx, heads, kv_heads));
+  return {dx, gains[0], gains[1], gains[2]};
+}
+
+/// The layout of q, k and v without norms.
+/// \param q, k, v  [B, T, heads * D] each
+QkvLayout layout_without_norms(const Tensors3& columns, const Tensor& cos_sin) {
+  const auto width = 2 * cos_sin.size(2);
+  const auto heads = columns[0].size(2) / width, kv_heads = columns[1].size(2) / width;
+  for (const auto& each : columns) {
+    TORCH_CHECK(each.dim() == 3 && each.size(2) % width == 0, "[rotate_parts] ", each.sizes(),
+                " must be [B, T, heads * ", width, "]");
+  }
+  TORCH_CHECK(columns[1].sizes() == columns[2].sizes() &&
+                  columns[1].sizes().slice(0, 2) == columns[0].sizes().slice(0, 2),
+              "[rotate_parts] q, k and v must fit, but are ", columns[0].sizes(), ", ",
+              columns[1].sizes(), " and ", columns[2].sizes());
+  return {columns[0],
+          qkv_parts(heads, kv_heads, std::nullopt, std::nullopt, std::nullopt, {0, 0, 0})};
+}
+
+Tensor3 rotate_parts_forward_cpu(const Tensor& q, const Tensor& k, const Tensor& v,
+                                 const Tensor& cos_sin) {
+  const Tensors3 columns = {q, k, v};
+  const auto [rotated_q, rotated_k, copied_v, rstd] =
+      forward_of_columns(columns, cos_sin, layout_without_norms(columns, cos_sin));
+  return {rotated_q, rotated_k, copied_v};
+}
+
+Tensor3 rotate_parts_backward_cpu(const Tensor& dq, const Tensor& dk, const Tensor& dv,
+                                  const Tensor& cos_sin) {
+  const Tensors3 upstream = {dq.contiguous(), dk.contiguous(), dv.contiguous()};
+  Tensors3 dx;
+  for (std::size_t p = 0; p < 3; ++p) dx[p] = at::empty_like(upstream[p].flatten(2));
+  const auto layout = layout_without_norms(dx, cos_sin);
+  // Without norms the kernel does not read what was rotated, nor its statistics.
+  const auto rstd = at::empty({layout.count, layout.all}, dq.options().dtype(at::kDouble));
+  backward_of_columns({upstream, views_of(dx), cos_sin.contiguous(), rstd}, layout, dx);
+  return {dx[0], dx[1], dx[2]};
 }
 
 }  // namespace
@@ -181,6 +249,8 @@ Tensor4 qkv_norm_rope_backward_cpu(const Tensor& dq, const Tensor& dk, const Ten
 TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
   m.impl("qkv_norm_rope_forward", qkv_norm_rope_forward_cpu);
   m.impl("qkv_norm_rope_backward", qkv_norm_rope_backward_cpu);
+  m.impl("rotate_parts_forward", rotate_parts_forward_cpu);
+  m.impl("rotate_parts_backward", rotate_parts_backward_cpu);
 }
 
 }  // namespace evenkeel::ops

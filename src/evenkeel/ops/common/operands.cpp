@@ -67,6 +67,15 @@ void check_vector_or_value(const char* op, const char* name, const OptionalTenso
   check_vector(op, name, vector, one_value ? x.narrow(-1, 0, 1) : x);
 }
 
+void check_vector_of_groups(const char* op, const char* name, const OptionalTensor& vector,
+                            const Tensor& x) {
+  const bool is_groups = vector && vector->dim() == 1 && vector->sym_size(0) > 1 &&
+                         vector->sym_size(0) != x.sym_size(-1) &&
+                         x.sym_size(-1) % vector->sym_size(0) == 0;
+  if (!is_groups) return check_vector_or_value(op, name, vector, x);
+  check_vector(op, name, vector, x.narrow_symint(-1, 0, vector->sym_size(0)));
+}
+
 void check_same(const char* op, const char* name, const Tensor& tensor, const char* other_name,
                 const Tensor& other) {
   TORCH_CHECK(tensor.sym_sizes() == other.sym_sizes(), "[", op, "] ", name, " must be ",
@@ -112,6 +121,19 @@ void check_softcap(const char* op, std::optional<double> softcap) {
 Tensor vector_or(const OptionalTensor& vector, double value, const Tensor& x) {
   if (vector) return vector->expand({width_of(x)}).contiguous();
   return at::full({width_of(x)}, value, x.options().dtype(opmath_dtype(x.scalar_type())));
+}
+
+Tensor group_vector_or(const OptionalTensor& vector, double value, const Tensor& x) {
+  const auto width = width_of(x);
+  const bool is_groups = vector && vector->size(0) > 1 && vector->size(0) != width;
+  if (!is_groups) return vector_or(vector, value, x);
+  const auto groups = vector->size(0);
+  TORCH_CHECK(width % groups == 0, "[affine] ", groups, " values must divide the width ", width);
+  return vector->unsqueeze(1).expand({groups, width / groups}).reshape({width});
+}
+
+Tensor group_sums(const Tensor& by_feature, std::int64_t groups) {
+  return by_feature.view({groups, by_feature.size(0) / groups}).sum(1);
 }
 
 void bump_version(const Tensor& written) {

@@ -51,6 +51,10 @@ void check_vector(const char* op, const char* name, const OptionalTensor& vector
 void check_vector_or_value(const char* op, const char* name, const OptionalTensor& vector,
                            const at::Tensor& x);
 
+/// \throws as check_vector(), except that [G] is also valid: one value for each D / G features
+void check_vector_of_groups(const char* op, const char* name, const OptionalTensor& vector,
+                            const at::Tensor& x);
+
 /// \throws c10::Error, which begins with [op], unless `tensor` has the shape, dtype and device of
 ///         `other`
 void check_same(const char* op, const char* name, const at::Tensor& tensor, const char* other_name,
@@ -75,6 +79,12 @@ void check_softcap(const char* op, std::optional<double> softcap);
 
 /// [D], contiguous: `vector`, with [1] expanded to [D]; filled with `value` if `vector` is nullopt.
 at::Tensor vector_or(const OptionalTensor& vector, double value, const at::Tensor& x);
+
+/// vector_or() with [G] repeated to [D]: one value for each D / G features.
+at::Tensor group_vector_or(const OptionalTensor& vector, double value, const at::Tensor& x);
+
+/// The sums of a float64 vector [D] over each of `groups` groups of features. [groups]
+at::Tensor group_sums(const at::Tensor& by_feature, std::int64_t groups);
 
 /// Bumps the version counter of a tensor that an operator has changed in place, so that autograd
 /// rejects a backward pass that saved the old values.

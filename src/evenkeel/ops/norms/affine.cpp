@@ -44,8 +44,8 @@ class AffineFunction : public torch::autograd::Function<AffineFunction> {
 
 Tensor affine_autograd(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias) {
   check_rows("affine", x);
-  check_vector_or_value("affine", "gain", gain, x);
-  check_vector_or_value("affine", "bias", bias, x);
+  check_vector_of_groups("affine", "gain", gain, x);
+  check_vector_of_groups("affine", "bias", bias, x);
   return AffineFunction::apply(x, gain, bias);
 }
 

@@ -17,8 +17,8 @@ namespace evenkeel::ops {
 /// number of threads.
 ///
 /// \param x           [..., D], float32, bfloat16 or float64, on CPU or CUDA
-/// \param gain, bias  [D], or [1] for all features; float64 if x is float64, else
-///                    float32; nullopt: ones, zeros
+/// \param gain, bias  [D], or [G] with one value for each D / G features, as [1] for all and
+///                    [heads]; float64 if x is float64, else float32; nullopt: ones, zeros
 /// \return y, of the shape and dtype of x; differentiable once with respect to all three
 /// \throws c10::Error if shapes, dtypes or devices do not fit
 at::Tensor affine(const at::Tensor& x, const std::optional<at::Tensor>& gain,

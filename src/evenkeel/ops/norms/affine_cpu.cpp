@@ -7,6 +7,7 @@
 #include "evenkeel/kernels/cpu/portable/affine.h"
 #include "evenkeel/ops/common/cpu_adapter.h"
 #include "evenkeel/ops/common/operands.h"
+#include "evenkeel/ops/common/serial_libraries.h"
 
 namespace evenkeel::ops {
 
@@ -20,8 +21,8 @@ using kernels::cpu::OpMathType;
 
 Tensor affine_forward_cpu(const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias) {
   const auto rows = x.contiguous();
-  const auto gains = vector_or(gain, 1, x);
-  const auto biases = vector_or(bias, 0, x);
+  const auto gains = group_vector_or(gain, 1, x);
+  const auto biases = group_vector_or(bias, 0, x);
   const auto width = width_of(x);
   auto y = empty_contiguous_like(x);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "affine_forward", [&] {
@@ -36,35 +37,44 @@ Tensor affine_forward_cpu(const Tensor& x, const OptionalTensor& gain, const Opt
   return y;
 }
 
+/// cpu::vector_gradient_from_blocks(), also of [G], one value for each D / G features.
+Tensor gradient_of_groups(const Tensor& sums, const OptionalTensor& vector) {
+  const bool is_groups = vector && vector->size(0) > 1 && vector->size(0) != sums.size(1);
+  if (!is_groups) return cpu::vector_gradient_from_blocks(sums, vector);
+  const SerialLibraries one_thread;  // whose sums have one order
+  return vector_gradient(group_sums(cpu::tree_sum(sums), vector->size(0)), vector);
+}
+
 std::tuple<Tensor, Tensor, Tensor> affine_backward_cpu(const Tensor& dy, const Tensor& x,
                                                        const OptionalTensor& gain,
                                                        const OptionalTensor& bias) {
   const auto upstream = dy.contiguous();
   const auto rows = x.contiguous();
-  const auto gains = vector_or(gain, 1, x);
+  const auto gains = group_vector_or(gain, 1, x);
   const auto width = width_of(x);
   auto dx = empty_contiguous_like(x);
-  const auto gain_sums = zero_block_sums(x);
-  const auto bias_sums = zero_block_sums(x);
+  const auto gain_sums = gain ? zero_block_sums(x) : Tensor();
+  const auto bias_sums = bias ? zero_block_sums(x) : Tensor();
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "affine_backward", [&] {
     const auto* const dy_rows = const_data<scalar_t>(upstream, x.numel());
     const auto* const x_rows = const_data<scalar_t>(rows, x.numel());
     const auto* const gain_data = const_data<OpMathType<KernelType<scalar_t>>>(gains, width);
     auto* const to = mutable_data<scalar_t>(dx);
-    auto* const dgain = mutable_data<double>(gain_sums);
-    auto* const dbias = mutable_data<double>(bias_sums);
-    cpu::for_each_row_of_blocks(row_count(x), [&](std::int64_t row, std::int64_t block) {
-      kernels::cpu::affine_row_backward<KernelType<scalar_t>>({.dy = dy_rows + row * width,
-                                                               .x = x_rows + row * width,
-                                                               .gain = gain_data,
-                                                               .dx = to + row * width,
-                                                               .dgain = dgain + block * width,
-                                                               .dbias = dbias + block * width},
-                                                              width);
-    });
+    auto* const dgain = gain ? mutable_data<double>(gain_sums) : nullptr;
+    auto* const dbias = bias ? mutable_data<double>(bias_sums) : nullptr;
+    cpu::for_each_block(row_count(x), kernels::kBlockRows,
+                        [&](std::int64_t block, std::int64_t begin, std::int64_t end) {
+                          kernels::cpu::affine_backward<KernelType<scalar_t>>(
+                              {.dy = dy_rows + begin * width,
+                               .x = x_rows + begin * width,
+                               .gain = gain_data,
+                               .dx = to + begin * width,
+                               .dgain = dgain == nullptr ? nullptr : dgain + block * width,
+                               .dbias = dbias == nullptr ? nullptr : dbias + block * width},
+                              end - begin, width);
+                        });
   });
-  return {dx, cpu::vector_gradient_from_blocks(gain_sums, gain),
-          cpu::vector_gradient_from_blocks(bias_sums, bias)};
+  return {dx, gradient_of_groups(gain_sums, gain), gradient_of_groups(bias_sums, bias)};
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ using kernels::cuda::OpMathType;
 
 /// [D], or undefined for an absent vector.
 Tensor expanded(const OptionalTensor& vector, const Tensor& x) {
-  return vector ? vector_or(vector, 0, x) : Tensor();
+  return vector ? group_vector_or(vector, 0, x) : Tensor();
 }
 
 Tensor affine_forward_cuda(const Tensor& x, const OptionalTensor& gain,
@@ -42,22 +42,23 @@ Tensor affine_forward_cuda(const Tensor& x, const OptionalTensor& gain,
   return y;
 }
 
-/// Whether the vector is one value for all of several features.
-bool is_one_value(const OptionalTensor& vector, const Tensor& x) {
-  return vector && vector->size(0) == 1 && width_of(x) != 1;
+/// Whether a value of the vector is for several features.
+bool is_shared(const OptionalTensor& vector, const Tensor& x) {
+  return vector && vector->size(0) != width_of(x);
 }
 
-/// The gradient of a vector [D] or [1] from its partial sums.
+/// The gradient of a vector [D] or [G] from its partial sums.
 Tensor gradient_from(const Tensor& partials, const OptionalTensor& vector, const Tensor& x) {
   if (!vector) return empty_vector_gradient(vector, x);
-  if (!is_one_value(vector, x)) {
+  if (!is_shared(vector, x)) {
     return cuda::total_of(partials, partials.scalar_type()).to(vector->scalar_type());
   }
   // The partials are in double.
-  return vector_gradient(cuda::total_of(partials, at::kDouble).sum(0, /*keepdim=*/true), vector);
+  return vector_gradient(group_sums(cuda::total_of(partials, at::kDouble), vector->size(0)),
+                         vector);
 }
 
-/// Partial sums in double: all features add up to one value, and may cancel.
+/// Partial sums in double: several features add up to one value, and may cancel.
 template <typename scalar_t>
 cuda::PartialSums<double> partials_of_values(const Tensor& dy, const Tensor& x, bool has_gain,
                                              bool has_bias) {
@@ -92,7 +93,7 @@ std::tuple<Tensor, Tensor, Tensor> affine_backward_cuda(const Tensor& dy, const 
       dgain = gradient_from(sums.dgain, gain, x);
       dbias = gradient_from(sums.dbias, bias, x);
     };
-    if (is_one_value(gain, x) || is_one_value(bias, x)) {
+    if (is_shared(gain, x) || is_shared(bias, x)) {
       cuda::check(kernels::cuda::affine<KernelType<scalar_t>>(
           {.x = args.dy, .gain = args.gain, .bias = nullptr, .y = args.dx}, row_count(x),
           width_of(x), cuda::stream()));

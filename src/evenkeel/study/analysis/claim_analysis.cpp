@@ -72,7 +72,7 @@ void refuse_failures(Verdict& verdict, const ArmPair& pair) {
     if (run_count(*arm, State::failed) > 0) reason.arms.push_back(arm->name);
   }
   if (reason.arms.empty()) return;
-  verdict.p = verdict.p_nonequivalence = 1;
+  verdict.p = verdict.p_nonequivalence = verdict.sign_flip_p = 1;
   verdict.is_failure_test = false;
   if (!verdict.not_tested) verdict.not_tested = std::move(reason);
 }

@@ -169,7 +169,12 @@ Verdict comparison(const Study& study, const Arm& arm, const Arm& reference,
     }
   }
   if (verdict.not_tested || !is_complete(arm) || !is_complete(reference)) return verdict;
-  if (verdict.difference) verdict.p = verdict.difference->p;
+  if (verdict.difference) {
+    verdict.p = verdict.difference->p;
+    verdict.sign_flip_p = verdict.difference->sign_flip_p;
+  }
+  combine_with_failures(verdict, verdict.sign_flip_p, arm, reference, measure);
+  // p comes last: is_failure_test says which test p is of.
   combine_with_failures(verdict, verdict.p, arm, reference, measure);
   return verdict;
 }

@@ -25,7 +25,8 @@ std::vector<double> paired_differences(const Arm& arm, const Arm& reference,
 ///   p = min(1, p_t / (3/4), p_fisher / (1/4))   otherwise (weighted Bonferroni)
 /// p_t is the p-value of paired_test() by the study's test, p_fisher that of Fisher's exact test of
 /// the failure rates. p is 1 if a run is missing or, for step times, if other processes took CPU
-/// time.
+/// time. sign_flip_p is p with sign_flip_p() of the differences in the place of p_t. Each of both
+/// takes the smaller of its two terms: p can be of the failures where sign_flip_p is not.
 Verdict comparison(const Study& study, const Arm& arm, const Arm& reference,
                    const Measure& measure);
 

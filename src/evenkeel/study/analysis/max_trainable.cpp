@@ -17,7 +17,7 @@ using Outcome = Verdict::Outcome;
 using State = SeedRun::State;
 
 /// The largest value along an axis up to which every run of a seed trains, by seed; NaN where one
-/// of the runs is missing, -infinity where the first already fails.
+/// of the runs crashed or is missing, -infinity where the first already fails.
 std::vector<double> max_trainable_by_seed(const Results& results, const Claim& claim,
                                           const Selection& arms, const Selection& rest) {
   std::vector<std::pair<double, const Arm*>> along;

@@ -41,16 +41,12 @@ void set_required_seeds(Verdict& verdict, const Claim& claim, const HypothesisFa
   verdict.required_seeds = sign_test_required_pairs(kSignificanceLevel / hypotheses);
 }
 
-/// Verdict::sign_flip_p before correction: p, where it is that of a t-test with the sign-flip test
-/// in its place.
+/// Verdict::sign_flip_p before correction: of a comparison that of comparison(); of claims without
+/// a sign-flip test p.
 double sign_flip_p_of(const Results& results, const Verdict& verdict) {
   const auto* const claim = claim_of(results, verdict);
-  const bool is_of_difference = claim == nullptr || claim->kind == Claim::Kind::lower;
-  const bool is_of_t_test = is_of_difference && verdict.difference && !verdict.not_tested &&
-                            !verdict.is_failure_test && verdict.difference->p > 0;
-  if (!is_of_t_test) return verdict.p;
-  const auto& difference = *verdict.difference;
-  return std::min(1.0, verdict.p / difference.p * difference.sign_flip_p);
+  const bool is_comparison = claim == nullptr || claim->kind == Claim::Kind::lower;
+  return is_comparison ? verdict.sign_flip_p : verdict.p;
 }
 
 /// Adds the hypotheses of a claim's verdict: two for `equivalent`, else one.

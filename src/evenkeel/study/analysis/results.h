@@ -71,7 +71,7 @@ struct SearchResult {
 /// Why a measured difference was not tested.
 struct NotTested {
   enum class Kind {
-    missing_runs,    // some seeds have neither finished nor failed
+    missing_runs,    // some seeds have neither finished nor failed: they crashed or are missing
     crashed_trial,   // of the search of an arm, so that its value may be a wrong one
     cpu_contention,  // other processes took too much CPU time while steps were timed
     failed_runs,     // a difference of differences of which a run failed
@@ -99,12 +99,13 @@ struct Verdict {
       false;     // p (`equivalent`: p_nonequivalence) is from Fisher's test of failures
   double p = 1;  // adjusted by Holm's method or that of the study
   double p_nonequivalence = 1;  // `equivalent`: H0 |difference| <= margin; Holm-adjusted
-  double sign_flip_p = 1;       // as p, with the sign-flip test in the place of the t-test
+  double sign_flip_p = 1;  // of a comparison: as p, with the sign-flip test in the place of the
+                           // t-test; else p
   // Against the baseline, with false discoveries controlled: the difference as shrunken_means().
   std::optional<double> shrunken;
   std::optional<std::int64_t> required_seeds;  // of a sign test: significant if all agree
   // `further`, one per seed: the largest value of the axis up to which all runs finish; NaN if a
-  // run is missing, -infinity if the first run fails.
+  // run up to there crashed or is missing, -infinity if the first run fails.
   std::vector<double> arm_max, reference_max;
 };
 

@@ -7,9 +7,15 @@
 namespace evenkeel::study {
 
 /// Two-sided sign-flip test of paired differences. H0: each difference is as likely as its
-/// negative. p is the share of all assignments of signs whose |mean| is at least the observed one.
-/// It is exact up to kExactFlipPairs pairs; above, the share of kRandomFlips random assignments of
-/// a fixed stream. The smallest p of n pairs is 2^(1 - n). 1 without differences.
+/// negative. With T the sum of the differences:
+///
+///   p = (number of the 2^n assignments of signs with |T*| >= |T|) / 2^n
+///
+/// Sums that differ by rounding are ties, which count. So p is 1 if the sum is 0, if all
+/// differences are 0, and for a single pair. The smallest p of n pairs is 2^(1 - n). 1 without
+/// differences. p is exact up to kExactFlipPairs pairs. Above, kRandomFlips assignments of a fixed
+/// random stream and the observed one are counted, over their number: at least 1 / (kRandomFlips +
+/// 1).
 /// \param differences  finite
 /// \source Fisher 1935, "The Design of Experiments", section 21
 double sign_flip_p(const std::vector<double>& differences);

@@ -39,14 +39,15 @@ struct PairedDifference {
 double t_critical_value(double degrees);
 
 /// Paired test of mean difference 0, with a dual interval: p < 0.05 if and only if the 95 %
-/// interval excludes 0.
-/// Equal differences have no variance; then p is sign_flip_p(), and the interval has no width.
+/// interval excludes 0. PairedDifference::p is of this test:
 ///   student_t   Student's t with pairs - 1 degrees of freedom
 ///   bootstrap   symmetric bootstrap of the studentized mean, with kResamples resamples of a fixed
 ///               random stream; Student's t below kBootstrapFrom pairs
 /// Degenerate resamples (zero variance) count as extreme. If they are 5 % or more of the resamples,
-/// Student's t is used. Equal differences give an interval of width 0 and p = 0; p = 1 if all are
-/// 0.
+/// Student's t is used.
+/// Equal differences have no variance and no t. Then p is sign_flip_p(), which is 1 if all are 0,
+/// and the interval has no width. The pair is not dual: the interval of fewer than kLeastFlipPairs
+/// equal differences other than 0 excludes 0, and p is above 0.05.
 /// \param differences  at least 2, finite
 /// \source Student 1908; Hall 1988, "On symmetric bootstrap confidence intervals"
 PairedDifference paired_test(const std::vector<double>& differences,

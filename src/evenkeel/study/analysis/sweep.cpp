@@ -75,7 +75,7 @@ Losses capped(Losses losses, double cap) {
   return losses;
 }
 
-/// The loss of a run: infinity if it failed, NaN if it is missing.
+/// The loss of a run: infinity if it failed, NaN if it crashed or is missing.
 double swept_loss(const SeedRun& seed_run) {
   switch (seed_run.state) {
     case SeedRun::State::finished:
@@ -99,6 +99,19 @@ std::vector<const Arm*> arms_of(const Results& results, const Measure& measure) 
   return out;
 }
 
+/// The state of a seed along the axis: crashed if one of its runs crashed, missing if another run
+/// has no loss, else finished.
+SeedRun::State swept_state(const std::vector<std::pair<double, const Arm*>>& members,
+                           std::size_t seed) {
+  auto out = SeedRun::State::finished;
+  for (const auto& [value, arm] : members) {
+    const auto& run = arm->seed_runs[seed];
+    if (run.state == SeedRun::State::crashed) return run.state;
+    if (std::isnan(swept_loss(run))) out = SeedRun::State::missing;
+  }
+  return out;
+}
+
 /// An arm with the value of each seed, of members that are sorted by x.
 Arm swept_arm(const Study& study, const Measure& measure,
               const std::vector<std::pair<double, const Arm*>>& members) {
@@ -118,9 +131,7 @@ Arm swept_arm(const Study& study, const Measure& measure,
   const auto values = sweep_values(measure.sweep, x, losses, measure.cap);
   out.swept_losses = capped(losses, measure.cap);
   for (std::size_t seed = 0; seed < values.size(); ++seed) {
-    const auto state =
-        is_missing(losses[seed]) ? SeedRun::State::missing : SeedRun::State::finished;
-    out.seed_runs[seed] = {.state = state,
+    out.seed_runs[seed] = {.state = swept_state(members, seed),
                            .seed = out.seed_runs[seed].seed,
                            .value = values[seed],
                            .recorded = {{measure.name(), values[seed]}}};

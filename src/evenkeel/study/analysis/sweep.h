@@ -27,7 +27,7 @@ std::vector<double> sweep_values(Measure::Sweep sweep, const std::vector<double>
 
 /// The arms of a claim whose measure is a sweep, `best` with the values of Study::refine: one for
 /// all arms that differ on its axis only. Their labels on that axis are kAllLabels;
-/// SeedRun::recorded holds the value.
+/// SeedRun::recorded holds the value. A seed has crashed or is missing where one of its runs has.
 std::vector<Arm> swept_arms(const Results& results, const Measure& measure);
 inline constexpr const char* kAllLabels = "all";
 

@@ -204,7 +204,7 @@ StudyFolder::StudyFolder(const fs::path& folder, const Study& study, const Optio
   check_is_study(folder);
   const auto& opened = lock_->directory();
   make_logs(opened, is_shared());
-  if (is_shared()) check_workers(opened);  // first: no --override makes workers alike
+  check_workers(opened);  // first: no --override makes workers alike
   take_changes(opened, study);
   if (is_shared()) {
     write_worker(opened);
@@ -259,14 +259,14 @@ void StudyFolder::write_worker(const store::Directory& opened) const {
   opened.write(kWorkers, mine.dump(2) + "\n");
 }
 
-/// Compares how this worker computes, and its texts, with workers.json. A file of an older version
-/// has no texts.
+/// Compares the texts of this process, and how it computes if it is a worker, with workers.json. A
+/// file of an older version has no texts.
 void StudyFolder::check_workers(const store::Directory& opened) const {
   if (!opened.has(kWorkers)) return;
   const auto others = parse_ordered_json(opened.read(kWorkers));
   const auto theirs = others.is_object() ? others.value("arithmetic", "") : "";
   const auto file = (path_ / kWorkers).string();
-  if (theirs != options_.worker_arithmetic) {
+  if (is_shared() && theirs != options_.worker_arithmetic) {
     throw Error(Exit::differs,
                 text(file,
                      ": the workers of a study must compute alike, but "
@@ -276,12 +276,13 @@ void StudyFolder::check_workers(const store::Directory& opened) const {
                      "folder with --run"));
   }
   if (!others.contains(kTexts)) return;
-  const auto mine = comparable_texts(others[kTexts], options_.worker_texts);
+  const auto& texts = is_shared() ? options_.worker_texts : options_.texts;
+  const auto mine = comparable_texts(others[kTexts], texts);
   if (others[kTexts] == mine) return;
   throw Error(Exit::differs, text(file, ": the workers of a study must read the same files, but ",
                                   study_folder_difference_of(kTexts, others[kTexts], mine),
-                                  " here; give all workers the same files, or name another folder "
-                                  "with --run"));
+                                  " here, which --override does not allow; give all workers the "
+                                  "same files, or name another folder with --run"));
 }
 
 void StudyFolder::write(const std::vector<std::pair<std::string, std::string>>& files) {

@@ -24,7 +24,7 @@ namespace evenkeel::study {
 class StudyFolder {
  public:
   struct Options {
-    bool allow_changes = false;  // the study may differ from study.json
+    bool allow_changes = false;  // the study may differ from study.json, not from workers.json
     /// What determines the runs in addition to the study file.
     std::vector<OwnScheme> schemes;
     std::vector<std::string> texts;  // "data.train DIGEST", one for each text; of tasks likewise
@@ -35,9 +35,9 @@ class StudyFolder {
   };
 
   /// Creates the folder, or resumes the study in it.
-  /// \throws Error (differs) with the difference, also if the other workers compute differently or
-  ///         read another text; (usage) if the folder is no study folder; (busy) if another process
-  ///         has locked it; (io)
+  /// \throws Error (differs) with the difference; whatever `allow_changes` is, also if the workers
+  ///         of the study read another text or, for a worker, compute differently; (usage) if the
+  ///         folder is no study folder; (busy) if another process has locked it; (io)
   StudyFolder(const std::filesystem::path& folder, const Study& study, const Options& options);
 
   std::filesystem::path logs() const { return path_ / "logs"; }

@@ -10,6 +10,7 @@
 #include "evenkeel/study/analysis/ranking.h"
 #include "evenkeel/study/definition/grid.h"
 #include "evenkeel/study/report/number_format.h"
+#include "evenkeel/study/report/outcome.h"
 #include "evenkeel/study/report/panels.h"
 
 namespace evenkeel::study {
@@ -79,30 +80,56 @@ report::Line line_of(const Results& results, const NumericAxis& axis, const Curv
   return line;
 }
 
-/// Crosses where runs of the curve failed. \return "post_norm failed at 0.004 (2 of 3), 0.008 (3
-/// of 3)"; "" if none did
-std::string add_failures(const Results& results, const NumericAxis& axis, const CurveSpec& spec,
-                         report::Chart& chart) {
-  std::string places;
+/// Crosses where runs of the curve failed.
+void add_crosses(const Results& results, const NumericAxis& axis, const CurveSpec& spec,
+                 report::Chart& chart) {
   for (const auto* const arm : arms_along(results, axis, spec)) {
     const auto failed = run_count(*arm, SeedRun::State::failed);
     if (failed == 0) continue;
-    const auto& label = arm->labels.at(axis.name);
-    const auto share = text(failed, " of ", arm->seed_runs.size());
-    chart.crosses.push_back(
-        {*number_of(label), spec.style.colour, text(arm->name, ": failed ", share)});
-    places += text(places.empty() ? "" : ", ", label, " (", share, ")");
+    chart.crosses.push_back({*number_of(arm->labels.at(axis.name)), spec.style.colour,
+                             text(arm->name, ": failed ", failed, " of ", arm->seed_runs.size())});
   }
-  if (places.empty()) return "";
-  return text(spec.name, spec.name.empty() ? "" : " ", "failed at ", places);
 }
 
-std::string axis_figures_note_of(const Results& results, const Panel& panel,
-                                 const std::string& failures) {
+/// "post_norm failed at 0.004 (2 of 3), 0.008 (3 of 3)"; "" if no run of the curve is in this
+/// state.
+std::string places_in_state(const Results& results, const NumericAxis& axis, const CurveSpec& spec,
+                            SeedRun::State state) {
+  std::string places;
+  for (const auto* const arm : arms_along(results, axis, spec)) {
+    const auto count = run_count(*arm, state);
+    if (count == 0) continue;
+    places += text(places.empty() ? "" : ", ", arm->labels.at(axis.name), " (", count, " of ",
+                   arm->seed_runs.size(), ")");
+  }
+  if (places.empty()) return "";
+  return text(spec.name, spec.name.empty() ? "" : " ",
+              state == SeedRun::State::missing ? "is missing" : to_string(state), " at ", places);
+}
+
+/// The places of runs in these states, of all curves of the panel: "a failed at 4 (1 of 3); b ...".
+std::string places_of_panel(const Results& results, const NumericAxis& axis, const Panel& panel,
+                            const std::vector<SeedRun::State>& states) {
+  std::string out;
+  for (const auto& spec : panel.curve_specs) {
+    for (const auto state : states) {
+      const auto places = places_in_state(results, axis, spec, state);
+      if (!places.empty()) out += (out.empty() ? "" : "; ") + places;
+    }
+  }
+  return out;
+}
+
+std::string axis_figures_note_of(const Results& results, const NumericAxis& axis,
+                                 const Panel& panel) {
+  using State = SeedRun::State;
   const bool has_interval = results.study.seeds.size() > 1;
+  const auto failed = places_of_panel(results, axis, panel, {State::failed});
+  const auto absent = places_of_panel(results, axis, panel, {State::crashed, State::missing});
   return text(panel.note, panel.note.empty() ? "" : " ",
               has_interval ? "Means with 95 % intervals." : "One run each: no intervals.",
-              failures.empty() ? "" : " Crosses: " + failures + ".");
+              failed.empty() ? "" : " Crosses: " + failed + ".",
+              absent.empty() ? "" : " Not drawn: " + absent + ".");
 }
 
 std::string axis_figures_figure_of(const Results& results, const NumericAxis& axis,
@@ -120,16 +147,16 @@ std::string axis_figures_figure_of(const Results& results, const NumericAxis& ax
   chart.logarithmic_x = axis.is_logarithmic();
   chart.x_ticks = axis.ticks;
   const auto middle = (static_cast<double>(panel.curve_specs.size()) - 1) / 2;
-  std::string failures;
   for (std::size_t i = 0; i < panel.curve_specs.size(); ++i) {
     auto line = line_of(results, axis, panel.curve_specs[i]);
-    const auto failed = add_failures(results, axis, panel.curve_specs[i], chart);
-    if (!failed.empty()) failures += (failures.empty() ? "" : "; ") + failed;
-    if (report::finite_values(line.points.y).empty() && failed.empty()) continue;
+    const auto crosses = chart.crosses.size();
+    add_crosses(results, axis, panel.curve_specs[i], chart);
+    const bool has_crosses = chart.crosses.size() > crosses;
+    if (report::finite_values(line.points.y).empty() && !has_crosses) continue;
     line.shift = kApart * (static_cast<double>(i) - middle);
     chart.lines.push_back(std::move(line));
   }
-  chart.note = axis_figures_note_of(results, panel, failures);
+  chart.note = axis_figures_note_of(results, axis, panel);
   if (is_of_values) chart.note += " A point below the lowest value: runs fail there already.";
   chart.when_empty = measure.kind == Measure::Kind::sweep
                          ? "No arm has all runs, of two seeds or more."

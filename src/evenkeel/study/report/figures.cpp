@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
@@ -12,6 +13,7 @@
 #include "evenkeel/study/report/lead_figure.h"
 #include "evenkeel/study/report/loss_figures.h"
 #include "evenkeel/study/report/number_format.h"
+#include "evenkeel/study/report/panels.h"
 #include "evenkeel/study/report/profile_figures.h"
 #include "evenkeel/study/report/sweep_figures.h"
 
@@ -33,6 +35,15 @@ std::vector<report::Tick> ticks_of_sizes(const std::vector<PowerLawFit>& fits) {
     label = with_digits(at / (is_large ? kMillion : kThousand), kDigits) + (is_large ? "M" : "k");
   }
   return ticks;
+}
+
+/// Names the runs of all arms whose value is in no mean.
+std::string runs_without_value_note(const Results& results) {
+  CurveSpec spec;
+  for (std::size_t at = 0; at < results.arms.size(); ++at) spec.arms.push_back(at);
+  const Panel all{.curve_specs = {std::move(spec)}};
+  return unfinished_runs_note(results, all,
+                              [](const SeedRun& run) { return std::isfinite(run.value); });
 }
 
 }  // namespace
@@ -75,7 +86,7 @@ std::string scaling_figure(const Results& results) {
     chart.lines.push_back(std::move(points));
     chart.note += text(chart.note.empty() ? "" : "; ", power_law_text(fit));
   }
-  chart.note += '.';
+  chart.note += '.' + runs_without_value_note(results);
   return figure(chart);
 }
 

@@ -62,7 +62,7 @@ std::string lead_figure_of(const Results& results, const Panel& panel) {
   chart.note = text(panel.note, panel.note.empty() ? "" : " ",
                     results.study.seeds.size() > 1 ? "Means with 95 % intervals, paired by seed."
                                                    : "One run each: no intervals.",
-                    failed_runs_note(results, panel));
+                    unfinished_runs_note(results, panel));
   return figure(chart);
 }
 

@@ -51,9 +51,9 @@ report::Chart chart_of(const Results& results, const Panel& panel, const Quantit
     counts.push_back(curves.size());
     chart.lines.push_back(mean_curve(curves, Averaging::arithmetic, spec));
   }
-  chart.note = text(panel.note, panel.note.empty() ? "" : " ",
-                    quantity.is_validation ? "" : "Moving means. ",
-                    bands_text(counts, Averaging::arithmetic), failed_runs_note(results, panel));
+  chart.note = text(
+      panel.note, panel.note.empty() ? "" : " ", quantity.is_validation ? "" : "Moving means. ",
+      bands_text(counts, Averaging::arithmetic), unfinished_runs_note(results, panel));
   chart.when_empty = "No run is finished.";
   return chart;
 }

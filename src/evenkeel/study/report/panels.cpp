@@ -208,18 +208,40 @@ std::vector<Panel> panels(const Results& results, const std::string& along, std:
   return out;
 }
 
-std::string failed_runs_note(const Results& results, const Panel& panel) {
+namespace {
+
+/// "post_norm 2 of 3; pre_norm 1 of 3": the arms of the panel with runs in this state that the
+/// chart does not draw.
+std::string arms_in_state(const Results& results, const Panel& panel, SeedRun::State state,
+                          const std::function<bool(const SeedRun&)>& is_drawn) {
   std::string names;
   for (const auto& spec : panel.curve_specs) {
     for (const auto at : spec.arms) {
       const auto& arm = results.arms[at];
-      const auto failed = run_count(arm, SeedRun::State::failed);
-      if (failed == 0) continue;
+      const auto count = std::ranges::count_if(arm.seed_runs, [&](const SeedRun& run) {
+        return run.state == state && !(is_drawn && is_drawn(run));
+      });
+      if (count == 0) continue;
       const auto& name = spec.name.empty() ? arm.name : spec.name;
-      names += text(names.empty() ? "" : "; ", name, ' ', failed, " of ", arm.seed_runs.size());
+      names += text(names.empty() ? "" : "; ", name, ' ', count, " of ", arm.seed_runs.size());
     }
   }
-  return names.empty() ? "" : " Failed, not drawn: " + names + ".";
+  return names;
+}
+
+}  // namespace
+
+std::string unfinished_runs_note(const Results& results, const Panel& panel,
+                                 const std::function<bool(const SeedRun&)>& is_drawn) {
+  using State = SeedRun::State;
+  std::string out;
+  for (const auto& [state, word] :
+       {std::pair(State::failed, "Failed"), std::pair(State::crashed, "Crashed"),
+        std::pair(State::missing, "Missing")}) {
+    const auto names = arms_in_state(results, panel, state, is_drawn);
+    if (!names.empty()) out += text(' ', word, ", not drawn: ", names, '.');
+  }
+  return out;
 }
 
 }  // namespace evenkeel::study

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,10 @@ inline constexpr std::size_t kMaxCurves = 8;
 /// \param most   largest number of charts
 std::vector<Panel> panels(const Results& results, const std::string& along, std::size_t most);
 
-/// " Failed, not drawn: post_norm 2 of 3."; "" if no run of the panel failed.
-std::string failed_runs_note(const Results& results, const Panel& panel);
+/// " Failed, not drawn: post_norm 2 of 3. Crashed, not drawn: pre_norm 1 of 3."; missing runs
+/// likewise; "" if all runs of the panel finished.
+/// \param is_drawn  whether the chart draws a run that has not finished; empty: it draws none
+std::string unfinished_runs_note(const Results& results, const Panel& panel,
+                                 const std::function<bool(const SeedRun&)>& is_drawn = {});
 
 }  // namespace evenkeel::study

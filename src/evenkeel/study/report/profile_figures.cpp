@@ -58,7 +58,13 @@ std::set<double> steps_of(const Results& results, const ProfileKind& kind, bool 
   return out;
 }
 
-/// The profiles of one step; runs that failed before it have none there.
+/// True if the run has a profile of this step. A run that ended before it has none.
+bool has_profile(const SeedRun& seed_run, const ProfileKind& kind, double step) {
+  const auto* const map = map_of(seed_run, kind);
+  return map != nullptr && map->at(step).size() > 0;
+}
+
+/// The profiles of one step.
 std::string profile_figures_figure_of(const Results& results, const ProfileKind& kind,
                                       const Panel& panel, double step, bool has_legend) {
   report::Chart chart{text(kind.title, ", step ", with_commas(std::llround(step)),
@@ -71,8 +77,7 @@ std::string profile_figures_figure_of(const Results& results, const ProfileKind&
     std::vector<report::Series> curves;
     for (const auto at : spec.arms) {
       for (const auto& seed_run : results.arms[at].seed_runs) {
-        const auto* const map = map_of(seed_run, kind);
-        if (map != nullptr && map->at(step).size() > 0) curves.push_back(map->at(step));
+        if (has_profile(seed_run, kind, step)) curves.push_back(map_of(seed_run, kind)->at(step));
       }
     }
     if (curves.empty()) continue;
@@ -80,7 +85,9 @@ std::string profile_figures_figure_of(const Results& results, const ProfileKind&
     chart.lines.push_back(mean_curve(curves, kind.averaging, spec));
   }
   if (chart.lines.empty()) return "";
-  chart.note = text(panel.note, panel.note.empty() ? "" : " ", bands_text(counts, kind.averaging));
+  const auto is_drawn = [&](const SeedRun& run) { return has_profile(run, kind, step); };
+  chart.note = text(panel.note, panel.note.empty() ? "" : " ", bands_text(counts, kind.averaging),
+                    unfinished_runs_note(results, panel, is_drawn));
   chart.has_legend = has_legend;
   chart.when_empty = "Nothing finite was measured.";
   return figure(chart);

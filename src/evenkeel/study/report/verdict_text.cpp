@@ -233,8 +233,12 @@ std::string search_note(const Study& study) {
 
 /// "hybrid_norm trains up to layers 32, 32, 64 (seed by seed), post_norm up to 16, 16, 16"
 std::string max_trainable_sentence(const Verdict& verdict, const Claim& claim) {
+  const auto is_unknown = [](double value) { return std::isnan(value); };
+  const bool has_unknown = std::ranges::any_of(verdict.arm_max, is_unknown) ||
+                           std::ranges::any_of(verdict.reference_max, is_unknown);
   return text(verdict.arm, " trains up to ", claim.along, " ", joined(verdict.arm_max),
-              " (seed by seed), ", verdict.reference, " up to ", joined(verdict.reference_max));
+              " (seed by seed), ", verdict.reference, " up to ", joined(verdict.reference_max),
+              has_unknown ? "; –: a run of the seed crashed or is missing" : "");
 }
 
 /// "; sign test over the seeds: p 0.250, 6 seeds that all agree would tell"

@@ -82,6 +82,24 @@ EK_AVX512_BF16_INLINE void store_16(Bf16* to, __m512 values, AllLanes /*all*/ = 
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
                       reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(values)));
 }
+/// Rounds sixteen values to bfloat16, subnormal ones, too: the instruction alone makes them 0.
+EK_AVX512_BF16_INLINE __m256i rounded_16(__m512 values) {
+  const auto rounded = reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(values));
+  const __mmask16 subnormal = subnormal_mask(values);
+  if (subnormal == 0) return rounded;
+  const __m512i bits = _mm512_castps_si512(values);
+  const __m512i is_odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+  const __m512i half = _mm512_add_epi32(is_odd, _mm512_set1_epi32(0x7fff));
+  const __m512i exact = _mm512_srli_epi32(_mm512_add_epi32(bits, half), 16);
+  return _mm256_mask_mov_epi16(rounded, subnormal, _mm512_cvtepi32_epi16(exact));
+}
+/// Stores the lanes of `mask`, rounded_16().
+EK_AVX512_BF16_INLINE void store_rounded_16(Bf16* to, __m512 values, __mmask16 mask) {
+  _mm256_mask_storeu_epi16(to, mask, rounded_16(values));
+}
+EK_AVX512_BF16_INLINE void store_rounded_16(Bf16* to, __m512 values, AllLanes /*all*/ = {}) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), rounded_16(values));
+}
 EK_AVX512_INLINE void store_16(float* to, __m512 values) {
   _mm512_storeu_ps(to, values);
 }
@@ -152,22 +170,30 @@ EK_AVX512_INLINE DoubleVec16 add(const DoubleVec16& a, const DoubleVec16& b) {
 EK_AVX512_INLINE DoubleVec16 add_squares(const DoubleVec16& a, const DoubleVec16& b) {
   return {_mm512_fmadd_pd(b.low, b.low, a.low), _mm512_fmadd_pd(b.high, b.high, a.high)};
 }
+EK_AVX512_INLINE DoubleVec16 add_products(const DoubleVec16& a, const DoubleVec16& b,
+                                          const DoubleVec16& c) {
+  return {_mm512_fmadd_pd(b.low, c.low, a.low), _mm512_fmadd_pd(b.high, c.high, a.high)};
+}
 /// The sum of all lanes, in the order of sum_over() (row_reduction.h).
 EK_AVX512_INLINE double reduce_add(const DoubleVec16& a) {
   return _mm512_reduce_add_pd(_mm512_add_pd(a.low, a.high));
 }
 /// to[0, 16) += values, for the lanes of mask.
-EK_AVX512_INLINE void add_16(double* to, __m512 values, __mmask16 mask) {
+EK_AVX512_INLINE void add_16(double* to, const DoubleVec16& values, __mmask16 mask) {
   const auto low = static_cast<__mmask8>(mask), high = static_cast<__mmask8>(mask >> 8);
-  const auto sum = add(to_doubles(values),
-                       {_mm512_maskz_loadu_pd(low, to), _mm512_maskz_loadu_pd(high, to + 8)});
+  const auto sum =
+      add(values, {_mm512_maskz_loadu_pd(low, to), _mm512_maskz_loadu_pd(high, to + 8)});
   _mm512_mask_storeu_pd(to, low, sum.low);
   _mm512_mask_storeu_pd(to + 8, high, sum.high);
 }
-EK_AVX512_INLINE void add_16(double* to, __m512 values, AllLanes /*all*/ = {}) {
-  const auto sum = add(to_doubles(values), {_mm512_loadu_pd(to), _mm512_loadu_pd(to + 8)});
+EK_AVX512_INLINE void add_16(double* to, const DoubleVec16& values, AllLanes /*all*/ = {}) {
+  const auto sum = add(values, {_mm512_loadu_pd(to), _mm512_loadu_pd(to + 8)});
   _mm512_storeu_pd(to, sum.low);
   _mm512_storeu_pd(to + 8, sum.high);
+}
+template <typename Mask = AllLanes>
+EK_AVX512_INLINE void add_16(double* to, __m512 values, Mask mask = {}) {
+  add_16(to, to_doubles(values), mask);
 }
 
 /// Interleaves a and b and stores 32 pairs (a_i, b_i): the first sixteen at `low`, the second

@@ -16,19 +16,19 @@ template <typename T>
 void affine_row(const T* x, const OpMathType<T>* gain, const OpMathType<T>* bias, T* y,
                 std::int64_t width);
 
-/// One row of the backward pass.
+/// Rows of the backward pass, contiguous in memory.
 template <typename T>
 struct AffineGradient {
-  const T* dy;                // [width]
-  const T* x;                 // [width]
+  const T* dy;                // [rows, width]
+  const T* x;                 // [rows, width]
   const OpMathType<T>* gain;  // [width]
-  T* dx;                      // [width], written
-  double* dgain;              // [width], added to
-  double* dbias;              // [width], added to
+  T* dx;                      // [rows, width], written
+  double* dgain;              // [width], added to; null: not required
+  double* dbias;              // the same
 };
 
 /// dx = gain * dy, dgain += dy * x and dbias += dy.
 template <typename T>
-void affine_row_backward(const AffineGradient<T>& row, std::int64_t width);
+void affine_backward(const AffineGradient<T>& args, std::int64_t rows, std::int64_t width);
 
 }  // namespace evenkeel::kernels::cpu

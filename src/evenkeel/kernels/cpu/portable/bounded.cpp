@@ -2,7 +2,9 @@
 #include "evenkeel/kernels/cpu/portable/bounded.h"
 
 #include <algorithm>
+#include <type_traits>
 
+#include "evenkeel/kernels/cpu/avx512/bounded_avx512.h"
 #include "evenkeel/kernels/cpu/common/row_reduction.h"
 #include "evenkeel/kernels/cpu/portable/bounded_functions.h"
 
@@ -67,6 +69,9 @@ template <typename T>
 EK_CLONES void bounded_row(const T* __restrict x, const OpMathType<T>* __restrict gain,
                            const OpMathType<T>* __restrict bias, T* __restrict y,
                            std::int64_t width, const BoundedParameters& parameters) {
+  if constexpr (std::is_same_v<T, Bf16>) {
+    if (bounded_row_avx512(x, gain, bias, y, width, parameters)) return;
+  }
   parameters.function == BoundedKind::tanh
       ? forward<BoundedKind::tanh>(x, gain, bias, y, width, parameters)
       : forward<BoundedKind::erf>(x, gain, bias, y, width, parameters);
@@ -75,6 +80,9 @@ EK_CLONES void bounded_row(const T* __restrict x, const OpMathType<T>* __restric
 template <typename T>
 EK_CLONES void bounded_row_backward(const BoundedGradient<T>& row, std::int64_t width,
                                     const BoundedParameters& parameters) {
+  if constexpr (std::is_same_v<T, Bf16>) {
+    if (bounded_row_backward_avx512(row, width, parameters)) return;
+  }
   parameters.function == BoundedKind::tanh ? backward<BoundedKind::tanh>(row, width, parameters)
                                            : backward<BoundedKind::erf>(row, width, parameters);
 }

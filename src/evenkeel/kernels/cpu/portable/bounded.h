@@ -8,7 +8,7 @@
 namespace evenkeel::kernels::cpu {
 
 /// DyT and Derf, element-wise bounded functions in place of a norm: y = gain * f(alpha x + shift) +
-/// bias, in double.
+/// bias, in double; bfloat16 in float32 where the processor has AVX-512 bfloat16.
 enum class BoundedKind { tanh, erf };
 
 struct BoundedParameters {

@@ -27,12 +27,12 @@ inline constexpr double kExp[] = {
 
 /// e^x for x <= 0, to two units in the last place; 0 below -700.
 [[gnu::always_inline]] inline double exp_nonpositive_simd(double x) {
-  constexpr double kLeast = -700, kRound = 0x1.8p52, kLog2 = 0x1.71547652b82fep+0;
-  constexpr double kLn2High = 0x1.62e42fefap-1, kLn2Low = 0x1.cf79abc9e3b39p-40;
+  constexpr double kLeast = -700, kRoundToWhole = 0x1.8p52, kLog2E = 0x1.71547652b82fep+0;
+  constexpr double kLn2Upper = 0x1.62e42fefap-1, kLn2Lower = 0x1.cf79abc9e3b39p-40;
   const double bounded = x < kLeast ? kLeast : x;
-  const double shifted = bounded * kLog2 + kRound;
-  const double n = shifted - kRound;
-  const double r = (bounded - n * kLn2High) - n * kLn2Low;
+  const double shifted = bounded * kLog2E + kRoundToWhole;
+  const double n = shifted - kRoundToWhole;
+  const double r = (bounded - n * kLn2Upper) - n * kLn2Lower;
   const double y = polynomial(kExp, r);
   // n is in the low bits of `shifted` and is shifted to the exponent.
   const auto bits = std::bit_cast<std::int64_t>(y) + (std::bit_cast<std::int64_t>(shifted) << 52);

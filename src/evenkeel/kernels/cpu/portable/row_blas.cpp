@@ -64,6 +64,27 @@ EK_CLONES void axpby_row(const T* row, double factor, const OpMathType<T>* other
 }
 
 template <typename T>
+EK_CLONES void unit_row(T* __restrict v, std::int64_t width) {
+  const double factor = inverse_length(v, width);
+#pragma omp simd
+  for (std::int64_t j = 0; j < width; ++j) store(v + j, factor * load(v + j));
+}
+
+template <typename T>
+EK_CLONES void add_squares_of_row(const T* __restrict row, double* __restrict sums,
+                                  std::int64_t width) {
+#pragma omp simd
+  for (std::int64_t j = 0; j < width; ++j) sums[j] += load(row + j) * load(row + j);
+}
+
+template <typename T>
+EK_CLONES void scale_columns_of_row(const double* __restrict factors, T* __restrict row,
+                                    std::int64_t width) {
+#pragma omp simd
+  for (std::int64_t j = 0; j < width; ++j) store(row + j, factors[j] * load(row + j));
+}
+
+template <typename T>
 EK_CLONES void weight_norm_row(const T* v, OpMathType<T> gain, T* w, std::int64_t width) {
   scale(v, static_cast<double>(gain) * inverse_length(v, width), w, width);
 }
@@ -83,6 +104,9 @@ EK_CLONES double weight_norm_row_backward(const T* dw, const T* v, OpMathType<T>
   template void scale_row(const T*, double, T*, std::int64_t);                               \
   template void axpy_row(const T*, double, double*, std::int64_t);                           \
   template void axpby_row(const T*, double, const OpMathType<T>*, double, T*, std::int64_t); \
+  template void unit_row(T*, std::int64_t);                                                  \
+  template void add_squares_of_row(const T*, double*, std::int64_t);                         \
+  template void scale_columns_of_row(const double*, T*, std::int64_t);                       \
   template void weight_norm_row(const T*, OpMathType<T>, T*, std::int64_t);                  \
   template double weight_norm_row_backward(const T*, const T*, OpMathType<T>, T*, std::int64_t);
 EK_INSTANTIATE(double)

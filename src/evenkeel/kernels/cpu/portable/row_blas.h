@@ -26,6 +26,18 @@ template <typename T>
 void axpby_row(const T* row, double factor, const OpMathType<T>* other, double less, T* to,
                std::int64_t width);
 
+/// v = v / |v|, in place; zeros stay zeros.
+template <typename T>
+void unit_row(T* v, std::int64_t width);
+
+/// sums[j] += row[j]^2
+template <typename T>
+void add_squares_of_row(const T* row, double* sums, std::int64_t width);
+
+/// row[j] = factors[j] row[j]
+template <typename T>
+void scale_columns_of_row(const double* factors, T* row, std::int64_t width);
+
 /// w = gain v / |v|; zeros stay zeros.
 /// \source Salimans and Kingma 2016, arXiv:1602.07868, eq. 2
 template <typename T>

@@ -19,7 +19,17 @@ struct RowDenominator {
   bool absmax8 = false;                      // first divide x by max|x| / 8 (detached)
 };
 
-/// y = gain * (x - mean) / denominator + bias, for one row, in double.
+/// rho = 1/denominator of a row, and slope = -d(rho)/d(s) * 2 / (rho^2 * count of the mean).
+struct RowScale {
+  double rho, slope;
+};
+
+/// \param squares  the sum of squares that s is of
+/// \param largest  max|x|; used with absmax8
+RowScale row_scale_of(double squares, double largest, const RowDenominator& denominator);
+
+/// y = gain * (x - mean) / denominator + bias, for one row, in double; bfloat16 in float32 where
+/// the processor has AVX-512 bfloat16.
 ///
 /// \tparam T          double, float or Bf16; squares of doubles beyond 1e154 overflow
 /// \param x, y        width contiguous values each, which do not overlap
@@ -28,23 +38,23 @@ template <typename T>
 void row_norm_row(const T* x, const OpMathType<T>* gain, const OpMathType<T>* bias, T* y,
                   std::int64_t width, const RowDenominator& denominator);
 
-/// One row of the backward pass.
+/// Rows of the backward pass.
 template <typename T>
 struct RowNormGradient {
-  const T* dy;
-  const T* x;
-  const OpMathType<T>* gain;
-  T* dx;          // written
-  double* dgain;  // added to; null: not required
-  double* dbias;  // the same
+  const T* dy;                // [rows, stride], the first `width` values of each row
+  const T* x;                 // the same
+  const OpMathType<T>* gain;  // [width]
+  T* dx;                      // as dy; written
+  double* dgain;              // [width], added to; null: not required
+  double* dbias;              // the same
+  std::int64_t stride, width;
 };
 
 /// With rho = 1/denominator, g = dy * gain and x_hat = (x - mean) rho:
 ///   dx = rho (g - mean(g) if centred) - (i < partial_width) x_hat * slope * sum(g * x_hat),
-///   slope = -d(rho)/d(s) * 2 / (rho^2 * count of the mean),
 /// dgain += dy * x_hat, dbias += dy.
 template <typename T>
-void row_norm_row_backward(const RowNormGradient<T>& row, std::int64_t width,
-                           const RowDenominator& denominator);
+void row_norm_backward(const RowNormGradient<T>& args, std::int64_t rows,
+                       const RowDenominator& denominator);
 
 }  // namespace evenkeel::kernels::cpu

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <type_traits>
 
+#include "evenkeel/kernels/cpu/avx512/sphere_avx512.h"
 #include "evenkeel/kernels/cpu/common/row_common.h"
 #include "evenkeel/kernels/cpu/common/row_reduction.h"
 
@@ -91,6 +93,9 @@ struct ArcSlope {
 template <typename T>
 EK_CLONES void sphere_step_row(const T* __restrict start, const T* __restrict towards,
                                const double* __restrict step, T* __restrict y, std::int64_t width) {
+  if constexpr (std::is_same_v<T, Bf16>) {
+    if (sphere_step_row_avx512(start, towards, step, y, width)) return;
+  }
   const double a = inverse_norm(squares_of_row(start, width)).value;
   const double b = inverse_norm(squares_of_row(towards, width)).value;
   const auto z = [=](std::int64_t i) {
@@ -104,6 +109,9 @@ EK_CLONES void sphere_step_row(const T* __restrict start, const T* __restrict to
 
 template <typename T>
 EK_CLONES void sphere_step_row_backward(const SphereGradient<T>& row, std::int64_t width) {
+  if constexpr (std::is_same_v<T, Bf16>) {
+    if (sphere_step_row_backward_avx512(row, width)) return;
+  }
   const T* __restrict const dy = row.dy;
   const T* __restrict const start = row.start;
   const T* __restrict const towards = row.towards;

@@ -5,7 +5,8 @@
 
 #include "evenkeel/kernels/cpu/common/simd.h"
 
-/// Steps along a sphere from one row towards another, in double; for rows of double, float or Bf16.
+/// Steps along a sphere from one row towards another, in double; sphere_step of bfloat16 in float32
+/// where the processor has AVX-512 bfloat16. For rows of double, float or Bf16.
 namespace evenkeel::kernels::cpu {
 
 /// y = unit(u + step (v - u)),  u = unit(start), v = unit(towards), unit(x) = x / max(|x|, 1e-12).

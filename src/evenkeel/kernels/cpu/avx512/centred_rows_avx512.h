@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "evenkeel/kernels/cpu/avx512/avx512_bf16.h"
+
+/// Rows of bfloat16 that are divided by a statistic of themselves, in float32 where
+/// has_avx512_bf16(): what layer_norm_avx512.cpp and row_norm_avx512.cpp share.
+namespace evenkeel::kernels::cpu::centred_rows {
+
+/// The mean of a row's x and of (x - mean)^2. Rows that are not centred have mean 0.
+struct RowStatistic {
+  double mean = 0, variance = 0;
+};
+
+/// True if the mean is at most half a standard deviation from 0. Then x - mean loses few digits:
+/// float32 has enough of them, and x_hat is one fused multiply-add.
+inline bool is_near(double mean, double mean_square) {
+  return fits_float32(mean_square) && mean * mean <= 0.2 * mean_square;
+}
+
+/// A row's x_hat = (x - mean) * rstd in float32.
+struct Centred {
+  __m512 mean, rest, rstd;  // rest: rounding error of the mean
+  __m512 shift;             // -mean * rstd
+};
+EK_AVX512_BF16_INLINE Centred centred(double mean, double rstd) {
+  const auto rounded = static_cast<float>(mean);
+  return {_mm512_set1_ps(rounded),
+          _mm512_set1_ps(static_cast<float>(mean - static_cast<double>(rounded))),
+          _mm512_set1_ps(static_cast<float>(rstd)),
+          _mm512_set1_ps(static_cast<float>(-mean * rstd))};
+}
+template <bool kNear>
+EK_AVX512_BF16_INLINE __m512 x_hat_of(__m512 x, const Centred& row, avx512::AllLanes /*all*/ = {}) {
+  if constexpr (kNear) return _mm512_fmadd_ps(x, row.rstd, row.shift);
+  const __m512 deviation = _mm512_sub_ps(x, row.mean);
+  return _mm512_mul_ps(_mm512_sub_ps(deviation, row.rest), row.rstd);
+}
+/// Zeros in the masked-out lanes, where x_hat could be infinite.
+template <bool kNear>
+EK_AVX512_BF16_INLINE __m512 x_hat_of(__m512 x, const Centred& row, __mmask16 mask) {
+  return _mm512_maskz_mov_ps(mask, x_hat_of<kNear>(x, row));
+}
+
+/// The statistic, by bfloat16 products with float32 sums; nullopt unless is_near().
+EK_AVX512_BF16_INLINE std::optional<RowStatistic> near_statistic(const Bf16* x,
+                                                                 std::int64_t width) {
+  const auto ones = reinterpret_cast<__m512bh>(_mm512_set1_epi16(0x3f80));
+  __m512 sum = _mm512_setzero_ps(), squares = sum;
+  for (std::int64_t i = 0; i < width; i += 32) {
+    prefetch_ahead(x + i);
+    const __m512bh values = avx512::load_32(x + i, avx512::tail_mask_32(width - i));
+    sum = _mm512_dpbf16_ps(sum, values, ones);
+    squares = _mm512_dpbf16_ps(squares, values, values);
+  }
+  const auto features = static_cast<double>(width);
+  const double mean = static_cast<double>(_mm512_reduce_add_ps(sum)) / features;
+  const double mean_square = static_cast<double>(_mm512_reduce_add_ps(squares)) / features;
+  if (!is_near(mean, mean_square)) return std::nullopt;
+  return RowStatistic{.mean = mean, .variance = mean_square - mean * mean};
+}
+
+/// The statistic in double and one pass. mean(x^2) - mean(x)^2 loses at most 16 bits plus
+/// log2(width) bits by cancellation, of the 53 of a double.
+EK_AVX512_BF16_INLINE RowStatistic far_statistic(const Bf16* x, std::int64_t width) {
+  auto sum = avx512::zero_doubles(), squares = sum;
+  for (std::int64_t i = 0; i < width; i += 16) {
+    const auto value = avx512::to_doubles(avx512::load_16(x + i, avx512::tail_mask_16(width - i)));
+    sum = avx512::add(sum, value);
+    squares = avx512::add_squares(squares, value);
+  }
+  const auto features = static_cast<double>(width);
+  const double mean = avx512::reduce_add(sum) / features;
+  const double variance = avx512::reduce_add(squares) / features - mean * mean;
+  return {.mean = mean, .variance = std::max(variance, 0.0)};
+}
+
+/// Stores sixteen results. \return the lanes that underflow: the instruction rounds them to 0
+template <bool kNear, typename Mask>
+EK_AVX512_BF16_INLINE __mmask16 scale_16(const Bf16* x, const Centred& row, const float* gain,
+                                         const float* bias, Bf16* y, Mask mask) {
+  const __m512 x_hat = x_hat_of<kNear>(avx512::load_16(x, mask), row, mask);
+  const __m512 result =
+      _mm512_fmadd_ps(x_hat, avx512::load_16(gain, mask), avx512::load_16(bias, mask));
+  avx512::store_16(y, result, mask);
+  return avx512::subnormal_mask(result);
+}
+
+/// y = gain * x_hat + bias.
+/// \return false if a result is subnormal, which the rounding instruction would make 0
+template <bool kNear>
+EK_AVX512_BF16_INLINE bool scale(const Bf16* x, const Centred& row, const float* gain,
+                                 const float* bias, Bf16* y, std::int64_t width) {
+  __mmask16 subnormal = 0;
+  std::int64_t i = 0;
+  for (; i + 16 <= width; i += 16) {
+    subnormal |= scale_16<kNear>(x + i, row, gain + i, bias + i, y + i, avx512::AllLanes{});
+  }
+  const auto rest = avx512::tail_mask_16(width - i);
+  if (rest != 0) subnormal |= scale_16<kNear>(x + i, row, gain + i, bias + i, y + i, rest);
+  return subnormal == 0;
+}
+
+/// Rows of a backward pass.
+struct Gradient {
+  const Bf16* dy;
+  const Bf16* x;
+  const float* gain;    // [width]
+  Bf16* dx;             // written
+  double* dgain;        // [width], added to; null: not required
+  double* dbias;        // the same
+  std::int64_t stride;  // from row to row of dy, x and dx
+  std::int64_t width;
+  std::int64_t partial;  // the statistic is of the first values only
+  bool is_centred;
+};
+
+/// The numbers of a row: x_hat = (x - mean) * rstd, and with g = dy * gain
+///   dx = rstd * (g - mean(g) if centred) - (i < partial) x_hat * slope * sum(g * x_hat).
+struct RowNumbers {
+  double mean, rstd, slope;
+};
+
+/// What a row's dx subtracts from g * rstd: rstd * mean(g), and the factor of x_hat.
+struct Projections {
+  __m512 g, slope;
+};
+
+/// Sixteen partial sums each, for the projections of a row, and the largest |g|.
+struct Partial {
+  __m512 sum, dot, squares, largest;  // squares: of x
+};
+/// \tparam kNear  true: `dot` is the sum of g * x
+template <bool kNear, typename Mask>
+EK_AVX512_BF16_INLINE void add_16(Partial& to, const Bf16* dy, const Bf16* x, const float* gain,
+                                  const Centred& row, Mask mask) {
+  const __m512 g = _mm512_mul_ps(avx512::load_16(dy, mask), avx512::load_16(gain, mask));
+  const __m512 value = avx512::load_16(x, mask);
+  to.sum = _mm512_add_ps(to.sum, g);
+  to.dot = _mm512_fmadd_ps(g, kNear ? value : x_hat_of<false>(value, row, mask), to.dot);
+  if constexpr (kNear) to.squares = _mm512_fmadd_ps(value, value, to.squares);
+  to.largest = avx512::max_abs(to.largest, g);
+}
+
+/// \param at  offset of the row
+/// \return false if the row is outside the safe range of float32, or kNear without is_near()
+template <bool kNear>
+EK_AVX512_BF16_INLINE bool projections_of(const Gradient& args, std::int64_t at,
+                                          const RowNumbers& numbers, const Centred& row,
+                                          Projections& projections) {
+  if (!fits_float32(numbers.rstd)) return false;
+  const Bf16* const dy = args.dy + at;
+  const Bf16* const x = args.x + at;
+  const __m512 none = _mm512_setzero_ps();
+  Partial of_row = {none, none, none, none};
+  std::int64_t i = 0;
+  for (; i + 16 <= args.width; i += 16) {
+    prefetch_ahead(dy + i);
+    prefetch_ahead(x + i);
+    add_16<kNear>(of_row, dy + i, x + i, args.gain + i, row, avx512::AllLanes{});
+  }
+  const auto rest = avx512::tail_mask_16(args.width - i);
+  if (rest != 0) add_16<kNear>(of_row, dy + i, x + i, args.gain + i, row, rest);
+
+  const auto features = static_cast<double>(args.width);
+  const auto total = static_cast<double>(_mm512_reduce_add_ps(of_row.sum));
+  auto dot = static_cast<double>(_mm512_reduce_add_ps(of_row.dot));
+  if (kNear) {
+    const auto squares = static_cast<double>(_mm512_reduce_add_ps(of_row.squares));
+    if (!is_near(numbers.mean, squares / features)) return false;
+    dot = numbers.rstd * (dot - numbers.mean * total);
+  }
+  const double mean_g = args.is_centred ? total * numbers.rstd / features : 0;
+  projections = {_mm512_set1_ps(static_cast<float>(mean_g)),
+                 _mm512_set1_ps(static_cast<float>(dot * numbers.slope))};
+  return avx512::max_fits_float32(_mm512_mul_ps(of_row.largest, row.rstd));
+}
+
+/// Computes sixteen columns of kRows rows.
+/// \param at  offset of the first row
+template <bool kNear, bool kStatistic, int kRows, typename Mask>
+EK_AVX512_BF16_INLINE void columns_backward(const Gradient& args, std::int64_t at, std::int64_t i,
+                                            const Centred (&rows)[kRows],
+                                            const Projections (&projections)[kRows], Mask mask) {
+  const __m512 gain = avx512::load_16(args.gain + i, mask);
+  __m512 dgain = _mm512_setzero_ps(), dbias = dgain;
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+    const auto offset = at + r * args.stride + i;
+    const __m512 upstream = avx512::load_16(args.dy + offset, mask);
+    const __m512 x_hat = x_hat_of<kNear>(avx512::load_16(args.x + offset, mask), rows[r], mask);
+    dgain = _mm512_fmadd_ps(upstream, x_hat, dgain);
+    dbias = _mm512_add_ps(dbias, upstream);
+    const __m512 g = _mm512_mul_ps(upstream, gain);
+    const __m512 through = kStatistic
+                               ? _mm512_fmadd_ps(x_hat, projections[r].slope, projections[r].g)
+                               : projections[r].g;
+    avx512::store_rounded_16(args.dx + offset, _mm512_fmsub_ps(g, rows[r].rstd, through), mask);
+  }
+  if (args.dgain != nullptr) avx512::add_16(args.dgain + i, dgain, mask);
+  if (args.dbias != nullptr) avx512::add_16(args.dbias + i, dbias, mask);
+}
+
+/// Columns [first, last) of kRows rows.
+/// \tparam kStatistic  whether the statistic is of these columns
+template <bool kNear, bool kStatistic, int kRows>
+EK_AVX512_BF16_INLINE void range_backward(const Gradient& args, std::int64_t at, std::int64_t first,
+                                          std::int64_t last, const Centred (&rows)[kRows],
+                                          const Projections (&projections)[kRows]) {
+  auto i = first;
+  for (; i + 16 <= last; i += 16) {
+    columns_backward<kNear, kStatistic>(args, at, i, rows, projections, avx512::AllLanes{});
+  }
+  const auto rest = avx512::tail_mask_16(last - i);
+  if (rest != 0) columns_backward<kNear, kStatistic>(args, at, i, rows, projections, rest);
+}
+
+/// Computes kRows rows in one pass over the gradients of gain and bias.
+/// \param at  offset of the first row
+/// \return false, without a change of the gradients, if a row must be computed in double
+template <bool kNear, int kRows>
+EK_AVX512_BF16_INLINE bool rows_backward(const Gradient& args, std::int64_t at,
+                                         const RowNumbers (&numbers)[kRows]) {
+  Centred rows[kRows];
+  Projections projections[kRows];
+  for (int r = 0; r < kRows; ++r) {
+    rows[r] = centred(numbers[r].mean, numbers[r].rstd);
+    if (!projections_of<kNear>(args, at + r * args.stride, numbers[r], rows[r], projections[r])) {
+      return false;
+    }
+  }
+  range_backward<kNear, true>(args, at, 0, args.partial, rows, projections);
+  range_backward<kNear, false>(args, at, args.partial, args.width, rows, projections);
+  return true;
+}
+
+}  // namespace evenkeel::kernels::cpu::centred_rows
