@@ -51,11 +51,18 @@ def is_plain(layer: Any) -> bool:
 
 
 def in_autocast(*operands: Optional[Tensor]) -> Tuple[Any, ...]:
-    """Operands of products in the dtype of autocast, where it is on: float64 and None stay as they are."""
+    """Operands of products in bfloat16, where autocast is on: float64 and None stay as they are.
+
+    `ValueError` for operands that autocast would cast to another dtype, which the operators do not take.
+    """
     kind = operands[0].device.type  # type: ignore[union-attr]
     if kind == "meta" or not torch.is_autocast_enabled(kind):
         return operands
+    if all(each is None or each.dtype == torch.float64 for each in operands):
+        return operands
     dtype = torch.get_autocast_dtype(kind)
+    if dtype != torch.bfloat16:
+        raise ValueError(f"wanted autocast in bfloat16, found {dtype}")
     return tuple(each if each is None or each.dtype == torch.float64 else each.to(dtype) for each in operands)
 
 

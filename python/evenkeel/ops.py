@@ -18,9 +18,9 @@ _ops = torch.ops.evenkeel
 __all__ = [
     "adamw_", "add_rms_norm", "affine", "apply_rotary", "bounded", "causal_attention", "column_norm",
     "deterministic_matmul", "embedding", "expert_assignment", "gather_sum", "geodesic_step", "grouped_linear",
-    "int8_linear", "largest_scores", "layer_norm", "linear_cross_entropy", "power_iteration_", "qkv_norm_rope",
-    "rms_norm", "rotate_parts", "row_norm", "scale_rows", "seed_norm", "sigma_reparam", "sphere_step",
-    "sum_of_squares", "swiglu", "swiglu_linear", "unit_vectors_", "weight_norm",
+    "int8_linear", "largest_scores", "layer_norm", "linear_cross_entropy", "normalize_", "power_iteration_",
+    "qkv_norm_rope", "qkv_rope", "rms_norm", "row_norm", "scale_rows", "seed_norm", "sigma_reparam", "sphere_step",
+    "sum_of_squares", "swiglu", "swiglu_linear", "weight_norm",
 ]
 
 
@@ -114,9 +114,9 @@ def power_iteration_(v: Tensor, left: Tensor, right: Tensor) -> None:
     _ops.power_iteration_(v, left, right)
 
 
-def unit_vectors_(w: Tensor, are_rows: bool = True) -> None:
-    """Each row (`are_rows`) or column of w divided by its L2 norm, in place; call it under `torch.no_grad()`."""
-    _ops.unit_vectors_(w, are_rows)
+def normalize_(w: Tensor, dim: int = 1) -> None:
+    """`torch.nn.functional.normalize(w, dim=dim)` of a matrix, in place; call it under `torch.no_grad()`."""
+    _ops.normalize_(w, dim)
 
 
 # Attention.
@@ -139,9 +139,9 @@ def qkv_norm_rope(qkv: Tensor, cos_sin: Tensor, heads: int, kv_heads: int, q_gai
     return _ops.qkv_norm_rope(qkv, cos_sin, heads, kv_heads, q_gain, k_gain, v_gain, epsilon)
 
 
-def rotate_parts(q: Tensor, k: Tensor, v: Tensor, cos_sin: Tensor) -> Tuple[Tensor, Tensor, Tensor]:
-    """`qkv_norm_rope` without norms, of q `[B, T, heads D]`, k and v `[B, T, kv_heads D]` in tensors of their own."""
-    return _ops.rotate_parts(q, k, v, cos_sin)
+def qkv_rope(q: Tensor, k: Tensor, v: Tensor, cos_sin: Tensor) -> Tuple[Tensor, Tensor, Tensor]:
+    """`qkv_norm_rope` without norms, of three tensors: q `[B, T, heads D]`, k and v `[B, T, kv_heads D]`."""
+    return _ops.qkv_rope(q, k, v, cos_sin)
 
 
 def causal_attention(q: Tensor, k: Tensor, v: Tensor, scale: float, softcap: Optional[float] = None,

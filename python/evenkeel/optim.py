@@ -42,7 +42,10 @@ def _local(tensor: Tensor) -> Tensor:
 
 
 def _like(tensor: Tensor, parameter: Tensor) -> Tensor:
-    """A gradient or a state with the placement and the memory format of its parameter; itself if it has them."""
+    """A gradient or a state with the placement and the memory format of its parameter; itself if it has them.
+
+    `ValueError` for another shape, and for a tensor without placements of a parameter that has them.
+    """
     placements = getattr(parameter, "placements", None)
     if getattr(tensor, "placements", None) != placements:
         if placements is None or not hasattr(tensor, "placements"):
@@ -50,6 +53,9 @@ def _like(tensor: Tensor, parameter: Tensor) -> Tensor:
                              f"parameter, but found {type(tensor).__name__}; load a sharded state with "
                              "torch.distributed.checkpoint.state_dict.set_optimizer_state_dict")
         tensor = tensor.redistribute(placements=placements)
+    if tensor.shape != parameter.shape:  # equally many values can lie in another order, and copy_ broadcasts
+        raise ValueError(f"AdamW: wanted a gradient and a state of shape {list(parameter.shape)} like their parameter, "
+                         f"but found {list(tensor.shape)}")
     if _local(tensor).stride() == _local(parameter).stride():
         return tensor
     return torch.empty_like(parameter, dtype=tensor.dtype).copy_(tensor)

@@ -75,32 +75,40 @@ def numbers(record: Dict[str, Any]) -> Dict[str, float]:
     return out
 
 
-def steps(records: List[Dict[str, Any]]) -> Iterator[Tuple[int, Dict[str, float]]]:
-    """(step, numbers), the records of a step together: a training step and its evaluation are two lines."""
+def steps(run: pathlib.Path) -> List[Tuple[int, Dict[str, float]]]:
+    """(step, numbers), the records of a step together: a training step and its evaluation are two lines.
+
+    `FileNotFoundError` or `ValueError` as read_records(); `ValueError` for a line without a step.
+    """
     joined: Dict[int, Dict[str, float]] = {}
-    for record in records:
-        joined.setdefault(int(record["step"]), {}).update(numbers(record))
-    yield from joined.items()
+    for line, record in enumerate(read_records(run), 1):
+        step = record.get("step")
+        if not isinstance(step, int) or isinstance(step, bool):
+            found = f"found {json.dumps(step)[:40]}" if "step" in record else "it has none"
+            raise ValueError(f"{run / 'metrics.jsonl'}:{line}: wanted an integer \"step\", but {found}")
+        joined.setdefault(step, {}).update(numbers(record))
+    return list(joined.items())
 
 
 def send(run: pathlib.Path, service: Any, project: str, follow: bool) -> int:
     """Sends one run; with `follow`, until it trains no more. Returns the number of steps."""
-    read_records(run)  # refused before anything is sent
+    steps(run)  # refused before anything is sent
     remote = service.init(project=project, name=run.resolve().name, config=configuration(run))
     log = remote.log if remote is not None and hasattr(remote, "log") else service.log
     last, count = -1, 0
-    while True:
-        ends = not follow or not trains(run)
-        rows = [row for row in steps(read_records(run)) if row[0] > last]
-        # While a run trains, its newest step may still get an evaluation.
-        for step, values in rows if ends else rows[:-1]:
-            log(values, step=step)
-            last, count = step, count + 1
-        if ends:
-            break
-        time.sleep(PAUSE_S)
-    service.finish()
-    return count
+    try:
+        while True:
+            ends = not follow or not trains(run)
+            rows = [row for row in steps(run) if row[0] > last]
+            # While a run trains, its newest step may still get an evaluation.
+            for step, values in rows if ends else rows[:-1]:
+                log(values, step=step)
+                last, count = step, count + 1
+            if ends:
+                return count
+            time.sleep(PAUSE_S)
+    finally:
+        service.finish()
 
 
 def main(words: Optional[List[str]] = None) -> int:

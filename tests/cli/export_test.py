@@ -39,8 +39,7 @@ class Trained(program.Case):
 
     def check_equal(self, one, other, files=None):
         for name in files or FILES:
-            self.assertEqual((self.folder / one / name).read_bytes(),
-                             (self.folder / other / name).read_bytes(), name)
+            self.assertEqual((self.folder / one / name).read_bytes(), (self.folder / other / name).read_bytes(), name)
 
 
 class Export(Trained):
@@ -128,7 +127,7 @@ class Export(Trained):
         self.assertEqual([each["step"] for each in made["checkpoints"]], [2, 3, 4])
 
     def test_gguf(self):
-        self.export("--as", "gguf", "--dtype", "float16")
+        self.assertRegex(self.export("--as", "gguf", "--dtype", "float16"), r"\nout/model\.gguf: 11 tensors, ")
         content = (self.folder / "out/model.gguf").read_bytes()
         self.assertEqual(struct.unpack("<4sIQ", content[:16]), (b"GGUF", 3, 11))
         self.assertIn(b"general.architecture\x08\0\0\0\x05\0\0\0\0\0\0\0llama", content)
@@ -175,8 +174,7 @@ class RefusedExport(Trained):
              "export", "--run", "none", "--output", "out"),
             (77, "run: has no checkpoint of step 9, but of: 1, 2, 3, 4, 5", *export, "--checkpoint", "9"),
             (64, '--checkpoint must be a step, as 400 or step-400, but is "newest"; best is the one of the lowest '
-             "validation loss; leave it out for the newest",
-             *export, "--checkpoint", "newest"),
+             "validation loss; leave it out for the newest", *export, "--checkpoint", "newest"),
             (77, "run: --average 9 wants 9 checkpoints up to step 5, but the run has those of: 1, 2, 3, 4, 5; "
              "checkpoint.keep sets how many a run keeps", *export, "--average", "9"),
             (64, "--average must be at least 1, but is 0", *export, "--average", "0"),
@@ -184,6 +182,8 @@ class RefusedExport(Trained):
             (64, "--dtype float16 is for --as gguf only; take bfloat16, or float32 and convert it",
              *export, "--dtype", "float16"),
             (64, "--shard has no effect where --as is gguf; leave it out", *export, "--as", "gguf", "--shard", "5G"),
+            (64, "--output is a folder; the file in it is model.gguf; wanted a name without .gguf, but found x.gguf",
+             "export", "--run", "run", "--output", "x.gguf", "--as", "gguf"),
             (64, "--as qwen3: blocks.0.attention.q_norm is missing, but Qwen3ForCausalLM has it; leave --as out for "
              "the class that fits", *export, "--as", "qwen3"),
         ])
@@ -194,10 +194,10 @@ class RefusedExport(Trained):
         content = bytearray(file.read_bytes())
         content[-5] ^= 1
         file.write_bytes(content)
+        export = ["export", "--run", "run", "--output", "out"]
         self.refuse(77, "run: has no usable checkpoint; checkpoints/step-00000005: model.safetensors does not match "
-                    "its digest; train it, or restore the folder from a copy",
-                    "export", "--run", "run", "--output", "out", "--checkpoint", "5")
-        error = self.succeed("export", "--run", "run", "--output", "out")[1]
+                    "its digest; train it, or restore the folder from a copy", *export, "--checkpoint", "5")
+        error = self.succeed(*export)[1]
         self.assertEqual(error, "warning: checkpoints/step-00000005: model.safetensors does not match its digest; "
                          "skipped\n")
 

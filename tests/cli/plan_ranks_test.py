@@ -50,9 +50,10 @@ class PlanRanks(program.Case):
         self.assertEqual(self.json_of(*arguments)["shard"]["optimizer"]["ranks_at_90_percent"], 8)
 
     def test_a_model_without_room_has_a_verdict(self):
-        larger = ("--set", "model.layers=64", "--set", "train.micro_batch=2", "--set", "model.recompute=block")
+        larger = ("--set", "model.layers=64", "--set", "model.recompute=block", "--set")
         for more, advice in (((), "activation checkpointing (model.recompute=block), "),  # a micro-batch of 1
-                             (larger, "fewer sequences at once (train.micro_batch), ")):
+                             ((*larger, "train.micro_batch=2"), "fewer sequences at once (train.micro_batch), "),
+                             ((*larger, "train.micro_batch=1"), "")):
             out, _ = self.succeed("plan", "--preset", "7b", "--ranks", "1", *more)
             self.assertIn(f"\nit does not fit: {advice}more ranks or a smaller model may fit\n", out)
 

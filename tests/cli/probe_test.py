@@ -36,6 +36,18 @@ class Probe(program.Case):
         self.assertEqual(lines_of(run / "probes.jsonl"), result["profiles"])
         self.assertIn("Residual stream", (run / "report.html").read_text())
 
+    def test_a_checkpoint_of_a_mixture_says_which_source_it_reads(self):
+        for name in ("a.txt", "b.txt"):
+            self.write(name, program.BOOK)
+        mixture = "[{ path = 'a.txt', weight = 0.25 }, { path = 'b.txt', weight = 0.75 }]"
+        run = self.train("run", train_steps=1, data_train=mixture)
+        arguments = ("probe", "--run", run, "--what", "stream_rms", "--json")
+        out, error = self.succeed(*arguments)
+        self.assertEqual(error, "note: probe reads the validation text of the first of 2 data sources only: a.txt\n")
+        self.assertEqual(json.loads(out)["on"], "validation")
+        one = self.train("one", train_steps=1)
+        self.assertEqual(self.succeed("probe", "--run", one, "--what", "stream_rms", "--json")[1], "")
+
     def test_refuses_weights_that_it_would_not_load(self):
         self.refuse(64, "train.from has no effect on a model with initial weights; for those of a run: evenkeel probe "
                     "--run run", "probe", *program.small(train_from="run"))

@@ -254,11 +254,15 @@ class Refused(Case):
         for options in (["--workers"], ["--workers", "--override"], [], ["--override"]):
             done = self.evenkeel("study", "two.toml", "--quiet", *options)
             self.assertEqual(done.returncode, 78, done.stderr)
+            message = (r"the workers of a study must read the same files, but texts had \["
+                       r'"data.train [0-9a-f]{32}".*\], but has \["data.train .*\] here, which --override does '
+                       "not allow; give all workers the same files, or name another folder with --run")
+            if "--workers" not in options:
+                message = ("this study was trained by workers with data.train [0-9a-f]{32}, but here it is "
+                           r"[0-9a-f]{32} \(and 1 more\), which --override does not allow; restore the file, or "
+                           "name another folder with --run")
             self.assertRegex(done.stderr.decode(),
-                             "^evenkeel: runs/studies/two/workers.json: the workers of a study must read the same "
-                             r'files, but texts had \["data.train [0-9a-f]{32}".*\], but has \["data.train .*\] here, '
-                             "which --override does not allow; give all workers the same files, or name another "
-                             r"folder with --run\n$", options)
+                             rf"^evenkeel: runs/studies/two/workers.json: {message}\n$", options)
         self.assertEqual(len(self.runs_in("runs/studies")), 4)
 
 

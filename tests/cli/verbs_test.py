@@ -35,6 +35,21 @@ class Help(program.Case):
                 self.check_fits(out)
                 self.assertRegex(out, rf"\nExamples:\n  evenkeel {verb}")
 
+    def test_of_each_command_has_the_options_of_the_table(self):
+        """docs/decisions/0005-options-by-verb.md; an "x" stands for all options of the column's head."""
+        page = (ROOT / "docs/decisions/0005-options-by-verb.md").read_text()
+        head, _, *rows = [line.split("|")[1:-1] for line in page.splitlines() if line.startswith("| ")]
+        wanted = {}
+        for first, *cells in rows:
+            options = [option for cell, column in zip(cells, head[1:], strict=True)
+                       for option in re.findall(r"--[\w-]+", column if cell.strip() == "x" else cell)]
+            for command in re.findall(r"`([a-z]+(?: [a-z]+)*)", first):
+                wanted[command] = sorted(options)
+        self.assertEqual({command.split()[0] for command in wanted} - {"completion", "man"}, set(VERBS))
+        for command, (out, _) in zip(wanted, self.each(lambda each: self.succeed(*each.split(), "--help"), wanted)):
+            found = re.findall(r"^ +(?:-\w,)?(--[\w-]+)", out, re.MULTILINE)
+            self.assertEqual(sorted(set(found) - {"--help"}), wanted[command], command)
+
     def test_version(self):
         self.assertRegex(self.succeed("--version")[0], r"^evenkeel \d+\.\d+\.\d+ \(\S+\)\n$")
 

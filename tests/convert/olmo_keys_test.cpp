@@ -52,31 +52,15 @@ TEST(OlmoKeys, TheZLossOfTheLogitsIsTaken) {
   EXPECT_EQ(imported_with({}).toml.find("z_loss"), std::string::npos);
 }
 
-// OLMo-core has a multiplier without a switch, in older versions of its trainer.
-TEST(OlmoKeys, TheZLossOfOlmoCoreIsTaken) {
-  for (const std::string key : {"train_module.z_loss_multiplier", "trainer.z_loss_multiplier"}) {
-    const auto imported = imported_with({key + "=1e-5"});
-    EXPECT_NE(imported.toml.find("\nz_loss = 1e-05\n"), std::string::npos) << imported.toml;
-    EXPECT_EQ(uses_of({key + "=1e-5"}).at(key), KeyUse::taken);
-    EXPECT_EQ(uses_of({key + "=null"}).at(key), KeyUse::equal);
-    EXPECT_EQ(imported_with({key + "=null"}).toml.find("z_loss = "), std::string::npos);
-  }
-}
-
-TEST(OlmoKeys, RefusesAZLossThatIsNoneOrThereTwice) {
+TEST(OlmoKeys, RefusesAZLossThatIsNone) {
   const TestFolder folder;
-  const auto refused = [&](const std::vector<std::string>& arguments) {
-    return refusal_in(folder, kSmallOlmo, arguments);
+  const auto refused = [&](const std::string& multiplier) {
+    return refusal_in(folder, kSmallOlmo, {"softmax_auxiliary_loss=true", multiplier});
   };
-  EXPECT_EQ(refused({"train_module.z_loss_multiplier=-1"}),
-            "--argument train_module.z_loss_multiplier must be >= 0, but is -1");
-  EXPECT_EQ(refused({"train_module.z_loss_multiplier=x"}),
-            "--argument train_module.z_loss_multiplier must be a number, but is \"x\"");
-  EXPECT_EQ(refused({"softmax_auxiliary_loss=true", "auxiliary_loss_multiplier=-1"}),
+  EXPECT_EQ(refused("auxiliary_loss_multiplier=-1"),
             "--argument auxiliary_loss_multiplier must be >= 0, but is -1");
-  EXPECT_EQ(refused({"softmax_auxiliary_loss=true", "trainer.z_loss_multiplier=1e-5"}),
-            "--argument trainer.z_loss_multiplier must be null, but is 1e-05; another key sets "
-            "train.z_loss");
+  EXPECT_EQ(refused("auxiliary_loss_multiplier=x"),
+            "--argument auxiliary_loss_multiplier must be a number, but is \"x\"");
 }
 
 // OLMo-core has other names for most keys, so OLMo's defaults would replace the values.
@@ -87,7 +71,7 @@ TEST(OlmoKeys, RefusesConfigurationsOfOlmoCore) {
       "values into a TOML file for --config";
   EXPECT_EQ(refusal_in(folder,
                        "model:\n  d_model: 64\n  block:\n    attention: {n_heads: 4}\n"
-                       "train_module:\n  z_loss_multiplier: 1e-5\n"),
+                       "train_module:\n  max_grad_norm: 1\n"),
             "x.yaml:4: model.block.attention.n_heads" + what);
   EXPECT_EQ(refusal_in(folder, kSmallOlmo, {"model.lm_head.bias=false"}),
             "--argument model.lm_head.bias" + what);

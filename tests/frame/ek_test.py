@@ -16,13 +16,15 @@ class BeforeAnythingIsBuilt(Ek):
             self.assertLessEqual(len(out), 24)
             self.assertLessEqual(max(map(len, out)), 80)
             self.assertIn("Usage: ./ek VERB [OPTIONS]", out)
+            for verb in ("parquet", "python", "test", "wheel"):
+                self.assertEqual(len([line for line in out if line.startswith(f"  {verb} ")]), 1, verb)
 
     def test_the_version_is_that_of_the_project(self):
         version = (ROOT / "CMakeLists.txt").read_text().split("VERSION ")[2].split()[0]
         self.assertEqual(self.ek("--version"), (0, [f"evenkeel {version}"], []))
 
     def test_the_help_of_its_own_verbs_installs_nothing(self):
-        for verb in ("test", "wheel", "python"):
+        for verb in ("test", "wheel", "python", "parquet"):
             for option in ("--help", "-h"):
                 code, out, error = self.ek(verb, option)
                 self.assertEqual((code, error), (0, []))

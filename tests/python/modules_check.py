@@ -192,8 +192,18 @@ class Autocast(unittest.TestCase):
     def test_float64_stays(self):
         module, x = nn.SwiGLU(WIDTH, 12, True).double(), torch.randn(2, WIDTH, dtype=torch.float64)
         wanted = module(x)
-        with torch.autocast("cpu", torch.bfloat16):
-            self.assertTrue(torch.equal(module(x), wanted))
+        for dtype in (torch.bfloat16, torch.float16):
+            with torch.autocast("cpu", dtype):
+                self.assertTrue(torch.equal(module(x), wanted))
+
+    def test_another_dtype_is_refused(self):
+        """The operators have no float16."""
+        for name in ("SwiGLU", "CausalAttention", "LinearCrossEntropy"):
+            make, inputs = cases()[name]
+            module, x = make(), inputs(2, torch.float32)
+            with self.assertRaises(ValueError) as refused, torch.autocast("cpu", torch.float16):
+                module(*x)
+            self.assertEqual(str(refused.exception), "wanted autocast in bfloat16, found torch.float16", name)
 
     def test_swiglu_with_a_hook_agrees_with_one_without(self):
         module, x = nn.SwiGLU(WIDTH, 12, True), torch.randn(2, WIDTH)

@@ -33,8 +33,8 @@ def check_kernels(ops, dtype, wide):
     check(ops.apply_rotary_forward.default, (heads, cos_sin))
     check(ops.apply_rotary_backward.default, (heads, cos_sin))
     q, k, v = (tensor(2, 5, columns, dtype=dtype) for columns in (24, 16, 16))
-    check(ops.rotate_parts_forward.default, (q, k, v, cos_sin))
-    check(ops.rotate_parts_backward.default, (heads, heads, heads, cos_sin))
+    check(ops.qkv_rope_forward.default, (q, k, v, cos_sin))
+    check(ops.qkv_rope_backward.default, (heads, heads, heads, cos_sin))
     gamma, left, right = (tensor(size, dtype=wide) for size in (1, 7, 8))
     check(ops.weight_norm_forward.default, (x, left))
     check(ops.weight_norm_backward.default, (x, x, left))
@@ -42,7 +42,7 @@ def check_kernels(ops, dtype, wide):
     check(ops.sigma_reparam_forward.default, (x, gamma, left, right))
     check(ops.sigma_reparam_backward.default, (x, x, gamma, left, right, sigma))
     check(ops.power_iteration_.default, (x, left, right))
-    check(ops.unit_vectors_.default, (tensor(7, 8, dtype=dtype), False))
+    check(ops.normalize_.default, (tensor(7, 8, dtype=dtype), 0))
 
 
 def check_operators(ops):
@@ -58,7 +58,7 @@ def check_operators(ops):
     check(ops.gather_sum.default, (rows, torch.arange(7), torch.arange(7)))
     check(ops.apply_rotary.default, (tensor(2, 3, 4, 8, grad=True), tensor(3, 2, 4)))
     q, k, v = (tensor(2, 3, columns, grad=True) for columns in (24, 16, 16))
-    check(ops.rotate_parts.default, (q, k, v, tensor(3, 2, 4)))
+    check(ops.qkv_rope.default, (q, k, v, tensor(3, 2, 4)))
     check(ops.weight_norm.default, (rows, tensor(7, grad=True)))
     check(ops.sigma_reparam.default, (rows, tensor(1, grad=True), tensor(7), tensor(16)))
 
@@ -78,7 +78,7 @@ def check_gradients(ops):
     assert check(lambda a: ops.apply_rotary(a, cos_sin),
                  (tensor(2, 3, 2, 8, grad=True),))
     q, k, v = (tensor(2, 3, columns, grad=True) for columns in (24, 16, 16))
-    assert check(lambda *parts: ops.rotate_parts(*parts, cos_sin), (q, k, v))
+    assert check(lambda *parts: ops.qkv_rope(*parts, cos_sin), (q, k, v))
     assert check(ops.weight_norm, (rows, vector))
     left, right = tensor(6), tensor(8)
     assert check(lambda v, g: ops.sigma_reparam(v, g, left, right), (rows, tensor(1, grad=True)))

@@ -106,6 +106,33 @@ class Runs(unittest.TestCase):
             self.assertEqual(self.wandb(self.run_folder, "--follow", service=service)[0], 0)
         self.assertEqual([each[0] for each in service.calls[1:3]], [1, 2])
 
+    def test_an_error_while_following_finishes_the_run_of_the_service(self):
+        def damage(_):
+            (self.run_folder / "metrics.jsonl").write_text("[1]\n")
+        service = Service()
+        with mock.patch("evenkeel.wandb.trains", lambda _: True), mock.patch("time.sleep", damage):
+            code, out, error = self.wandb(self.run_folder, "--follow", service=service)
+        self.assertEqual((code, out), (65, ""))
+        self.assertRegex(error, r"^evenkeel\.wandb: .*metrics\.jsonl:1: wanted a JSON object, but found b'\[1\]'\n$")
+        self.assertEqual([each if each == "finish" else each[0] for each in service.calls[1:]], [1, "finish"])
+
+    def test_an_interrupt_finishes_the_run_of_the_service(self):
+        service = Service()
+        with mock.patch("evenkeel.wandb.trains", lambda _: True), \
+             mock.patch("time.sleep", side_effect=KeyboardInterrupt), self.assertRaises(KeyboardInterrupt):
+            self.wandb(self.run_folder, "--follow", service=service)
+        self.assertEqual(service.calls[-1], "finish")
+
+    def test_a_line_without_a_step_is_refused_before_anything_is_sent(self):
+        path = self.run_folder / "metrics.jsonl"
+        for line, found in (('{"loss": 2.0}', "it has none"), ('{"step": null}', "found null"),
+                            ('{"step": true}', "found true"), ('{"step": "2"}', 'found "2"')):
+            path.write_text('{"step": 1, "loss": 2.5}\n' + line + "\n")
+            service = Service()
+            self.assertEqual(self.wandb(self.run_folder, service=service),
+                             (65, "", f'evenkeel.wandb: {path}:2: wanted an integer "step", but {found}\n'))
+            self.assertEqual(service.calls, [])
+
     def test_a_killed_run_is_not_waited_for(self):
         (self.run_folder / "status.json").write_text('{"state": "training"}')
         (self.run_folder / "lock").write_text(f"{os.getpid()}\n")  # a process id may belong to another process by now

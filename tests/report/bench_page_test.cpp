@@ -70,7 +70,7 @@ TEST(BenchPage, HasASectionForEachBenchThatWasRun) {
                              peer("ours", 1), peer("eager", 0.6), later});
   EXPECT_EQ(xml_error(page), "");
   EXPECT_EQ(element_contents(page, "<h2>"),
-            (std::vector<std::string>{"Training steps", "Operators", "Beside PyTorch",
+            (std::vector<std::string>{"Training steps", "Operators", "Compared with PyTorch",
                                       "Training steps"}));
   EXPECT_NE(page.find("processor a &lt;processor&gt;"), std::string::npos);
 }
@@ -151,6 +151,23 @@ TEST(BenchPage, SaysWhatWasNotJudgedAndWhatIsMissing) {
   EXPECT_EQ(xml_error(page), "");
   EXPECT_NE(page.find("other processes took 40 %"), std::string::npos);
   EXPECT_EQ(element_contents(page, "<td class=\"number\">").front(), "–");
+}
+
+TEST(BenchPage, RefusesAFileOfRanksWhichHaveNoPage) {
+  try {
+    bench_page("ranks.jsonl", {header("ranks"), header("ranks")});
+    FAIL() << "not refused";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit(), Exit::data);
+    EXPECT_STREQ(error.what(),
+                 "ranks.jsonl: wanted records of bench step, kernels, decode or peers, but found "
+                 "those of `bench ranks`, which have no page; read the file as JSON lines");
+  }
+}
+
+TEST(BenchPage, LeavesOutTheRanksOfAFileWithOtherBenches) {
+  const auto page = bench_page("b.jsonl", {header("ranks"), kernel(1.1), header("ranks")});
+  EXPECT_EQ(element_contents(page, "<h2>"), (std::vector<std::string>{"Operators"}));
 }
 
 TEST(BenchPage, RefusesAFileWithoutABench) {

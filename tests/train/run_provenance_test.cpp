@@ -73,8 +73,27 @@ TEST(ChangedEvaluation, IsUnknownWithoutARecord) {
   for (const auto* const before :
        {"{}", "null", R"({"evaluate_texts_digest": "aa", "evaluate_tasks": [
                           {"path": "quiz.jsonl", "digest": "c"}]})",
-        R"({"evaluate_texts": 3, "evaluate_tasks": [3]})"}) {
+        R"({"evaluate_texts": 3, "evaluate_tasks": [3]})",
+        R"({"evaluate_texts": [{"name": "wiki", "inputs": ["wiki", "more.txt"], "digest": "ab",
+                                "files": [{}]}]})"}) {
     EXPECT_TRUE(changed_evaluation(nlohmann::json::parse(before), now).empty()) << before;
+  }
+}
+
+// A damaged provenance.json says nothing about the checkpoint. Each record is of the text "wiki".
+TEST(ChangedEvaluation, IsUnknownForADamagedRecord) {
+  const auto changes_after = [](const std::string& record) {
+    const auto entry = R"({"name": "wiki", "inputs": ["wiki", "more.txt"], )" + record + "}";
+    const nlohmann::json before = {
+        {"evaluate_texts", nlohmann::json::array({nlohmann::json::parse(entry)})}};
+    return changed_evaluation(before, recorded_evaluation()).size();
+  };
+  EXPECT_EQ(changes_after(R"("digest": "ab", "files": [{"path": "a", "digest": "1"}])"), 1U);
+  for (const auto* const damaged :
+       {R"("digest": "ab", "files": [{}])", R"("digest": "ab", "files": 3)",
+        R"("digest": "ab", "files": [3])", R"("digest": "ab", "files": [{"path": 3}])",
+        R"("digest": 3)", R"("files": [])"}) {
+    EXPECT_EQ(changes_after(damaged), 0U) << damaged;
   }
 }
 

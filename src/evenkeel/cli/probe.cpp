@@ -107,6 +107,13 @@ ProbeOutput probe_fresh_model(const ProbeOptions& options) {
   return {config.scheme.name, "training", 0, trainer.run_probe(what)};
 }
 
+/// Which text `probe --run` reads if a mixture has several validation texts; "" if it has one.
+std::string first_source_note(const std::vector<data::Source>& sources) {
+  if (sources.size() == 1) return "";
+  return text("note: probe reads the validation text of the first of ", sources.size(),
+              " data sources only: ", sources.front().name);
+}
+
 /// Measures a checkpoint on validation text, appends the result to probes.jsonl of the run and
 /// rewrites its report.html.
 /// \throws Error (no_checkpoint, differs, busy, io)
@@ -120,6 +127,7 @@ ProbeOutput probe_run(const ProbeOptions& options) {
   const auto corpora = data::load_evaluation_corpora(config.data, loaded.encoding,
                                                      config.model.context, config.model.vocabulary);
   check_trained_texts(common, corpora);
+  if (const auto note = first_source_note(corpora.validation); !note.empty()) print_note(note);
   const auto batch = data::evenly_spaced_text(corpora.validation.front().corpus,
                                               config.model.context, config.train.batch);
   const auto micro_batch_size = plan::micro_batch_size(config, loaded.shape.vocabulary);

@@ -11,7 +11,7 @@ void add_encoding_options(const Command& command, TokenizeOptions& options) {
   command.add_option("--tokenizer", options.tokenizer,
                      "tokenizer.json, .model, .tiktoken, or bytes");
   command.add_option("--output", options.output, "folder that is written").type_name("FOLDER");
-  command.add_option("--format", options.format, "of the shards")
+  command.add_option("--format", options.format, "file format of the shards")
       .one_of({"olmo", "llm_c", "megatron", "nanogpt"})
       .show_default();
   command
@@ -19,10 +19,12 @@ void add_encoding_options(const Command& command, TokenizeOptions& options) {
                   "most tokens of a shard, as 20000 or 100Mt; a document is not cut")
       .show_default();
   command.add_option("--name", options.name, "first part of the names of shards").show_default();
-  command.add_option("--data-format", options.data_format, "of the inputs; auto: by their endings")
+  command
+      .add_option("--data-format", options.data_format,
+                  "file format of the inputs; auto: by their endings")
       .one_of({"auto", "text", "jsonl", "json", "parquet"})
       .show_default();
-  command.add_option("--text-key", options.text_key, "JSON key or parquet column of the text")
+  command.add_option("--text-key", options.text_key, "JSON key or parquet column that has the text")
       .show_default();
   command.add_option("--end-of-text", options.end_of_text, "token or id after each document")
       .show_default();

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
 #include <memory>
 
 #include "evenkeel/base/number.h"
@@ -80,13 +81,28 @@ nlohmann::ordered_json export_as_json(const ExportOptions& options,
           {"warnings", result.warnings}};
 }
 
+/// \throws Error (usage) without --output, and for the path of a GGUF file in place of its folder
+void check_export_output(const ExportOptions& options) {
+  if (!options.output) throw Error(Exit::usage, "--output is wanted: the folder of the new model");
+  const std::filesystem::path output = *options.output;
+  if (options.request.as != "gguf" || output.extension() != ".gguf") return;
+  throw Error(Exit::usage, text("--output is a folder; the file in it is model.gguf; wanted a name "
+                                "without .gguf, but found ",
+                                output.string()));
+}
+
+/// What was written: the folder, or with --as gguf the file in it.
+std::filesystem::path written_path(const convert::ExportRequest& request) {
+  return request.as == "gguf" ? request.output / "model.gguf" : request.output;
+}
+
 Exit run_export(ExportOptions& options) {
   auto& request = options.request;
   if (!options.common.run) {
     throw Error(Exit::usage,
                 "--run is wanted: the folder of a trained model; `evenkeel runs` lists them");
   }
-  if (!options.output) throw Error(Exit::usage, "--output is wanted: the folder of the new model");
+  check_export_output(options);
   if (options.average < 1) {
     throw Error(Exit::usage, text("--average must be at least 1, but is ", options.average));
   }
@@ -109,7 +125,7 @@ Exit run_export(ExportOptions& options) {
     return Exit::success;
   }
   print("exported as %s: %s\n", result.architecture.c_str(), result.reason.c_str());
-  print("%s: %s tensors, %s, %s, step %s\n", request.output.c_str(),
+  print("%s: %s tensors, %s, %s, step %s\n", written_path(request).c_str(),
         with_commas(result.tensors).c_str(), bytes_text(static_cast<double>(result.bytes)).c_str(),
         request.dtype.c_str(), with_commas(result.step).c_str());
   return Exit::success;
@@ -144,7 +160,7 @@ Verb add_export(const Command& program) {
       .type_name("SIZE");
   command
       .add_option("--average", options->average,
-                  "number of newest checkpoints whose mean is exported")
+                  "number of checkpoints, up to --checkpoint, whose mean is exported")
       .show_default();
   command.add_flag("--padded", request.padded, "keep the padding rows of the embedding");
   command.add_flag("--overwrite", request.overwrite, "replace an older export");

@@ -264,12 +264,18 @@ Verb add_generate(const Command& program) {
   command.add_option("--prompt", options->prompt, "text to continue; default: standard input");
   command.add_option("--tokens", options->tokens, "tokens to add at most").show_default();
   command.add_option("--count", options->count, "texts to write").show_default();
-  command.add_option("--temperature", options->sampling.temperature, "0: always the likeliest")
+  command
+      .add_option("--temperature", options->sampling.temperature,
+                  "divides the logits; 0: greedy decoding")
       .show_default();
-  command.add_option("--top-k", options->sampling.top_k,
-                     "sample from the k likeliest tokens; 0: all");
-  command.add_option("--top-p", options->sampling.top_p,
-                     "sample from the likeliest tokens with this total probability");
+  command
+      .add_option("--top-k", options->sampling.top_k,
+                  "sample from the k most probable tokens; 0: all")
+      .show_default();
+  command
+      .add_option("--top-p", options->sampling.top_p,
+                  "nucleus sampling: total probability of the tokens; 1: all")
+      .show_default();
   command.add_option("--seed", options->seed, "random seed of the sampling").show_default();
   command.add_option("--stop", options->stops, "text that ends the output; repeatable")
       .type_name("TEXT")

@@ -8,7 +8,7 @@ namespace evenkeel::config {
 namespace {
 
 constexpr std::array kMeasures = {
-    Measure{"grad_norm", "length of the loss gradient: of a block, its parts and its parameters"},
+    Measure{"grad_norm", "L2 norm of the loss gradient: of a block, its parts and its parameters"},
     Measure{"stream_rms", "root mean square of the residual stream that leaves a block"},
     Measure{"stream_max", "largest magnitude of the residual stream that leaves a block"},
     Measure{"branch_ratio", "rms of a branch, before any scale, over rms of the stream before it"},
@@ -37,21 +37,22 @@ constexpr std::array kMeasures = {
             .of_experts = true},
     Measure{"gain_drift", "change of a norm's gain since the start: mean and largest magnitude"},
     Measure{.name = "update_ratio",
-            .meaning = "length of an optimizer step over that of the parameter; inside a run",
+            .meaning = "L2 norm of an optimizer step over that of the parameter; inside a run",
             .of_update = true},
     Measure{"sparse_attention", "share of the queries that give one key more than half", false},
     Measure{"circuit_collapse",
             "share of sparse queries whose key changes under noise on key lengths", false},
     Measure{"skip_loss", "rise of the loss when a block is left out; nats a token", false},
-    Measure{"weight_norm", "length of the weights: of a block, its parts and its parameters",
+    Measure{"weight_norm", "L2 norm of the weights: of a block, its parts and its parameters",
             false},
     Measure{"stream_jacobian", "rms gain of a random gradient from the last stream to a block's",
             false},
-    Measure{.name = "stream_shift",
-            .meaning =
-                "change of the residual stream by an optimizer step over its length; inside a run",
-            .by_default = false,
-            .of_update = true},
+    Measure{
+        .name = "stream_shift",
+        .meaning =
+            "L2 norm of an optimizer step's change of the stream over the stream's; inside a run",
+        .by_default = false,
+        .of_update = true},
 };
 
 }  // namespace

@@ -44,36 +44,20 @@ void take_optimizer(OlmoKeys& keys, config::Config& config) {
   }
 }
 
-/// Sets the coefficient of the z-loss, which one key may do.
-void set_z_loss(OlmoKeys& keys, config::Config& config, const char* key, double coefficient) {
-  if (!(coefficient >= 0 && std::isfinite(coefficient))) keys.refuse(key, ">= 0", "");
-  if (keys.written().contains("train.z_loss")) {
-    keys.refuse(key, "null", "another key sets train.z_loss");
-  }
-  config.train.z_loss = coefficient;
-  keys.write("train.z_loss");
-  keys.note(key, KeyUse::taken, "train.z_loss");
-}
-
-/// The z-loss of the logits. OLMo has a switch and a multiplier, OLMo-core a multiplier alone.
+/// The z-loss of the logits.
 void take_z_loss(OlmoKeys& keys, config::Config& config) {
   constexpr const char* kSwitch = "softmax_auxiliary_loss";
   constexpr const char* kMultiplier = "auxiliary_loss_multiplier";
   constexpr double kOlmoMultiplier = 1e-4;
-  if (keys.flag(kSwitch, "").value_or(false)) {
-    set_z_loss(keys, config, kMultiplier, keys.number(kMultiplier, "").value_or(kOlmoMultiplier));
-    keys.note(kSwitch, KeyUse::taken, "train.z_loss");
-  } else {
+  if (!keys.flag(kSwitch, "").value_or(false)) {
     keys.note_equal(kSwitch);
+    return;
   }
-  for (const auto* key : {"train_module.z_loss_multiplier", "trainer.z_loss_multiplier"}) {
-    const auto multiplier = keys.number(key, "");
-    if (multiplier) {
-      set_z_loss(keys, config, key, *multiplier);
-    } else {
-      keys.note_equal(key);
-    }
-  }
+  auto& z_loss = config.train.z_loss;
+  z_loss = keys.number(kMultiplier, "train.z_loss").value_or(kOlmoMultiplier);
+  if (!(z_loss >= 0 && std::isfinite(z_loss))) keys.refuse(kMultiplier, ">= 0", "");
+  keys.write("train.z_loss");
+  for (const auto* key : {kSwitch, kMultiplier}) keys.note(key, KeyUse::taken, "train.z_loss");
 }
 
 /// Keys that change a training and have no counterpart; null, false and 0 are equal to ours.

@@ -12,7 +12,7 @@
 #include "evenkeel/nn/observer.h"
 #include "evenkeel/ops/attention/causal_attention.h"
 #include "evenkeel/ops/attention/qkv_norm_rope.h"
-#include "evenkeel/ops/attention/rotate_parts.h"
+#include "evenkeel/ops/attention/qkv_rope.h"
 #include "evenkeel/ops/common/deterministic_softmax.h"
 #include "evenkeel/ops/common/registration.h"
 #include "evenkeel/ops/common/serial_libraries.h"
@@ -112,11 +112,7 @@ at::Tensor causal_attention(const AttentionInputs& inputs, AttentionPath path) {
 /// q times a learned scale, so that every attention operator works without one. [B, T, h, dk]
 at::Tensor Attention::scaled(const at::Tensor& q) const {
   if (!scale.is_learned()) return q;
-  auto value = scale.value();
-  if (value.size(0) > 1) {
-    value = value.unsqueeze(-1).expand({heads, head_width}).reshape({heads * head_width});
-  }
-  return ops::affine(q.flatten(-2), value).view(q.sizes());
+  return ops::affine(q.flatten(-2), scale.value()).view(q.sizes());
 }
 
 /// Norms and rotation in one pass of ops::qkv_norm_rope(). A norm that the operator does not have
@@ -142,7 +138,7 @@ Attention::Heads Attention::fused_heads(const at::Tensor& products, const Rotary
   const bool has_fused_norm = fused_norms[0].gain || fused_norms[1].gain || fused_norms[2].gain;
   auto [q, k, v] =
       !parts.empty() && !has_fused_norm
-          ? ops::rotate_parts(parts[0], parts[1], parts[2], rotary.cos_sin)
+          ? ops::qkv_rope(parts[0], parts[1], parts[2], rotary.cos_sin)
           : ops::qkv_norm_rope(parts.empty() ? products : at::cat(parts, -1), rotary.cos_sin, heads,
                                kv_heads, fused_norms[0], fused_norms[1], fused_norms[2]);
   if (q_norm_after_rotation) q = attention_normed(q_norm, q, mode);

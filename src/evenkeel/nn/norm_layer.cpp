@@ -154,7 +154,7 @@ std::optional<ops::HeadNorm> NormLayer::head_norm(const at::Tensor& rows) const 
 /// undefined if it is 1. In double where it is not the parameter itself.
 /// \param rows  any tensor on the device of the norm
 at::Tensor NormLayer::effective_gain(const at::Tensor& rows) const {
-  const auto gain = acting_gain(rows);
+  const auto gain = gain_of_norm(rows);
   const bool every_head = heads_ > 1 && !norm_.heads_share;
   const bool one_a_head = norm_.affine == Affine::scalar && every_head && gain.defined();
   if (!one_a_head) return gain;
@@ -162,7 +162,7 @@ at::Tensor NormLayer::effective_gain(const at::Tensor& rows) const {
 }
 
 /// effective_gain(), but [heads] for one value a head.
-at::Tensor NormLayer::acting_gain(const at::Tensor& rows) const {
+at::Tensor NormLayer::gain_of_norm(const at::Tensor& rows) const {
   const bool every_head = heads_ > 1 && !norm_.heads_share;
   if (!tensors_.gain.defined()) {
     return out_scale_ == 1 ? at::Tensor()
@@ -194,7 +194,7 @@ at::Tensor NormLayer::apply_row_operator(NormPath path, const at::Tensor& rows) 
   auto bias = tensors_.bias;
   if (bias.defined() && out_scale_ != 1) bias = bias.to(at::kDouble) * out_scale_;
   if (path == NormPath::affine) {
-    return ops::affine(wide, in_wide_dtype(wide, acting_gain(rows)), in_wide_dtype(wide, bias));
+    return ops::affine(wide, in_wide_dtype(wide, gain_of_norm(rows)), in_wide_dtype(wide, bias));
   }
   const auto gain = in_wide_dtype(wide, effective_gain(rows));
   if (path == NormPath::bounded) {

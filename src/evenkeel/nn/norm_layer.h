@@ -75,7 +75,7 @@ class NormLayer {
   NormPath path_for(const at::Tensor& rows, Mode mode) const;
   at::Tensor apply(NormPath path, const at::Tensor& rows, Mode mode) const;
   at::Tensor effective_gain(const at::Tensor& rows) const;
-  at::Tensor acting_gain(const at::Tensor& rows) const;
+  at::Tensor gain_of_norm(const at::Tensor& rows) const;
   at::Tensor apply_row_operator(NormPath path, const at::Tensor& rows) const;
   FormulaInputs formula_inputs(const at::Tensor& rows) const;
   at::Tensor statistic(const at::Tensor& rows, Mode mode) const;

@@ -71,7 +71,7 @@ bool depth_scaled_twice(const Scheme& scheme) {
     return names.contains("l") || names.contains("N") || names.contains("S");
   };
   const auto by_place = [](const std::optional<Norm>& norm) {
-    return norm && norm->out_scale.names().contains("l");
+    return norm && (norm->out_scale.names().contains("l") || norm->gain_init.names().contains("l"));
   };
   return std::any_of(scheme.init.begin(), scheme.init.end(), by_depth) &&
          std::any_of(scheme.blocks.begin(), scheme.blocks.end(), [&](const Block& block) {

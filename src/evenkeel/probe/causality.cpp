@@ -38,51 +38,17 @@ const char* causality_name_of(nn::Mode mode) {
   return mode == nn::Mode::training ? "training" : "evaluation";
 }
 
-/// The text of causal_leakage(). [2, T]
-at::Tensor causality_ids(const norm::Shape& shape, std::uint64_t seed) {
-  return random_tokens(seed, "probe/causality/ids", 2, shape.context, shape.vocabulary);
-}
-
-/// The positions at which the text changes.
-std::array<std::int64_t, 3> changed_positions(const norm::Shape& shape) {
-  return {1, shape.context / 2, shape.context - 1};
-}
-
-/// The text with another token at this position. [2, T]
-at::Tensor changed_ids(const at::Tensor& ids, std::int64_t position, const norm::Shape& shape) {
-  auto changed = ids.clone();
-  changed.select(1, position).add_(1).remainder_(shape.vocabulary);
-  return changed;
-}
-
-/// True if the logits of this text in training are not those of the running statistics.
-bool uses_batch_statistics(const SmallModel& small, const at::Tensor& ids) {
-  const auto running = logits_of(small, ids, nn::Mode::evaluation);
-  const auto difference = (logits_of(small, ids, nn::Mode::training) - running).abs();
-  return difference.max().item<double>() > kLeak * running.abs().max().item<double>();
-}
-
-/// True if a clip of batch_renorm is active in the small model, with any of the texts.
-bool has_active_clip(const norm::Scheme& scheme, std::uint64_t seed) {
-  const auto small = small_model(scheme, seed);
-  const auto ids = causality_ids(scheme.shape, seed);
-  if (uses_batch_statistics(small, ids)) return true;
-  const auto positions = changed_positions(scheme.shape);
-  return std::any_of(positions.begin(), positions.end(), [&](std::int64_t position) {
-    return uses_batch_statistics(small, changed_ids(ids, position, scheme.shape));
-  });
-}
-
 }  // namespace
 
 double causal_leakage(const norm::Scheme& scheme, nn::Mode mode, std::uint64_t seed) {
   const auto& shape = scheme.shape;
   const auto small = small_model(scheme, seed);
-  const auto ids = causality_ids(shape, seed);
+  const auto ids = random_tokens(seed, "probe/causality/ids", 2, shape.context, shape.vocabulary);
   const auto before = logits_of(small, ids, mode);
   double worst = 0;
-  for (const auto position : changed_positions(shape)) {
-    const auto changed = changed_ids(ids, position, shape);
+  for (const auto position : {std::int64_t{1}, shape.context / 2, shape.context - 1}) {
+    auto changed = ids.clone();
+    changed.select(1, position).add_(1).remainder_(shape.vocabulary);
     const auto change = (logits_of(small, changed, mode) - before).abs();
     const auto earlier = change.narrow(1, 0, position).max().item<double>();
     worst = max_or_nan(worst, earlier / change.select(1, position).max().item<double>());
@@ -90,22 +56,18 @@ double causal_leakage(const norm::Scheme& scheme, nn::Mode mode, std::uint64_t s
   return worst;
 }
 
-bool leakage_expected(const norm::Scheme& scheme, nn::Mode mode, std::uint64_t seed) {
-  const auto kinds = norm::kinds_of(scheme);
-  const bool has_clips = std::ranges::find(kinds, norm::Kind::batch_renorm) != kinds.end();
-  const bool leaks_always = std::ranges::any_of(kinds, [&](norm::Kind kind) {
-    if (kind == norm::Kind::batch_renorm) return false;
-    return mode == nn::Mode::training ? norm::mixes_tokens(kind)
-                                      : norm::mixes_tokens_in_evaluation(kind);
+bool leakage_expected(const norm::Scheme& scheme, nn::Mode mode) {
+  const auto slots = norm::slots_of(scheme);
+  return std::any_of(slots.begin(), slots.end(), [&](const norm::Slot& slot) {
+    return mode == nn::Mode::training ? norm::mixes_tokens(slot.norm->kind)
+                                      : norm::mixes_tokens_in_evaluation(slot.norm->kind);
   });
-  if (leaks_always || !has_clips || mode != nn::Mode::training) return leaks_always;
-  return has_active_clip(scheme, seed);
 }
 
 Claims causality_claims(const norm::Scheme& scheme, std::uint64_t seed) {
   Claims claims;
   for (const auto mode : {nn::Mode::training, nn::Mode::evaluation}) {
-    const bool leak = leakage_expected(scheme, mode, seed);
+    const bool leak = leakage_expected(scheme, mode);
     claims.push_back({.subject = text(scheme.info.name, ", ", causality_name_of(mode)),
                       .statement = leak ? "outputs before a changed token change with it"
                                         : "outputs before a changed token stay",

@@ -14,15 +14,17 @@ namespace evenkeel::probe {
 /// positions. NaN if a changed token does not change its own logits.
 double causal_leakage(const norm::Scheme& scheme, nn::Mode mode, std::uint64_t seed);
 
-/// True if outputs depend on later tokens:
+/// True if the kinds of the norms let outputs depend on later tokens:
 ///
 ///   batch_norm     in training, through mean and variance of the batch
-///   batch_renorm   in training, while a clip is active; else it uses running statistics only
+///   batch_renorm   in training, through mean and variance of the batch, while a clip is active
 ///   instance_norm  always, through mean and variance of the sequence
 ///
-/// A clip of batch_renorm is active if the output in training is not that in evaluation, which is
-/// of the running statistics. This depends on the model and the text: those of causal_leakage().
-bool leakage_expected(const norm::Scheme& scheme, nn::Mode mode, std::uint64_t seed = 1);
+/// The leak of batch_renorm is always expected. With open clips its output in training is that of
+/// the running statistics, and nothing leaks: the claim of such a scheme is refuted. The kinds
+/// alone decide, because an expectation from the model's own outputs would be circular: a
+/// batch_renorm that has lost its clips would then pass.
+bool leakage_expected(const norm::Scheme& scheme, nn::Mode mode);
 
 /// The causality claims of one scheme, in training and in evaluation.
 Claims causality_claims(const norm::Scheme& scheme, std::uint64_t seed);

@@ -191,7 +191,7 @@ struct Kind {
 constexpr Kind kKinds[] = {{"step", "Training steps", bench_page_steps},
                            {"kernels", "Operators", kernels},
                            {"decode", "Decoding", decoding},
-                           {"peers", "Beside PyTorch", peers}};
+                           {"peers", "Compared with PyTorch", peers}};
 
 /// The benchmark of a record; nullptr if the record is no benchmark record.
 const Kind* kind_of(const json& record) {
@@ -199,6 +199,11 @@ const Kind* kind_of(const json& record) {
     if (record.is_object() && word(record, "bench") == kind.bench) return &kind;
   }
   return nullptr;
+}
+
+/// True for a record of `bench ranks`.
+bool is_of_ranks(const json& record) {
+  return record.is_object() && word(record, "bench") == "ranks";
 }
 
 /// Date and machine of a benchmark, with a notice if the machine was busy.
@@ -241,6 +246,12 @@ std::string bench_page(const std::string& name, const std::vector<json>& records
   }
   close();
   if (out.empty()) {
+    if (std::any_of(records.begin(), records.end(), is_of_ranks)) {
+      throw Error(Exit::data,
+                  text(name,
+                       ": wanted records of bench step, kernels, decode or peers, but found those "
+                       "of `bench ranks`, which have no page; read the file as JSON lines"));
+    }
     throw Error(Exit::data,
                 text(name,
                      ": holds no line that `evenkeel bench ... --out FILE.jsonl` wrote; to "

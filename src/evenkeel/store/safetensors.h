@@ -14,7 +14,7 @@
 #include "evenkeel/store/directory.h"
 
 /// Reads and writes the safetensors format. Independent of torch.
-/// \source docs/formats.md
+/// \source https://github.com/huggingface/safetensors (README, section Format)
 namespace evenkeel::store {
 
 /// The element types of safetensors.

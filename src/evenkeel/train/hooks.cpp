@@ -13,7 +13,7 @@
 #include "evenkeel/nn/attention_stats.h"
 #include "evenkeel/norm/logical_matrices.h"
 #include "evenkeel/ops/common/serial_libraries.h"
-#include "evenkeel/ops/norms/unit_vectors.h"
+#include "evenkeel/ops/norms/normalize.h"
 
 namespace evenkeel::train {
 
@@ -84,7 +84,9 @@ void Hooks::after_update() {
 }
 
 void Hooks::apply_unit_norm(const norm::Hook& hook) {
-  const auto normalize = [&](const at::Tensor& w) { ops::unit_vectors_(w, hook.axis == "in"); };
+  const auto normalize = [&](const at::Tensor& w) {
+    ops::normalize_(w, hook.axis == "in" ? 1 : 0);
+  };
   const auto& shape = model_->scheme().shape;
   for (const auto& name : hook.weights) {
     if (name == "embedding" || name == "head") {

@@ -58,6 +58,18 @@ constexpr std::array<EvaluatedList, 2> kEvaluatedLists = {
     {{.field = "evaluate_texts", .key = "evaluate.texts ", .name = "name", .place = "inputs"},
      {.field = "evaluate_tasks", .key = "evaluate.tasks ", .name = "label", .place = "path"}}};
 
+/// True for an entry of such a list that can be compared: with a digest, and with the path of each
+/// file.
+bool is_recorded(const nlohmann::json& entry) {
+  const nlohmann::json none;
+  if (!entry.is_object() || !entry.value("digest", none).is_string()) return false;
+  const auto files = entry.value(kFiles, nlohmann::json::array());
+  const auto has_path = [&](const nlohmann::json& file) {
+    return file.is_object() && file.value("path", none).is_string();
+  };
+  return files.is_array() && std::all_of(files.begin(), files.end(), has_path);
+}
+
 /// True for the name of a change that changed_evaluation() gave.
 bool is_of_evaluation(const std::string& what) {
   return std::any_of(kEvaluatedLists.begin(), kEvaluatedLists.end(),
@@ -82,8 +94,7 @@ std::vector<ConfigChange> changed_evaluation(const nlohmann::json& before,
     const auto known = before.is_object() ? before.value(list.field, none) : none;
     for (const auto& is : now.value(list.field, none)) {
       for (const auto& was : known) {
-        const bool is_same = was.is_object() && was.contains("digest") &&
-                             was.value(list.name, none) == is.at(list.name) &&
+        const bool is_same = is_recorded(was) && was.value(list.name, none) == is.at(list.name) &&
                              was.value(list.place, none) == is.at(list.place);
         if (!is_same || was.at("digest") == is.at("digest")) continue;
         changes.push_back(
@@ -161,10 +172,10 @@ void RunProvenance::resume(const store::VerifiedCheckpoint& checkpoint, const Op
   }
   try {
     compare_with(checkpoint, run.changes, overrides, folder);
-    compare_evaluation(checkpoint.step, run, overrides, evaluation);
   } catch (const nlohmann::json::exception&) {
     throw_no_provenance(checkpoint);
   }
+  compare_evaluation(checkpoint.step, run, overrides, evaluation);
 }
 
 void RunProvenance::compare_with(const store::VerifiedCheckpoint& checkpoint,
@@ -173,6 +184,7 @@ void RunProvenance::compare_with(const store::VerifiedCheckpoint& checkpoint,
                                  const std::filesystem::path& folder) {
   const auto& before = checkpoint.manifest;
   if (before.contains("changes")) changes_ = before.at("changes");
+  if (!changes_.is_array()) throw_no_provenance(checkpoint);
   for (const auto& change : changes) changes_.push_back(record_of(checkpoint.step, change));
   const auto now = json();
   const auto compare = [&](const char* what, const nlohmann::json& was, const nlohmann::json& is,

@@ -22,7 +22,7 @@ std::string config_text_of(const store::VerifiedCheckpoint& checkpoint);
 /// differ: {"evaluate.texts wiki (wiki.txt)", "\"DIGEST\"", "\"DIGEST\""}. Another list of files
 /// under the name of a text is another text; a task of another path is another task.
 /// \param before, now  the field "data" of provenance.json; what an older version did not record
-///                     is not compared
+///                     and what is damaged in `before` is not compared
 std::vector<ConfigChange> changed_evaluation(const nlohmann::json& before,
                                              const nlohmann::json& now);
 

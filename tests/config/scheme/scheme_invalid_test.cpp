@@ -2,6 +2,7 @@
 // Schemes without meaning: each error of docs/schemes.md at least once.
 #include <gtest/gtest.h>
 
+#include <regex>
 #include <set>
 
 #include "config/scheme/scheme_of.h"
@@ -133,6 +134,33 @@ TEST(InvalidScheme, HasEveryCodeInTheDocumentation) {
   for (const auto& invalid : kInvalid) {
     EXPECT_NE(page.find(text("`", invalid.code, "`")), std::string::npos) << invalid.code;
   }
+}
+
+/// The codes in the first column of the table under "## Errors" of docs/schemes.md.
+std::set<std::string> documented_codes() {
+  const auto page = read_file(EK_TESTS "/../docs/schemes.md");
+  const auto begin = page.find("\n## Errors\n");
+  const auto end = page.find("\n## ", begin + 1);
+  EXPECT_NE(end, std::string::npos);
+  if (end == std::string::npos) return {};
+  const auto section = page.substr(begin, end - begin);
+  const std::regex code("`([a-z0-9_]+)`");
+  std::set<std::string> codes;
+  for (auto row = section.find("\n| `"); row != std::string::npos;
+       row = section.find("\n| `", row + 1)) {
+    const auto cell = section.substr(row + 2, section.find(" | ", row + 2) - row - 2);
+    for (std::sregex_iterator each(cell.begin(), cell.end(), code), last; each != last; ++each) {
+      codes.insert((*each)[1].str());
+    }
+  }
+  return codes;
+}
+
+TEST(InvalidScheme, HasTheCodesOfTheErrorsInTheDocumentationAndNoOthers) {
+  // scheme_find_test.cpp has files that extend each other.
+  std::set<std::string> refusing = {"extends_cycle"};
+  for (const auto& invalid : kInvalid) refusing.insert(invalid.code);
+  EXPECT_EQ(documented_codes(), refusing);
 }
 
 TEST(InvalidScheme, IsRefusedByTheErrorsOfTheUser) {

@@ -44,6 +44,17 @@ TEST(Warning, DepthScaledTwiceByANormAndByInitialWeights) {
   EXPECT_EQ(warnings(scheme_of(scaled)), Codes());
 }
 
+TEST(Warning, DepthScaledTwiceByInitialGainsAndByInitialWeights) {
+  const std::string init = "init = [{ weights = ['attention.output'], factor = '1/sqrt(2*N)' }]\n";
+  for (const auto* const norms :
+       {"attention.input = { gain_init = '1/sqrt(l)' }",
+        "attention.input = 'norm'\nfeed_forward.input = { gain_init = '1/sqrt(l)' }"}) {
+    EXPECT_EQ(warnings(scheme_of(init + norms)), Codes({"depth_scaled_twice"})) << norms;
+    EXPECT_EQ(warnings(scheme_of(norms)), Codes()) << norms;
+  }
+  EXPECT_EQ(warnings(scheme_of(init + "attention.input = { gain_init = '1/sqrt(N)' }")), Codes());
+}
+
 TEST(Warning, BoundedKindsWithoutAnEmbeddingScale) {
   EXPECT_EQ(warnings(scheme_of(with(kPre, "norm = 'dyt'"))),
             Codes({"bounded_without_embedding_scale"}));

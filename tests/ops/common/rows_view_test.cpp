@@ -67,14 +67,18 @@ TEST(RowsView, RunsHaveAllRowsInOrder) {
   EXPECT_EQ(runs, (std::vector<std::int64_t>{1, 3, 4, 4, 8, 2}));
 }
 
-// Bit for bit what rows of a tensor of their own give; but gradients of gains, whose rows are added
-// up by fours where they are adjacent.
+// What rows of a tensor of their own give, here bit for bit; but gradients of gains, whose rows are
+// added up by fours where they are adjacent.
 TEST(RowsView, NormsOfColumnsAreThoseOfTheirCopies) {
+  at::manual_seed(6);
   const std::vector<std::function<at::Tensor(const at::Tensor&, const at::Tensor&)>> norms = {
       [](const auto& x, const auto& gain) { return ops::layer_norm(x, gain, gain); },
       [](const auto& x, const auto& gain) { return ops::rms_norm(x, gain); },
       [](const auto& x, const auto& gain) {
         return ops::row_norm(x, gain, gain, {.groups = 2, .length = true});
+      },
+      [](const auto& x, const auto& gain) {
+        return ops::row_norm(x, gain, gain, {.groups = 2, .centred = true});
       }};
   for (const auto dtype : {at::kDouble, at::kFloat, at::kBFloat16}) {
     const auto wide = dtype == at::kDouble ? at::kDouble : at::kFloat;

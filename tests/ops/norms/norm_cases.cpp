@@ -88,6 +88,13 @@ const std::vector<OperatorCase> kNorms = {
                   {"[affine] gain must be float32 on cpu, for x of float32, but is float64 on "
                    "cpu",
                    [] { ops::affine(x235().to(at::kFloat), ones(5)); }}}},
+    {.name = "affine_of_groups",  // gain of 4 groups, bias of all features
+     .inputs = [](std::int64_t n) { return Inputs{rows({n, 24}), vector(4), vector(24)}; },
+     .run = [](const Tensors& in) { return Tensors{ops::affine(in[0], in[1], in[2])}; },
+     .formula =
+         [](const Tensors& in) {
+           return Tensors{in[1].unsqueeze(1).expand({4, 6}).flatten() * in[0] + in[2]};
+         }},
     {.name = "affine_of_one_value",
      .inputs = [](std::int64_t n) { return Inputs{rows({n, kWidth}), vector(1), vector(1)}; },
      .run = [](const Tensors& in) { return Tensors{ops::affine(in[0], in[1], in[2])}; },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/ops/common/reference.h"
+#include "evenkeel/ops/norms/normalize.h"
 #include "evenkeel/ops/norms/sigma_reparam.h"
-#include "evenkeel/ops/norms/unit_vectors.h"
 #include "evenkeel/ops/norms/weight_norm.h"
 #include "ops/operator_case.h"
 
@@ -81,7 +81,7 @@ OperatorCase power_iteration_case() {
       .has_gradient = false};
 }
 
-OperatorCase unit_vectors_case(bool are_rows) {
+OperatorCase normalize_case(std::int64_t dim) {
   const auto inputs = [](std::int64_t n) {
     auto w = at::randn({n, 40}, at::kDouble);
     if (n > 1) w[1].zero_();
@@ -90,19 +90,21 @@ OperatorCase unit_vectors_case(bool are_rows) {
   };
   const auto run = [=](const Tensors& in) {
     const auto w = in[0].clone();
-    ops::unit_vectors_(w, are_rows);
+    ops::normalize_(w, dim);
     return Tensors{w.contiguous()};
   };
   const auto formula = [=](const Tensors& in) {
-    const auto length = in[0].norm(2, {are_rows ? 1 : 0}, /*keepdim=*/true);
+    const auto length = in[0].norm(2, {dim}, /*keepdim=*/true);
     return Tensors{in[0] / at::where(length > 0, length, 1.0)};
   };
-  return {.name = are_rows ? "unit_vectors_of_rows" : "unit_vectors_of_columns",
+  return {.name = dim == 1 ? "normalize_rows" : "normalize_columns",
           .inputs = inputs,
           .run = run,
           .formula = formula,
-          .refusals = {{"[unit_vectors_] w must be a matrix, but is [3]",
-                        [] { ops::unit_vectors_(at::ones({3}), true); }}},
+          .refusals = {{"[normalize_] w must be a matrix, but is [3]",
+                        [] { ops::normalize_(at::ones({3}), 0); }},
+                       {"[normalize_] dim must be 0 or 1, but is 2",
+                        [] { ops::normalize_(at::ones({3, 3}), 2); }}},
           .rows_of_threads = 3000,
           .has_gradient = false};
 }
@@ -110,8 +112,8 @@ OperatorCase unit_vectors_case(bool are_rows) {
 }  // namespace
 
 std::vector<OperatorCase> weight_cases() {
-  return {weight_norm_case(), sigma_reparam_case(), power_iteration_case(), unit_vectors_case(true),
-          unit_vectors_case(false)};
+  return {weight_norm_case(), sigma_reparam_case(), power_iteration_case(), normalize_case(1),
+          normalize_case(0)};
 }
 
 }  // namespace evenkeel::testing

@@ -98,6 +98,14 @@ TEST(SharedStudyFolder, RefusesAWorkerThatComputesDifferently) {
   EXPECT_EQ(refusal(folder, {}), "");
 }
 
+/// The refusal of a process that is no worker: "data.train aa, but here it is bb".
+std::string refused_by_workers(const fs::path& folder, const std::string& difference) {
+  return text("78 ", (folder / "workers.json").string(),
+              ": this study was trained by workers with ", difference,
+              ", which --override does not allow; restore the file, or name another folder with ",
+              "--run");
+}
+
 StudyFolder::Options worker_of(const std::vector<std::string>& texts) {
   return {.worker_arithmetic = "float32", .worker_texts = texts};
 }
@@ -199,12 +207,66 @@ TEST(SharedStudyFolder, RefusesAnotherTextOfEveryProcessWithOverrideToo) {
   const auto known = read_file(folder / "study.json");
   const auto first = refusal(folder, process("bb", true, false));
   EXPECT_EQ(first.substr(0, 3), "78 ");
+  const auto of_one_process = refused_by_workers(folder, "data.train aa, but here it is bb");
   for (const bool is_worker : {true, false}) {
     for (const bool allow_changes : {true, false})
-      EXPECT_EQ(refusal(folder, process("bb", is_worker, allow_changes)), first);
+      EXPECT_EQ(refusal(folder, process("bb", is_worker, allow_changes)),
+                is_worker ? first : of_one_process);
     EXPECT_EQ(refusal(folder, process("aa", is_worker, true)), "");
   }
   EXPECT_EQ(read_file(folder / "study.json"), known);
+}
+
+// An older version let --override change the text of one process after workers had trained.
+TEST(SharedStudyFolder, LetsOneProcessReadTheTextsOfStudyJson) {
+  const auto folder = fs::path(::testing::TempDir()) / "changed_after_workers";
+  fs::remove_all(folder);
+  const auto process = [](const std::string& train, const std::string& ood) {
+    return StudyFolder::Options{.allow_changes = true,
+                                .texts = {"data.train " + train, "data.ood " + ood}};
+  };
+  EXPECT_EQ(refusal(folder, process("bb", "cc")), "");
+  write_file(folder / "workers.json",
+             R"({"arithmetic": "float32", "texts": ["data.train aa", "data.ood cc"]})");
+  EXPECT_EQ(refusal(folder, process("bb", "cc")), "");
+  EXPECT_EQ(refusal(folder, {.texts = {"data.train bb", "data.ood cc"}}), "");
+  EXPECT_EQ(refusal(folder, process("bb", "dd")),
+            refused_by_workers(folder, "data.ood cc, but here it is dd"));
+  EXPECT_EQ(refusal(folder, process("ee", "dd")),
+            refused_by_workers(folder, "data.train aa, but here it is ee (and 1 more)"));
+  auto worker = process("bb", "cc");
+  worker.worker_arithmetic = "float32";
+  worker.worker_texts = worker.texts;
+  EXPECT_EQ(refusal(folder, worker).substr(0, 3), "78 ");
+}
+
+// A grid that gets another text, or whose axis of texts has another order, changes no file.
+TEST(StudyFolder, ComparesTextsByName) {
+  const auto folder = fs::path(::testing::TempDir()) / "texts_by_name";
+  fs::remove_all(folder);
+  const auto of = [](const std::vector<std::string>& texts) {
+    return StudyFolder::Options{.texts = texts};
+  };
+  EXPECT_EQ(refusal(folder, of({"data.train aa", "data.train bb"})), "");
+  EXPECT_EQ(refusal(folder, of({"data.train bb", "data.train aa"})), "");
+  EXPECT_EQ(refusal(folder, of({"data.train bb", "data.ood cc", "data.train aa"})), "");
+  EXPECT_EQ(refusal(folder, of({"data.train ee", "data.ood cc", "data.train aa"})),
+            text("78 ", folder.string(), ": the study was begun with something else: texts had ",
+                 R"(["data.train bb"], but has ["data.train ee"]; name another folder with --run )",
+                 "(finished runs are shared), or allow it with --override"));
+  EXPECT_EQ(StudyFolder(folder, {}, of({"data.train aa"})).changes().size(), 0U);
+}
+
+// workers.json has the texts of all workers, also those that the last worker did not read.
+TEST(SharedStudyFolder, ComparesTextsOfWorkersByName) {
+  const auto folder = fs::path(::testing::TempDir()) / "texts_of_workers_by_name";
+  fs::remove_all(folder);
+  EXPECT_EQ(refusal(folder, worker_of({"data.train aa", "data.train bb"})), "");
+  EXPECT_EQ(refusal(folder, worker_of({"data.train bb", "data.train aa", "data.ood cc"})), "");
+  EXPECT_EQ(refusal(folder, worker_of({"data.train aa"})), "");
+  EXPECT_EQ(refusal(folder, worker_of({"data.train aa", "data.ood dd"})).substr(0, 3), "78 ");
+  EXPECT_EQ(refusal(folder, worker_of({"data.train aa", "data.train ee"})).substr(0, 3), "78 ");
+  EXPECT_EQ(refusal(folder, {.texts = {"data.train bb", "data.validation ff"}}), "");
 }
 
 TEST(SharedStudyFolder, OfARefusedStudyGetsNoWorker) {

@@ -58,7 +58,7 @@ TEST(LossFigures, HaveABandForEachArmOfSeveralSeeds) {
   EXPECT_EQ(count_of(drawn, "class=\"band"), 6u);  // 3 arms in 2 figures
   EXPECT_TRUE(has(drawn,
                   "Means over 2 to 3 seeds, with bands from the least to the largest. "
-                  "Failed, not drawn: post_norm 1 of 3."));
+                  "Failed, not drawn: post_norm (1 of 3)."));
 }
 
 TEST(LeadFigure, HasALineForEachArmButTheBaseline) {
@@ -69,7 +69,7 @@ TEST(LeadFigure, HasALineForEachArmButTheBaseline) {
   EXPECT_EQ(titles_of(drawn), Words{"Difference to the baseline over training"});
   EXPECT_EQ(element_contents(drawn, "<li>").size(), 2u);
   EXPECT_TRUE(has(
-      drawn, "Means with 95 % intervals, paired by seed. Failed, not drawn: post_norm 1 of 3."));
+      drawn, "Means with 95 % intervals, paired by seed. Failed, not drawn: post_norm (1 of 3)."));
   results.study.baseline.clear();
   EXPECT_EQ(lead_figure(results), "");
 }
@@ -195,7 +195,8 @@ TEST(AxisFigures, CrossOutWhereRunsFailed) {
 TEST(AxisFigures, NameInTheLegendWhatFailedEverywhere) {
   const auto drawn = checked(axis_figures(sample_results({.peaks = {"0.004", "0.008"}})));
   EXPECT_TRUE(has(drawn, "</svg>post_norm</li>"));
-  EXPECT_TRUE(has(drawn, "post_norm failed at 0.004 (3 of 3), 0.008 (3 of 3)."));
+  EXPECT_TRUE(
+      has(drawn, "post_norm failed at 0.004 (3 of 3); post_norm failed at 0.008 (3 of 3)."));
 }
 
 TEST(AxisFigures, SayThatOneSeedHasNoIntervals) {

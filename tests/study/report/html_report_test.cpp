@@ -68,8 +68,8 @@ TEST(HtmlReport, BeginsWithVerdictsAndEndsWithTheCommand) {
   const auto text = checked(sample_results());
   EXPECT_EQ(element_contents(text, "<h1>").front(), "Where the norms stand");
   EXPECT_EQ(element_contents(text, "<h2>"),
-            (Words{"Verdicts", "Against the baseline", "Figures", "Beside the paper", "Fairness",
-                   "Runs", "To repeat it"}));
+            (Words{"Verdicts", "Against the baseline", "Figures", "Compared with the paper",
+                   "Fairness", "Runs", "To repeat it"}));
   EXPECT_TRUE(page_has(text, "Does it matter where norms stand?"));
   EXPECT_TRUE(page_has(text, "sample, size smoke; seeds 1, 2, 3; after arXiv 2503.04598"));
   const auto reproduction = section_of(text, "To repeat it");
@@ -250,15 +250,16 @@ TEST(HtmlReport, ComparesTheDirectionWithThePapers) {
   auto& verdict = results.verdicts.at(0);
   verdict.difference = PairedDifference{3, -0.03, 0.01, {-0.04, -0.02}, 0.001, -3};
   verdict.outcome = Verdict::Outcome::supported;
-  const auto paper = section_of(checked(results), "Beside the paper");
+  const auto paper = section_of(checked(results), "Compared with the paper");
   EXPECT_EQ(row_of(paper, "HybridNorm ends lower than Pre-Norm."),
             (Words{"HybridNorm ends lower than Pre-Norm.", "-0.02", "-0.0300 [-0.0400, -0.0200]",
                    "<span class=\"state agrees\">agrees</span>", "Table 1"}));
 }
 
 TEST(HtmlReport, ComparesWithThePaperPlaceByPlace) {
-  const auto paper = section_of(
-      checked(sample_results({.layers = {"4", "8"}, .has_probes = false})), "Beside the paper");
+  const auto paper =
+      section_of(checked(sample_results({.layers = {"4", "8"}, .has_probes = false})),
+                 "Compared with the paper");
   EXPECT_TRUE(page_has(paper, "<th>where</th>"));
   EXPECT_TRUE(page_has(paper, "<td>HybridNorm ends lower than Pre-Norm.</td><td>layers 8</td>"));
 }

@@ -47,16 +47,26 @@ TEST(VerdictText, SaysWhetherTheIntervalExcludesTheSmallestEffect) {
 }
 
 // Seven of eight seeds agree, and one is far off: t needs normal differences, the signs do not.
-TEST(VerdictText, SaysThatTheSignFlipTestDisagrees) {
+TEST(VerdictText, NamesTheSignFlipTestWhereItDecidesOtherwise) {
   const std::vector<double> zeros(8, 0.0);
   const auto text = first_sentence(two_arms({-1, -1, -1, -1, -1, -1, -1, -9}, zeros));
   EXPECT_TRUE(mentions(text, "do not differ significantly with 8 seeds")) << text;
   EXPECT_TRUE(mentions(text,
-                       "; the sign-flip test, which does not assume normal differences, disagrees: "
-                       "p 0.008;"))
+                       "; with the sign-flip test in place of the t-test, p is 0.008, "
+                       "significant;"))
       << text;
   EXPECT_FALSE(
       mentions(first_sentence(two_arms({1.00, 1.11, 1.19}, {1.10, 1.20, 1.30})), "sign-flip"));
+}
+
+// t: p 0.01; four of 64 assignments of signs have a sum as large.
+TEST(VerdictText, NamesTheSignFlipTestWhereOnlyTIsSignificant) {
+  const std::vector<double> zeros(6, 0.0);
+  const auto text = first_sentence(two_arms({-1, -1.1, -0.9, -1, -1, 0.2}, zeros));
+  EXPECT_TRUE(text.starts_with("validation loss of hybrid is lower than of pre by ")) << text;
+  EXPECT_TRUE(mentions(text, "; with the sign-flip test in place of the t-test, p is 0.06"))
+      << text;
+  EXPECT_TRUE(mentions(text, ", not significant")) << text;
 }
 
 TEST(VerdictText, SaysThatConstantsAreNotTested) {

@@ -210,30 +210,31 @@ Tensor4 qkv_norm_rope_backward_cpu(const Tensor& dq, const Tensor& dk, const Ten
 /// The layout of q, k and v without norms.
 /// \param q, k, v  [B, T, heads * D] each
 QkvLayout layout_without_norms(const Tensors3& columns, const Tensor& cos_sin) {
+  TORCH_CHECK(cos_sin.dim() == 3 && cos_sin.size(2) > 0,
+              "[qkv_rope] cos_sin must be [T, 2, D / 2], but is ", cos_sin.sizes());
   const auto width = 2 * cos_sin.size(2);
-  const auto heads = columns[0].size(2) / width, kv_heads = columns[1].size(2) / width;
   for (const auto& each : columns) {
-    TORCH_CHECK(each.dim() == 3 && each.size(2) % width == 0, "[rotate_parts] ", each.sizes(),
-                " must be [B, T, heads * ", width, "]");
+    TORCH_CHECK(each.dim() == 3 && each.size(2) > 0 && each.size(2) % width == 0, "[qkv_rope] ",
+                each.sizes(), " must be [B, T, heads * ", width, "]");
   }
-  TORCH_CHECK(columns[1].sizes() == columns[2].sizes() &&
-                  columns[1].sizes().slice(0, 2) == columns[0].sizes().slice(0, 2),
-              "[rotate_parts] q, k and v must fit, but are ", columns[0].sizes(), ", ",
-              columns[1].sizes(), " and ", columns[2].sizes());
-  return {columns[0],
-          qkv_parts(heads, kv_heads, std::nullopt, std::nullopt, std::nullopt, {0, 0, 0})};
+  const auto& [q, k, v] = columns;
+  TORCH_CHECK(k.sizes() == v.sizes() && k.sizes().slice(0, 2) == q.sizes().slice(0, 2),
+              "[qkv_rope] q, k and v must fit, but are ", q.sizes(), ", ", k.sizes(), " and ",
+              v.sizes());
+  return {q, qkv_parts(q.size(2) / width, k.size(2) / width, std::nullopt, std::nullopt,
+                       std::nullopt, {0, 0, 0})};
 }
 
-Tensor3 rotate_parts_forward_cpu(const Tensor& q, const Tensor& k, const Tensor& v,
-                                 const Tensor& cos_sin) {
+Tensor3 qkv_rope_forward_cpu(const Tensor& q, const Tensor& k, const Tensor& v,
+                             const Tensor& cos_sin) {
   const Tensors3 columns = {q, k, v};
   const auto [rotated_q, rotated_k, copied_v, rstd] =
       forward_of_columns(columns, cos_sin, layout_without_norms(columns, cos_sin));
   return {rotated_q, rotated_k, copied_v};
 }
 
-Tensor3 rotate_parts_backward_cpu(const Tensor& dq, const Tensor& dk, const Tensor& dv,
-                                  const Tensor& cos_sin) {
+Tensor3 qkv_rope_backward_cpu(const Tensor& dq, const Tensor& dk, const Tensor& dv,
+                              const Tensor& cos_sin) {
   const Tensors3 upstream = {dq.contiguous(), dk.contiguous(), dv.contiguous()};
   Tensors3 dx;
   for (std::size_t p = 0; p < 3; ++p) dx[p] = at::empty_like(upstream[p].flatten(2));
@@ -249,8 +250,8 @@ Tensor3 rotate_parts_backward_cpu(const Tensor& dq, const Tensor& dk, const Tens
 TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
   m.impl("qkv_norm_rope_forward", qkv_norm_rope_forward_cpu);
   m.impl("qkv_norm_rope_backward", qkv_norm_rope_backward_cpu);
-  m.impl("rotate_parts_forward", rotate_parts_forward_cpu);
-  m.impl("rotate_parts_backward", rotate_parts_backward_cpu);
+  m.impl("qkv_rope_forward", qkv_rope_forward_cpu);
+  m.impl("qkv_rope_backward", qkv_rope_backward_cpu);
 }
 
 }  // namespace evenkeel::ops

@@ -69,10 +69,9 @@ void check_vector_or_value(const char* op, const char* name, const OptionalTenso
 
 void check_vector_of_groups(const char* op, const char* name, const OptionalTensor& vector,
                             const Tensor& x) {
-  const bool is_groups = vector && vector->dim() == 1 && vector->sym_size(0) > 1 &&
-                         vector->sym_size(0) != x.sym_size(-1) &&
-                         x.sym_size(-1) % vector->sym_size(0) == 0;
-  if (!is_groups) return check_vector_or_value(op, name, vector, x);
+  const bool fits = vector && vector->dim() == 1 && is_group_vector(vector, x) &&
+                    x.sym_size(-1) % vector->sym_size(0) == 0;
+  if (!fits) return check_vector_or_value(op, name, vector, x);
   check_vector(op, name, vector, x.narrow_symint(-1, 0, vector->sym_size(0)));
 }
 
@@ -123,12 +122,14 @@ Tensor vector_or(const OptionalTensor& vector, double value, const Tensor& x) {
   return at::full({width_of(x)}, value, x.options().dtype(opmath_dtype(x.scalar_type())));
 }
 
+bool is_group_vector(const OptionalTensor& vector, const Tensor& x) {
+  return vector && vector->sym_size(0) > 1 && vector->sym_size(0) != x.sym_size(-1);
+}
+
 Tensor group_vector_or(const OptionalTensor& vector, double value, const Tensor& x) {
-  const auto width = width_of(x);
-  const bool is_groups = vector && vector->size(0) > 1 && vector->size(0) != width;
-  if (!is_groups) return vector_or(vector, value, x);
-  const auto groups = vector->size(0);
-  TORCH_CHECK(width % groups == 0, "[affine] ", groups, " values must divide the width ", width);
+  if (!is_group_vector(vector, x)) return vector_or(vector, value, x);
+  const auto width = width_of(x), groups = vector->size(0);
+  TORCH_CHECK(width % groups == 0, groups, " values must divide the width ", width);
   return vector->unsqueeze(1).expand({groups, width / groups}).reshape({width});
 }
 

@@ -80,6 +80,9 @@ void check_softcap(const char* op, std::optional<double> softcap);
 /// [D], contiguous: `vector`, with [1] expanded to [D]; filled with `value` if `vector` is nullopt.
 at::Tensor vector_or(const OptionalTensor& vector, double value, const at::Tensor& x);
 
+/// Whether the vector is [G] with G above 1 and below D.
+bool is_group_vector(const OptionalTensor& vector, const at::Tensor& x);
+
 /// vector_or() with [G] repeated to [D]: one value for each D / G features.
 at::Tensor group_vector_or(const OptionalTensor& vector, double value, const at::Tensor& x);
 

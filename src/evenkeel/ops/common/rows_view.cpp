@@ -15,7 +15,7 @@ RowsView view_of_contiguous(const at::Tensor& x) {
 }  // namespace
 
 RowsView rows_view(const at::Tensor& x) {
-  const bool has_rows = x.numel() > 0 && x.dim() > 1 && !x.is_neg() && x.stride(-1) == 1;
+  const bool has_rows = x.numel() > 0 && x.dim() > 1 && x.stride(-1) == 1;
   if (x.is_contiguous() || !has_rows) return view_of_contiguous(x.contiguous());
   RowsView view = {.tensor = x, .width = width_of(x)};
   auto axis = x.dim() - 2;

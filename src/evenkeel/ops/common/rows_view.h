@@ -8,7 +8,7 @@
 
 namespace evenkeel::ops {
 
-/// The rows of a tensor [..., D] where they lie: runs of adjacent rows, with one distance from run
+/// The rows of a tensor [..., D] in place: runs of adjacent rows, with one distance from run
 /// to run. The heads of some columns of a matrix [B, T, columns] are such rows; copying them would
 /// take as long as their norm.
 struct RowsView {

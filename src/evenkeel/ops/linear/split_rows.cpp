@@ -4,6 +4,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/custom_function.h>
+#include <torch/csrc/autograd/variable.h>
 
 #include "evenkeel/ops/common/saved_value.h"
 
@@ -28,11 +29,16 @@ class SplitRowsFunction : public torch::autograd::Function<SplitRowsFunction> {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     ctx->set_materialize_grads(false);
     ctx->saved_data["context"] = saved_value(SplitContext{*sizes, *buffer});
-    return w.detach().split_with_sizes(*sizes);
+    auto blocks = w.detach().split_with_sizes(*sizes);
+    // A change of w before the backward pass is then an error.
+    for (const auto& block : blocks) {
+      torch::autograd::impl::set_version_counter(block, torch::autograd::impl::version_counter(w));
+    }
+    return blocks;
   }
 
   static tensor_list backward(AutogradContext* ctx, const tensor_list& upstream) {
-    const at::NoGradGuard no_grad;
+    TORCH_CHECK(!at::GradMode::is_enabled(), "[split_rows] is differentiable once");
     const auto& context = saved_value_as<SplitContext>(ctx->saved_data["context"]);
     const auto [memory, is_first] = context.buffer.target();
     const auto blocks = memory.split_with_sizes(context.sizes);

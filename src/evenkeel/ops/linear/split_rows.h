@@ -16,7 +16,7 @@ namespace evenkeel::ops {
 /// \param w       [rows, ...]
 /// \param sizes   rows of each block; their sum is that of w
 /// \param buffer  of w; empty: autograd returns the gradient
-/// \return views of w, one for each size
+/// \return views of w, one for each size; with a buffer differentiable once
 std::vector<at::Tensor> split_rows(const at::Tensor& w, const std::vector<std::int64_t>& sizes,
                                    const GradientBuffer& buffer);
 

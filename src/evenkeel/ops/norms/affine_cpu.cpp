@@ -39,8 +39,7 @@ Tensor affine_forward_cpu(const Tensor& x, const OptionalTensor& gain, const Opt
 
 /// cpu::vector_gradient_from_blocks(), also of [G], one value for each D / G features.
 Tensor gradient_of_groups(const Tensor& sums, const OptionalTensor& vector) {
-  const bool is_groups = vector && vector->size(0) > 1 && vector->size(0) != sums.size(1);
-  if (!is_groups) return cpu::vector_gradient_from_blocks(sums, vector);
+  if (!is_group_vector(vector, sums)) return cpu::vector_gradient_from_blocks(sums, vector);
   const SerialLibraries one_thread;  // whose sums have one order
   return vector_gradient(group_sums(cpu::tree_sum(sums), vector->size(0)), vector);
 }

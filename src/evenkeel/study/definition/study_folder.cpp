@@ -29,8 +29,7 @@ constexpr const char* kLogs = "logs";
 constexpr const char* kWorkers = "workers.json";
 constexpr const char* kChanges = "changed with --override";
 constexpr const char* kTexts = "texts";
-constexpr const char* kTasks = "evaluate.tasks ";  // and the digest
-constexpr const char* kScheme = "scheme ";         // and its name
+constexpr const char* kScheme = "scheme ";  // and its name
 
 /// The claim as text, in one line.
 std::string claim_line(const Claim& claim) {
@@ -132,18 +131,45 @@ bool is_unknown(const Json& before, const std::string& name) {
                                     std::find(kLater.begin(), kLater.end(), name) != kLater.end());
 }
 
-/// The texts that can be compared with those of a file: without the tasks if the file names none,
-/// as one of an older version. That a study has tasks is a part of its settings.
-Json comparable_texts(const Json& before, const Json& now) {
-  const auto is_of_tasks = [](const Json& line) {
-    return line.is_string() && line.get<std::string>().starts_with(kTasks);
-  };
-  if (!before.is_array() || std::any_of(before.begin(), before.end(), is_of_tasks)) return now;
+/// "data.train" of "data.train DIGEST".
+std::string name_of_text(const Json& line) {
+  const auto whole = line.is_string() ? line.get<std::string>() : line.dump();
+  return whole.substr(0, whole.find(' '));
+}
+
+/// The texts of a list that the other one contradicts: those of a name for which each list has a
+/// digest that the other has not. A new text, a text less and another order are no other text.
+Json contradicted_texts(const Json& list, const Json& other) {
+  if (!list.is_array() || !other.is_array()) return list;
+  const auto others = without(other, list);
   auto out = Json::array();
-  for (const auto& line : now) {
-    if (!is_of_tasks(line)) out.push_back(line);
+  for (const auto& line : without(list, other)) {
+    const bool is_other = std::any_of(others.begin(), others.end(), [&](const Json& each) {
+      return name_of_text(each) == name_of_text(line);
+    });
+    if (is_other) out.push_back(line);
   }
   return out;
+}
+
+/// The texts in a file of the study folder; none if it has none.
+Json recorded_texts(const store::Directory& opened, const char* file) {
+  if (!opened.has(file)) return Json::array();
+  const auto content = parse_ordered_json(opened.read(file));
+  return content.contains(kTexts) ? content[kTexts] : Json::array();
+}
+
+/// "this study was trained by workers with data.train aa, but here it is bb": the first of the
+/// texts, and the number of the other ones.
+std::string text_of_workers(const Json& theirs, const Json& mine) {
+  const auto name = name_of_text(theirs.front());
+  const auto here = std::find_if(mine.begin(), mine.end(),
+                                 [&](const Json& line) { return name_of_text(line) == name; });
+  EK_ASSERT(here != mine.end());
+  const auto more = theirs.size() - 1;
+  return text("this study was trained by workers with ", theirs.front().get<std::string>(),
+              ", but here it is ", here->get<std::string>().substr(name.size() + 1),
+              more > 0 ? text(" (and ", more, " more)") : "");
 }
 
 /// All parts of the identity that differ.
@@ -153,8 +179,12 @@ std::vector<std::string> differences_between(const Json& before, const Json& now
   };
   std::vector<std::string> out;
   for (const auto& [name, now_value] : now.items()) {
-    const auto was = of(before, name);
-    const auto is = name == kTexts ? comparable_texts(was, now_value) : Json(now_value);
+    auto was = of(before, name);
+    auto is = Json(now_value);
+    if (name == kTexts) {
+      was = contradicted_texts(of(before, name), now_value);
+      is = contradicted_texts(now_value, of(before, name));
+    }
     if (was == is || is_unknown(before, name)) continue;
     out.push_back(study_folder_difference_of(name, was, is));
   }
@@ -254,13 +284,17 @@ void StudyFolder::take_changes(const store::Directory& opened, const Study& stud
   opened.write("study.toml", study.text);
 }
 
+/// Writes how this worker computes, and its texts after those that workers read before it.
 void StudyFolder::write_worker(const store::Directory& opened) const {
-  const Json mine = {{"arithmetic", options_.worker_arithmetic}, {"texts", options_.worker_texts}};
-  opened.write(kWorkers, mine.dump(2) + "\n");
+  auto texts = recorded_texts(opened, kWorkers);
+  for (const auto& line : without(Json(options_.worker_texts), texts)) texts.push_back(line);
+  const Json workers = {{"arithmetic", options_.worker_arithmetic}, {"texts", texts}};
+  opened.write(kWorkers, workers.dump(2) + "\n");
 }
 
 /// Compares the texts of this process, and how it computes if it is a worker, with workers.json. A
-/// file of an older version has no texts.
+/// file of an older version has no texts. Texts that study.json has are no error of a process that
+/// is no worker: older versions let --override change them after workers had trained.
 void StudyFolder::check_workers(const store::Directory& opened) const {
   if (!opened.has(kWorkers)) return;
   const auto others = parse_ordered_json(opened.read(kWorkers));
@@ -276,11 +310,18 @@ void StudyFolder::check_workers(const store::Directory& opened) const {
                      "folder with --run"));
   }
   if (!others.contains(kTexts)) return;
-  const auto& texts = is_shared() ? options_.worker_texts : options_.texts;
-  const auto mine = comparable_texts(others[kTexts], texts);
-  if (others[kTexts] == mine) return;
+  const auto texts = is_shared() ? Json(options_.worker_texts)
+                                 : without(Json(options_.texts), recorded_texts(opened, kIdentity));
+  const auto known = contradicted_texts(others[kTexts], texts);
+  const auto mine = contradicted_texts(texts, others[kTexts]);
+  if (known == mine) return;
+  if (!is_shared() && known.is_array()) {
+    throw Error(Exit::differs, text(file, ": ", text_of_workers(known, mine),
+                                    ", which --override does not allow; restore the file, or name "
+                                    "another folder with --run"));
+  }
   throw Error(Exit::differs, text(file, ": the workers of a study must read the same files, but ",
-                                  study_folder_difference_of(kTexts, others[kTexts], mine),
+                                  study_folder_difference_of(kTexts, known, mine),
                                   " here, which --override does not allow; give all workers the "
                                   "same files, or name another folder with --run"));
 }

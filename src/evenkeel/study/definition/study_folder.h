@@ -16,7 +16,7 @@ namespace evenkeel::study {
 ///   study.toml    the study file
 ///   study.json    the parts of file and command line that determine runs and claims, the schemes
 ///                 of files, and the digests of the texts and tasks
-///   workers.json  how the workers compute, and which texts they read; absent without workers
+///   workers.json  how the workers compute, and all texts that they read; absent without workers
 ///   logs/         configuration and output of each process
 ///   report.html  report.md  runs.csv
 /// This process owns the folder as long as the object exists. Workers share it: each has the lock
@@ -34,10 +34,12 @@ class StudyFolder {
     double lock_seconds = 30;               // how long a worker waits for the lock
   };
 
-  /// Creates the folder, or resumes the study in it.
+  /// Creates the folder, or resumes the study in it. Texts are compared by name: a new one, one
+  /// less and another order are no difference.
   /// \throws Error (differs) with the difference; whatever `allow_changes` is, also if the workers
-  ///         of the study read another text or, for a worker, compute differently; (usage) if the
-  ///         folder is no study folder; (busy) if another process has locked it; (io)
+  ///         of the study read another text (without worker_arithmetic only if study.json does not
+  ///         have it) or, for a worker, compute differently; (usage) if the folder is no study
+  ///         folder; (busy) if another process has locked it; (io)
   StudyFolder(const std::filesystem::path& folder, const Study& study, const Options& options);
 
   std::filesystem::path logs() const { return path_ / "logs"; }

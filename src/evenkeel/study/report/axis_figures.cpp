@@ -10,7 +10,6 @@
 #include "evenkeel/study/analysis/ranking.h"
 #include "evenkeel/study/definition/grid.h"
 #include "evenkeel/study/report/number_format.h"
-#include "evenkeel/study/report/outcome.h"
 #include "evenkeel/study/report/panels.h"
 
 namespace evenkeel::study {
@@ -91,30 +90,15 @@ void add_crosses(const Results& results, const NumericAxis& axis, const CurveSpe
   }
 }
 
-/// "post_norm failed at 0.004 (2 of 3), 0.008 (3 of 3)"; "" if no run of the curve is in this
-/// state.
-std::string places_in_state(const Results& results, const NumericAxis& axis, const CurveSpec& spec,
-                            SeedRun::State state) {
-  std::string places;
-  for (const auto* const arm : arms_along(results, axis, spec)) {
-    const auto count = run_count(*arm, state);
-    if (count == 0) continue;
-    places += text(places.empty() ? "" : ", ", arm->labels.at(axis.name), " (", count, " of ",
-                   arm->seed_runs.size(), ")");
-  }
-  if (places.empty()) return "";
-  return text(spec.name, spec.name.empty() ? "" : " ",
-              state == SeedRun::State::missing ? "is missing" : to_string(state), " at ", places);
-}
-
-/// The places of runs in these states, of all curves of the panel: "a failed at 4 (1 of 3); b ...".
-std::string places_of_panel(const Results& results, const NumericAxis& axis, const Panel& panel,
-                            const std::vector<SeedRun::State>& states) {
-  std::string out;
+/// The arms of the curves along the axis: "post_norm at 0.004", "post_norm at 0.008".
+/// \param at  the words between the curve and the value: "at", "failed at"
+std::vector<NamedArm> named_places(const Results& results, const NumericAxis& axis,
+                                   const Panel& panel, const char* at) {
+  std::vector<NamedArm> out;
   for (const auto& spec : panel.curve_specs) {
-    for (const auto state : states) {
-      const auto places = places_in_state(results, axis, spec, state);
-      if (!places.empty()) out += (out.empty() ? "" : "; ") + places;
+    for (const auto* const arm : arms_along(results, axis, spec)) {
+      out.push_back(
+          {text(spec.name, spec.name.empty() ? "" : " ", at, ' ', arm->labels.at(axis.name)), arm});
     }
   }
   return out;
@@ -122,14 +106,13 @@ std::string places_of_panel(const Results& results, const NumericAxis& axis, con
 
 std::string axis_figures_note_of(const Results& results, const NumericAxis& axis,
                                  const Panel& panel) {
-  using State = SeedRun::State;
   const bool has_interval = results.study.seeds.size() > 1;
-  const auto failed = places_of_panel(results, axis, panel, {State::failed});
-  const auto absent = places_of_panel(results, axis, panel, {State::crashed, State::missing});
+  const auto has_cross = [](const SeedRun& run) { return run.state == SeedRun::State::failed; };
+  const auto crosses = run_counts_text(named_places(results, axis, panel, "failed at"), has_cross);
   return text(panel.note, panel.note.empty() ? "" : " ",
               has_interval ? "Means with 95 % intervals." : "One run each: no intervals.",
-              failed.empty() ? "" : " Crosses: " + failed + ".",
-              absent.empty() ? "" : " Not drawn: " + absent + ".");
+              crosses.empty() ? "" : " Crosses: " + crosses + ".",
+              unfinished_runs_note(named_places(results, axis, panel, "at"), has_cross));
 }
 
 std::string axis_figures_figure_of(const Results& results, const NumericAxis& axis,

@@ -39,11 +39,10 @@ std::vector<report::Tick> ticks_of_sizes(const std::vector<PowerLawFit>& fits) {
 
 /// Names the runs of all arms whose value is in no mean.
 std::string runs_without_value_note(const Results& results) {
-  CurveSpec spec;
-  for (std::size_t at = 0; at < results.arms.size(); ++at) spec.arms.push_back(at);
-  const Panel all{.curve_specs = {std::move(spec)}};
-  return unfinished_runs_note(results, all,
-                              [](const SeedRun& run) { return std::isfinite(run.value); });
+  std::vector<NamedArm> arms;
+  arms.reserve(results.arms.size());
+  for (const auto& arm : results.arms) arms.push_back({arm.name, &arm});
+  return unfinished_runs_note(arms, [](const SeedRun& run) { return std::isfinite(run.value); });
 }
 
 }  // namespace

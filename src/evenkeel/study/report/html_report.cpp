@@ -65,7 +65,7 @@ std::string html_report_arms(const Results& results) {
 
 std::string paper_comparison(const Results& results) {
   const auto table = paper_table(results);
-  return table.rows.empty() ? "" : section("Beside the paper", to_html(table));
+  return table.rows.empty() ? "" : section("Compared with the paper", to_html(table));
 }
 
 std::string fairness_section(const Results& results) {

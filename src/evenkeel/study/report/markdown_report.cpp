@@ -97,7 +97,7 @@ std::string markdown_report(const Results& results) {
   if (!overhead.rows.empty())
     out += markdown_section("Counted and measured", to_markdown(overhead));
   const auto paper = paper_table(results);
-  if (!paper.rows.empty()) out += markdown_section("Beside the paper", to_markdown(paper));
+  if (!paper.rows.empty()) out += markdown_section("Compared with the paper", to_markdown(paper));
   out += markdown_section("Fairness", markdown_fairness(results));
   out += markdown_section("Runs", to_markdown(runs_table(results)));
   return out + markdown_section("To repeat it", markdown_reproduction(results));

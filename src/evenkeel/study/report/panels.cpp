@@ -2,6 +2,7 @@
 #include "evenkeel/study/report/panels.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -208,40 +209,44 @@ std::vector<Panel> panels(const Results& results, const std::string& along, std:
   return out;
 }
 
-namespace {
-
-/// "post_norm 2 of 3; pre_norm 1 of 3": the arms of the panel with runs in this state that the
-/// chart does not draw.
-std::string arms_in_state(const Results& results, const Panel& panel, SeedRun::State state,
-                          const std::function<bool(const SeedRun&)>& is_drawn) {
-  std::string names;
-  for (const auto& spec : panel.curve_specs) {
-    for (const auto at : spec.arms) {
-      const auto& arm = results.arms[at];
-      const auto count = std::ranges::count_if(arm.seed_runs, [&](const SeedRun& run) {
-        return run.state == state && !(is_drawn && is_drawn(run));
-      });
-      if (count == 0) continue;
-      const auto& name = spec.name.empty() ? arm.name : spec.name;
-      names += text(names.empty() ? "" : "; ", name, ' ', count, " of ", arm.seed_runs.size());
-    }
+std::string run_counts_text(const std::vector<NamedArm>& arms,
+                            const std::function<bool(const SeedRun&)>& is_counted) {
+  std::string out;
+  std::size_t found = 0;
+  for (const auto& [name, arm] : arms) {
+    const auto count = std::ranges::count_if(arm->seed_runs, is_counted);
+    if (count == 0 || ++found > kMaxNamedArms) continue;
+    out += text(out.empty() ? "" : "; ", name, " (", count, " of ", arm->seed_runs.size(), ")");
   }
-  return names;
+  return found > kMaxNamedArms ? text(out, "; and ", found - kMaxNamedArms, " more") : out;
 }
 
-}  // namespace
+std::string unfinished_runs_note(const std::vector<NamedArm>& arms,
+                                 const std::function<bool(const SeedRun&)>& is_drawn) {
+  using State = SeedRun::State;
+  constexpr std::array kWords = {std::pair(State::failed, "Failed"),
+                                 std::pair(State::crashed, "Crashed"),
+                                 std::pair(State::missing, "Missing")};
+  std::string out;
+  for (const auto& word : kWords) {
+    const auto names = run_counts_text(arms, [&](const SeedRun& run) {
+      return run.state == word.first && !(is_drawn && is_drawn(run));
+    });
+    if (!names.empty()) out += text(' ', word.second, ", not drawn: ", names, '.');
+  }
+  return out;
+}
 
 std::string unfinished_runs_note(const Results& results, const Panel& panel,
                                  const std::function<bool(const SeedRun&)>& is_drawn) {
-  using State = SeedRun::State;
-  std::string out;
-  for (const auto& [state, word] :
-       {std::pair(State::failed, "Failed"), std::pair(State::crashed, "Crashed"),
-        std::pair(State::missing, "Missing")}) {
-    const auto names = arms_in_state(results, panel, state, is_drawn);
-    if (!names.empty()) out += text(' ', word, ", not drawn: ", names, '.');
+  std::vector<NamedArm> arms;
+  for (const auto& spec : panel.curve_specs) {
+    for (const auto at : spec.arms) {
+      const auto& arm = results.arms[at];
+      arms.push_back({spec.name.empty() ? arm.name : spec.name, &arm});
+    }
   }
-  return out;
+  return unfinished_runs_note(arms, is_drawn);
 }
 
 }  // namespace evenkeel::study

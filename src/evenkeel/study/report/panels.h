@@ -35,9 +35,25 @@ inline constexpr std::size_t kMaxCurves = 8;
 /// \param most   largest number of charts
 std::vector<Panel> panels(const Results& results, const std::string& along, std::size_t most);
 
-/// " Failed, not drawn: post_norm 2 of 3. Crashed, not drawn: pre_norm 1 of 3."; missing runs
-/// likewise; "" if all runs of the panel finished.
+/// An arm, and its name in a chart.
+struct NamedArm {
+  std::string name;
+  const Arm* arm = nullptr;
+};
+
+inline constexpr std::size_t kMaxNamedArms = 8;
+
+/// "post_norm (2 of 3); pre_norm (1 of 3)": the arms that have runs of this sort, and how many. At
+/// most kMaxNamedArms, and then "; and 4 more"; "" without any.
+std::string run_counts_text(const std::vector<NamedArm>& arms,
+                            const std::function<bool(const SeedRun&)>& is_counted);
+
+/// " Failed, not drawn: post_norm (2 of 3). Crashed, not drawn: pre_norm (1 of 3)."; missing runs
+/// likewise; "" if all runs finished. Each list as run_counts_text().
 /// \param is_drawn  whether the chart draws a run that has not finished; empty: it draws none
+std::string unfinished_runs_note(const std::vector<NamedArm>& arms,
+                                 const std::function<bool(const SeedRun&)>& is_drawn = {});
+/// The note on the arms of a panel.
 std::string unfinished_runs_note(const Results& results, const Panel& panel,
                                  const std::function<bool(const SeedRun&)>& is_drawn = {});
 

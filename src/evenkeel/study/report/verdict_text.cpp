@@ -52,7 +52,9 @@ std::string smallest_effect_note(const Study& study, const Verdict& verdict,
               is_excluded ? " and more" : "");
 }
 
-/// That the sign-flip test, corrected as p, does not agree.
+/// "; with the sign-flip test in place of the t-test, p is 0.12, not significant" if p is
+/// significant; likewise the reverse. Each p is the smaller of its test's and of Fisher's p of the
+/// failures, corrected.
 std::string sign_flip_note(const Verdict& verdict) {
   const bool is_significant = verdict.p < kSignificanceLevel;
   const auto& difference = *verdict.difference;
@@ -62,9 +64,8 @@ std::string sign_flip_note(const Verdict& verdict) {
       std::ldexp(1.0, 1 - static_cast<int>(std::min<std::int64_t>(difference.pairs, 60)));
   if (is_significant && difference.sign_flip_p <= smallest) return "";
   if (is_significant == (verdict.sign_flip_p < kSignificanceLevel)) return "";
-  return text("; the sign-flip test, which does not assume normal differences, ",
-              is_significant ? "does not confirm it" : "disagrees", ": p ",
-              p_text(verdict.sign_flip_p));
+  return text("; with the sign-flip test in place of the t-test, p is ",
+              p_text(verdict.sign_flip_p), is_significant ? ", not significant" : ", significant");
 }
 
 /// "; that hybrid_norm fails less often: p 0.007 (Fisher)"

@@ -13,8 +13,8 @@ namespace evenkeel::kernels::cpu {
 bool bounded_row_avx512(const Bf16* x, const float* gain, const float* bias, Bf16* y,
                         std::int64_t width, const BoundedParameters& parameters);
 
-/// \return false on other processors, and where a slope leaves the range of float32: nothing is
-///         done
+/// \return false on other processors, and where a gradient leaves the range of float32: nothing
+///         is done
 bool bounded_row_backward_avx512(const BoundedGradient<Bf16>& row, std::int64_t width,
                                  const BoundedParameters& parameters);
 

@@ -119,9 +119,9 @@ struct Gradient {
   bool is_centred;
 };
 
-/// The numbers of a row: x_hat = (x - mean) * rstd, and with g = dy * gain
+/// The factors of a row: x_hat = (x - mean) * rstd, and with g = dy * gain
 ///   dx = rstd * (g - mean(g) if centred) - (i < partial) x_hat * slope * sum(g * x_hat).
-struct RowNumbers {
+struct RowFactors {
   double mean, rstd, slope;
 };
 
@@ -150,9 +150,9 @@ EK_AVX512_BF16_INLINE void add_16(Partial& to, const Bf16* dy, const Bf16* x, co
 /// \return false if the row is outside the safe range of float32, or kNear without is_near()
 template <bool kNear>
 EK_AVX512_BF16_INLINE bool projections_of(const Gradient& args, std::int64_t at,
-                                          const RowNumbers& numbers, const Centred& row,
+                                          const RowFactors& factors, const Centred& row,
                                           Projections& projections) {
-  if (!fits_float32(numbers.rstd)) return false;
+  if (!fits_float32(factors.rstd)) return false;
   const Bf16* const dy = args.dy + at;
   const Bf16* const x = args.x + at;
   const __m512 none = _mm512_setzero_ps();
@@ -171,12 +171,12 @@ EK_AVX512_BF16_INLINE bool projections_of(const Gradient& args, std::int64_t at,
   auto dot = static_cast<double>(_mm512_reduce_add_ps(of_row.dot));
   if (kNear) {
     const auto squares = static_cast<double>(_mm512_reduce_add_ps(of_row.squares));
-    if (!is_near(numbers.mean, squares / features)) return false;
-    dot = numbers.rstd * (dot - numbers.mean * total);
+    if (!is_near(factors.mean, squares / features)) return false;
+    dot = factors.rstd * (dot - factors.mean * total);
   }
-  const double mean_g = args.is_centred ? total * numbers.rstd / features : 0;
+  const double mean_g = args.is_centred ? total * factors.rstd / features : 0;
   projections = {_mm512_set1_ps(static_cast<float>(mean_g)),
-                 _mm512_set1_ps(static_cast<float>(dot * numbers.slope))};
+                 _mm512_set1_ps(static_cast<float>(dot * factors.slope))};
   return avx512::max_fits_float32(_mm512_mul_ps(of_row.largest, row.rstd));
 }
 
@@ -199,7 +199,7 @@ EK_AVX512_BF16_INLINE void columns_backward(const Gradient& args, std::int64_t a
     const __m512 through = kStatistic
                                ? _mm512_fmadd_ps(x_hat, projections[r].slope, projections[r].g)
                                : projections[r].g;
-    avx512::store_rounded_16(args.dx + offset, _mm512_fmsub_ps(g, rows[r].rstd, through), mask);
+    avx512::store_16(args.dx + offset, _mm512_fmsub_ps(g, rows[r].rstd, through), mask);
   }
   if (args.dgain != nullptr) avx512::add_16(args.dgain + i, dgain, mask);
   if (args.dbias != nullptr) avx512::add_16(args.dbias + i, dbias, mask);
@@ -224,12 +224,12 @@ EK_AVX512_BF16_INLINE void range_backward(const Gradient& args, std::int64_t at,
 /// \return false, without a change of the gradients, if a row must be computed in double
 template <bool kNear, int kRows>
 EK_AVX512_BF16_INLINE bool rows_backward(const Gradient& args, std::int64_t at,
-                                         const RowNumbers (&numbers)[kRows]) {
+                                         const RowFactors (&factors)[kRows]) {
   Centred rows[kRows];
   Projections projections[kRows];
   for (int r = 0; r < kRows; ++r) {
-    rows[r] = centred(numbers[r].mean, numbers[r].rstd);
-    if (!projections_of<kNear>(args, at + r * args.stride, numbers[r], rows[r], projections[r])) {
+    rows[r] = centred(factors[r].mean, factors[r].rstd);
+    if (!projections_of<kNear>(args, at + r * args.stride, factors[r], rows[r], projections[r])) {
       return false;
     }
   }

@@ -8,7 +8,7 @@ namespace evenkeel::kernels::cpu {
 
 namespace {
 
-using centred_rows::RowNumbers;
+using centred_rows::RowFactors;
 
 EK_AVX512_BF16 std::optional<RowMoments> layer_forward(const Bf16* x, const float* gain,
                                                        const float* bias, Bf16* y,
@@ -37,13 +37,13 @@ EK_AVX512_BF16 bool layer_backward(const LayerNormGradient<Bf16>& args, std::int
                                        .width = width,
                                        .partial = width,
                                        .is_centred = true};
-  RowNumbers numbers[kRows];
+  RowFactors factors[kRows];
   for (int r = 0; r < kRows; ++r) {
     const double rstd = args.rstd[first + r];
-    numbers[r] = {args.mean[first + r], rstd, rstd / static_cast<double>(width)};
+    factors[r] = {args.mean[first + r], rstd, rstd / static_cast<double>(width)};
   }
-  return centred_rows::rows_backward<true>(rows, first * width, numbers) ||
-         centred_rows::rows_backward<false>(rows, first * width, numbers);
+  return centred_rows::rows_backward<true>(rows, first * width, factors) ||
+         centred_rows::rows_backward<false>(rows, first * width, factors);
 }
 
 }  // namespace

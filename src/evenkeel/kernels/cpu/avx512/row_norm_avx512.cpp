@@ -8,7 +8,7 @@ namespace evenkeel::kernels::cpu {
 
 namespace {
 
-using centred_rows::RowNumbers;
+using centred_rows::RowFactors;
 using centred_rows::RowStatistic;
 
 /// The sum of x^2 of the first `width` values, in float32.
@@ -31,14 +31,14 @@ EK_AVX512_BF16_INLINE double largest_of(const Bf16* x, std::int64_t width) {
   return static_cast<double>(_mm512_reduce_max_ps(largest));
 }
 
-struct RowOfNumbers {
-  RowNumbers numbers;
+struct CheckedFactors {
+  RowFactors factors;
   bool is_near;  // x_hat is one fused multiply-add
   bool is_safe;  // in the range of float32
 };
 
-EK_AVX512_BF16_INLINE RowOfNumbers numbers_of(const Bf16* x, std::int64_t width,
-                                              const RowDenominator& denominator) {
+EK_AVX512_BF16_INLINE CheckedFactors factors_of(const Bf16* x, std::int64_t width,
+                                                const RowDenominator& denominator) {
   const auto count = static_cast<double>(width);
   double mean = 0, squares = 0;
   bool is_near = true, is_safe = true;
@@ -60,9 +60,9 @@ EK_AVX512_BF16_INLINE RowOfNumbers numbers_of(const Bf16* x, std::int64_t width,
 
 EK_AVX512_BF16 bool row_forward(const Bf16* x, const float* gain, const float* bias, Bf16* y,
                                 std::int64_t width, const RowDenominator& denominator) {
-  const auto of_row = numbers_of(x, width, denominator);
+  const auto of_row = factors_of(x, width, denominator);
   if (!of_row.is_safe) return false;
-  const auto row = centred_rows::centred(of_row.numbers.mean, of_row.numbers.rstd);
+  const auto row = centred_rows::centred(of_row.factors.mean, of_row.factors.rstd);
   return of_row.is_near ? centred_rows::scale<true>(x, row, gain, bias, y, width)
                         : centred_rows::scale<false>(x, row, gain, bias, y, width);
 }
@@ -80,17 +80,17 @@ EK_AVX512_BF16 bool row_backward(const RowNormGradient<Bf16>& args, std::int64_t
                                        .width = args.width,
                                        .partial = denominator.partial_width,
                                        .is_centred = denominator.is_centred};
-  RowNumbers numbers[kRows];
+  RowFactors factors[kRows];
   bool are_near = true;
   for (int r = 0; r < kRows; ++r) {
-    const auto of_row = numbers_of(args.x + (first + r) * args.stride, args.width, denominator);
+    const auto of_row = factors_of(args.x + (first + r) * args.stride, args.width, denominator);
     if (!of_row.is_safe) return false;
-    numbers[r] = of_row.numbers;
+    factors[r] = of_row.factors;
     are_near = are_near && of_row.is_near;
   }
   const auto at = first * args.stride;
-  if (are_near && centred_rows::rows_backward<true>(rows, at, numbers)) return true;
-  return denominator.is_centred && centred_rows::rows_backward<false>(rows, at, numbers);
+  if (are_near && centred_rows::rows_backward<true>(rows, at, factors)) return true;
+  return denominator.is_centred && centred_rows::rows_backward<false>(rows, at, factors);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/kernels/cpu/avx512/sphere_avx512.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "evenkeel/kernels/cpu/avx512/avx512_features.h"
@@ -13,6 +14,25 @@ namespace {
 /// u = unit(start), v = unit(towards) and z = u + step (v - u), sixteen values each.
 struct Point {
   __m512 step, u, v, z;
+
+  EK_AVX512_BF16_INLINE __m512 move() const { return _mm512_mul_ps(step, _mm512_sub_ps(v, u)); }
+};
+
+/// |z|^2 and |step (v - u)|^2 in partial sums.
+struct PointSquares {
+  __m512 z, move;
+
+  EK_AVX512_BF16_INLINE void add(const Point& point) {
+    const __m512 moved = point.move();
+    z = _mm512_fmadd_ps(point.z, point.z, z);
+    move = _mm512_fmadd_ps(moved, moved, move);
+  }
+  /// True if u and its move do not cancel in z, which would keep few of float32's digits.
+  EK_AVX512_BF16_INLINE bool are_safe() const {
+    constexpr double kLeast = 0x1p-12;  // of the larger of both
+    const double square = avx512::sum_of_lanes(z);
+    return fits_float32(square) && square > kLeast * std::max(1.0, avx512::sum_of_lanes(move));
+  }
 };
 
 /// The rows of a step, and the inverses of their lengths.
@@ -62,12 +82,11 @@ EK_AVX512_BF16_INLINE bool find_rows(const Bf16* start, const Bf16* towards, con
 
 struct SquaresOfPoint {
   const SphereRows& rows;
-  __m512 sum;
+  PointSquares squares;
 
   template <typename Mask>
   EK_AVX512_BF16_INLINE void operator()(std::int64_t i, Mask mask) {
-    const __m512 z = rows.at(i, mask).z;
-    sum = _mm512_fmadd_ps(z, z, sum);
+    squares.add(rows.at(i, mask));
   }
 };
 
@@ -86,27 +105,28 @@ EK_AVX512_BF16 bool sphere_forward(const Bf16* start, const Bf16* towards, const
                                    Bf16* y, std::int64_t width) {
   SphereRows rows;
   if (!find_rows(start, towards, step, width, rows)) return false;
-  SquaresOfPoint squares{rows, _mm512_setzero_ps()};
-  avx512::for_each_16_columns(width, squares);
-  const double square = avx512::sum_of_lanes(squares.sum);
-  if (!fits_float32(square)) return false;
-  const auto c = static_cast<float>(1 / std::sqrt(square));
+  SquaresOfPoint of_row{rows, {_mm512_setzero_ps(), _mm512_setzero_ps()}};
+  avx512::for_each_16_columns(width, of_row);
+  if (!of_row.squares.are_safe()) return false;
+  const auto c = static_cast<float>(1 / std::sqrt(avx512::sum_of_lanes(of_row.squares.z)));
   avx512::for_each_16_columns(width, StorePoint{rows, _mm512_set1_ps(c), y});
   return true;
 }
 
-/// |z|^2, z . dy and the largest |dy|.
+/// The squares, z . dy and the largest |dy|.
 struct AlongPoint {
   const SphereRows& rows;
   const Bf16* dy;
-  __m512 square, dot, largest;
+  PointSquares squares;
+  __m512 dot, largest;
 
   template <typename Mask>
   EK_AVX512_BF16_INLINE void operator()(std::int64_t i, Mask mask) {
     prefetch_ahead(dy + i);
-    const __m512 z = rows.at(i, mask).z, upstream = avx512::load_16(dy + i, mask);
-    square = _mm512_fmadd_ps(z, z, square);
-    dot = _mm512_fmadd_ps(z, upstream, dot);
+    const auto point = rows.at(i, mask);
+    const __m512 upstream = avx512::load_16(dy + i, mask);
+    squares.add(point);
+    dot = _mm512_fmadd_ps(point.z, upstream, dot);
     largest = avx512::max_abs(largest, upstream);
   }
 };
@@ -159,11 +179,10 @@ EK_AVX512_BF16 bool sphere_backward(const SphereGradient<Bf16>& row, std::int64_
   const __m512 none = _mm512_setzero_ps();
   SphereRows rows;
   if (!find_rows(row.start, row.towards, row.step, width, rows)) return false;
-  AlongPoint along{rows, row.dy, none, none, none};
+  AlongPoint along{rows, row.dy, {none, none}, none, none};
   avx512::for_each_16_columns(width, along);
-  const double square = avx512::sum_of_lanes(along.square);
-  if (!fits_float32(square) || !avx512::max_fits_float32(along.largest)) return false;
-  const double c = 1 / std::sqrt(square);
+  if (!along.squares.are_safe() || !avx512::max_fits_float32(along.largest)) return false;
+  const double c = 1 / std::sqrt(avx512::sum_of_lanes(along.squares.z));
   const double along_y = c * c * avx512::sum_of_lanes(along.dot);
   const PointGradient gradient{rows, row.dy, _mm512_set1_ps(static_cast<float>(c)),
                                _mm512_set1_ps(static_cast<float>(along_y))};

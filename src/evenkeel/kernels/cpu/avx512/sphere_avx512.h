@@ -8,7 +8,8 @@
 namespace evenkeel::kernels::cpu {
 
 /// The steps of sphere.h from row to row, for bfloat16 where has_avx512_bf16(), in float32. They
-/// refuse on other processors, and if a value leaves the safe range of float32 (row_common.h).
+/// refuse on other processors, and if a value leaves the safe range of float32 (row_common.h), or
+/// the step ends near the centre of the sphere, where float32 would keep few digits.
 /// After a refusal results may be partly written, and no gradient has changed: the caller then
 /// computes in double.
 

@@ -3,7 +3,6 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <cstdint>
 #include <tuple>
 
 namespace evenkeel::ops {
@@ -18,9 +17,8 @@ namespace evenkeel::ops {
 /// with
 ///         respect to q, k and v
 /// \throws c10::Error if shapes, dtypes or devices do not fit
-std::tuple<at::Tensor, at::Tensor, at::Tensor> rotate_parts(const at::Tensor& q,
-                                                            const at::Tensor& k,
-                                                            const at::Tensor& v,
-                                                            const at::Tensor& cos_sin);
+std::tuple<at::Tensor, at::Tensor, at::Tensor> qkv_rope(const at::Tensor& q, const at::Tensor& k,
+                                                        const at::Tensor& v,
+                                                        const at::Tensor& cos_sin);
 
 }  // namespace evenkeel::ops

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/ops/attention/rotate_parts.h"
+#include "evenkeel/ops/attention/qkv_rope.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ Tensors columns_of_parts(const at::Tensor& products, std::int64_t width) {
 }
 
 // Bit for bit, of columns where they lie and of tensors of their own.
-TEST(RotateParts, IsQkvNormRopeWithoutNorms) {
+TEST(QkvRope, IsQkvNormRopeWithoutNorms) {
   for (const auto dtype : {at::kDouble, at::kFloat, at::kBFloat16}) {
     for (const std::int64_t width : {2, 6, 32, 64}) {
       at::manual_seed(7);
@@ -57,7 +57,7 @@ TEST(RotateParts, IsQkvNormRopeWithoutNorms) {
               if (is_copied) {
                 for (auto& part : parts) part = part.contiguous();
               }
-              const auto [q, k, v] = ops::rotate_parts(parts[0], parts[1], parts[2], turn);
+              const auto [q, k, v] = ops::qkv_rope(parts[0], parts[1], parts[2], turn);
               return Tensors{q, k, v};
             },
             products);
@@ -69,17 +69,17 @@ TEST(RotateParts, IsQkvNormRopeWithoutNorms) {
   }
 }
 
-TEST(RotateParts, RefusesWhatDoesNotFit) {
+TEST(QkvRope, RefusesWhatDoesNotFit) {
   const auto turn = turn_of(4, at::kFloat);
   const auto q = at::ones({1, kTokens, 8}), k = at::ones({1, kTokens, 4});
-  EXPECT_NO_THROW(ops::rotate_parts(q, k, k, turn));
+  EXPECT_NO_THROW(ops::qkv_rope(q, k, k, turn));
   for (const auto& other : {at::ones({1, kTokens, 6}), at::ones({2, kTokens, 4}), at::ones({1, 4}),
                             at::ones({1, kTokens, 4}, at::kDouble)}) {
-    EXPECT_THROW(ops::rotate_parts(q, other, k, turn), c10::Error) << other.sizes();
-    EXPECT_THROW(ops::rotate_parts(q, k, other, turn), c10::Error) << other.sizes();
+    EXPECT_THROW(ops::qkv_rope(q, other, k, turn), c10::Error) << other.sizes();
+    EXPECT_THROW(ops::qkv_rope(q, k, other, turn), c10::Error) << other.sizes();
   }
-  EXPECT_THROW(ops::rotate_parts(q, k, q, turn), c10::Error);
-  EXPECT_THROW(ops::rotate_parts(q, k, k, turn.narrow(0, 0, 3)), c10::Error);
+  EXPECT_THROW(ops::qkv_rope(q, k, q, turn), c10::Error);
+  EXPECT_THROW(ops::qkv_rope(q, k, k, turn.narrow(0, 0, 3)), c10::Error);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evenkeel/ops/norms/unit_vectors.h"
+#include "evenkeel/ops/norms/normalize.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Dispatch.h>
@@ -16,11 +16,18 @@ namespace {
 
 using at::Tensor;
 using cpu::mutable_data;
-using UnitVectorsSignature = void(const Tensor&, bool);
+using NormalizeSignature = void(const Tensor&, std::int64_t);
 
-void unit_vectors_by_formula(const Tensor& w, bool are_rows) {
+void check_normalize(const Tensor& w, std::int64_t dim) {
+  check_dtype("normalize_", "w", w);
+  TORCH_CHECK(w.dim() == 2, "[normalize_] w must be a matrix, but is ", w.sym_sizes());
+  TORCH_CHECK(dim == 0 || dim == 1, "[normalize_] dim must be 0 or 1, but is ", dim);
+}
+
+void normalize_by_formula(const Tensor& w, std::int64_t dim) {
+  check_normalize(w, dim);
   const auto wide = w.to(at::kDouble);
-  const auto length = reference::root(wide.square().sum(are_rows ? -1 : 0, /*keepdim=*/true));
+  const auto length = reference::root(wide.square().sum(dim, /*keepdim=*/true));
   w.copy_(wide / at::where(length > 0, length, 1.0));
 }
 
@@ -38,20 +45,19 @@ Tensor inverse_column_lengths(const Tensor& w) {
   return at::where(length > 0, 1 / length, 1.0);
 }
 
-void unit_vectors_cpu(const Tensor& w, bool are_rows) {
-  check_dtype("unit_vectors_", "w", w);
-  TORCH_CHECK(w.dim() == 2, "[unit_vectors_] w must be a matrix, but is ", w.sizes());
+void normalize_cpu(const Tensor& w, std::int64_t dim) {
+  check_normalize(w, dim);
   if (!w.is_contiguous()) {
     const auto values = w.contiguous();
-    unit_vectors_cpu(values, are_rows);
+    normalize_cpu(values, dim);
     w.copy_(values);
     return;
   }
   bump_version(w);
   const auto width = w.size(1);
-  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, w.scalar_type(), "unit_vectors_", [&] {
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, w.scalar_type(), "normalize_", [&] {
     auto* const values = mutable_data<scalar_t>(w);
-    if (are_rows) {
+    if (dim == 1) {
       cpu::for_each_row(w.size(0), [&](std::int64_t row) {
         kernels::cpu::unit_row(values + row * width, width);
       });
@@ -67,29 +73,29 @@ void unit_vectors_cpu(const Tensor& w, bool are_rows) {
 
 }  // namespace
 
-void unit_vectors_(const Tensor& w, bool are_rows) {
-  static const auto op = registered_operator<UnitVectorsSignature>("evenkeel::unit_vectors_");
-  op.call(w, are_rows);
+void normalize_(const Tensor& w, std::int64_t dim) {
+  static const auto op = registered_operator<NormalizeSignature>("evenkeel::normalize_");
+  op.call(w, dim);
 }
 
 TORCH_LIBRARY_FRAGMENT(evenkeel, m) {
-  m.def("unit_vectors_(Tensor(a!) w, bool are_rows=True) -> ()");
+  m.def("normalize_(Tensor(a!) w, int dim=1) -> ()");
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, CPU, m) {
-  m.impl("unit_vectors_", unit_vectors_cpu);
+  m.impl("normalize_", normalize_cpu);
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, CUDA, m) {
-  m.impl("unit_vectors_", unit_vectors_by_formula);
+  m.impl("normalize_", normalize_by_formula);
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, Meta, m) {
-  m.impl("unit_vectors_", [](const Tensor&, bool) {});
+  m.impl("normalize_", check_normalize);
 }
 
 TORCH_LIBRARY_IMPL(evenkeel, Autograd, m) {
-  m.impl("unit_vectors_", autograd_not_implemented());
+  m.impl("normalize_", autograd_not_implemented());
 }
 
 }  // namespace evenkeel::ops
