@@ -46,6 +46,7 @@ at::Tensor Matrix::operator()(Mode mode) const {
   if (int8_) return ops::dequantized(*int8_, stored_.scalar_type());
   if (parts_.empty()) return stored_;
   std::vector<std::int64_t> sizes;
+  sizes.reserve(parts_.size());
   for (const auto& part : parts_) sizes.push_back(part.rows);
   const auto all = row_blocks(sizes);
   std::vector<at::Tensor> rows;

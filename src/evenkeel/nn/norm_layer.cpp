@@ -154,7 +154,7 @@ std::optional<ops::HeadNorm> NormLayer::head_norm(const at::Tensor& rows) const 
 /// undefined if it is 1. In double where it is not the parameter itself.
 /// \param rows  any tensor on the device of the norm
 at::Tensor NormLayer::effective_gain(const at::Tensor& rows) const {
-  const auto gain = gain_of_norm(rows);
+  auto gain = gain_of_norm(rows);
   const bool every_head = heads_ > 1 && !norm_.heads_share;
   const bool one_a_head = norm_.affine == Affine::scalar && every_head && gain.defined();
   if (!one_a_head) return gain;

@@ -11,6 +11,7 @@
 
 #include "evenkeel/kernels/cpu/common/simd.h"
 #include "evenkeel/kernels/reduction_order.h"
+#include "evenkeel/ops/common/rows_view.h"
 #include "evenkeel/ops/common/serial_libraries.h"
 #include "evenkeel/ops/common/work_parts.h"
 
@@ -93,6 +94,17 @@ void for_each_row_of_blocks(std::int64_t rows, const Work& work) {
                  [&](std::int64_t block, std::int64_t begin, std::int64_t end) {
                    for (auto row = begin; row < end; ++row) work(row, block);
                  });
+}
+
+/// Calls work(block, row, count) for runs of adjacent rows in memory, each within a block: as
+/// for_each_row_of_blocks().
+template <typename Work>
+void for_each_run_of_blocks(const RowsView& view, std::int64_t rows, const Work& work) {
+  for_each_block(
+      rows, kernels::kBlockRows, [&](std::int64_t block, std::int64_t begin, std::int64_t end) {
+        view.for_each_run(begin, end,
+                          [&](std::int64_t row, std::int64_t count) { work(block, row, count); });
+      });
 }
 
 /// The sum over blocks, in the tree of kernels/reduction_order.h: [D], float64.

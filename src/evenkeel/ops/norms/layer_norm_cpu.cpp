@@ -78,11 +78,7 @@ Tensor3 layer_norm_backward_cpu(const Tensor& dy, const Tensor& x, const Optiona
                                                                .dbias = dbias + block * width},
                                                               count, width);
     };
-    cpu::for_each_block(row_count(x), kernels::kBlockRows,
-                        [&](std::int64_t block, std::int64_t begin, std::int64_t end) {
-                          rows.for_each_run(begin, end,
-                                            [&](auto row, auto count) { run(block, row, count); });
-                        });
+    cpu::for_each_run_of_blocks(rows, row_count(x), run);
   });
   return {dx, vector_gradient(cpu::tree_sum(gain_sums), gain),
           vector_gradient(cpu::tree_sum(bias_sums), bias)};

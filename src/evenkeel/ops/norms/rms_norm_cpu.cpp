@@ -70,11 +70,7 @@ std::tuple<Tensor, Tensor> rms_norm_backward_cpu(const Tensor& dy, const Optiona
            .dgain = dgain + block * width},
           count, width);
     };
-    cpu::for_each_block(row_count(x), kernels::kBlockRows,
-                        [&](std::int64_t block, std::int64_t begin, std::int64_t end) {
-                          rows.for_each_run(begin, end,
-                                            [&](auto row, auto count) { run(block, row, count); });
-                        });
+    cpu::for_each_run_of_blocks(rows, row_count(x), run);
   });
   return {dx, vector_gradient(cpu::tree_sum(sums), gain)};
 }

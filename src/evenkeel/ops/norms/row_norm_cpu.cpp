@@ -79,51 +79,62 @@ Tensor row_norm_forward_cpu(const Tensor& x, const OptionalTensor& gain, const O
   return y;
 }
 
+/// The tensors of a backward pass.
+struct RowNormOperands {
+  Tensor dy;  // contiguous
+  RowsView x;
+  Tensor gain;   // [D]
+  Tensor dx;     // written
+  Tensor dgain;  // zero_block_sums(), or undefined; added to
+  Tensor dbias;  // the same
+  std::int64_t width, group_width;
+};
+
+/// Rows from `row` on of the group whose first feature is `first`.
+template <typename scalar_t>
+RowNormGradient<KernelType<scalar_t>> group_of(const RowNormOperands& in, std::int64_t block,
+                                               std::int64_t row, std::int64_t first) {
+  const auto place = row * in.width + first, sum = block * in.width + first;
+  const auto sums = [&](const Tensor& of) {
+    return of.defined() ? mutable_data<double>(of) + sum : nullptr;
+  };
+  return {.dy = const_data<scalar_t>(in.dy) + place,
+          .x = const_data<scalar_t>(in.x.tensor) + in.x.offset(row) + first,
+          .gain = const_data<OpMathType<KernelType<scalar_t>>>(in.gain) + first,
+          .dx = mutable_data<scalar_t>(in.dx) + place,
+          .dgain = sums(in.dgain),
+          .dbias = sums(in.dbias),
+          .stride = in.width,
+          .width = in.group_width};
+}
+
 std::tuple<Tensor, Tensor, Tensor> row_norm_backward_cpu(
     const Tensor& dy, const Tensor& x, const OptionalTensor& gain, const OptionalTensor& bias,
     std::int64_t groups, bool centred, double partial, bool length, double epsilon,
     std::int64_t epsilon_at, bool absmax8) {
-  const auto upstream = dy.contiguous();
-  const auto rows = rows_view(x);
-  const auto gains = vector_or(gain, 1, x);
-  const auto width = width_of(x), group_width = width_of_group(x, groups);
+  const RowNormOperands in = {.dy = dy.contiguous(),
+                              .x = rows_view(x),
+                              .gain = vector_or(gain, 1, x),
+                              .dx = empty_contiguous_like(x),
+                              .dgain = gain ? zero_block_sums(x) : Tensor(),
+                              .dbias = bias ? zero_block_sums(x) : Tensor(),
+                              .width = width_of(x),
+                              .group_width = width_of_group(x, groups)};
+  cpu::check_contiguous_cpu(in.dy, x.numel());
+  cpu::check_contiguous_cpu(in.gain, in.width);
   const auto denominator =
-      denominator_of(group_width, centred, partial, length, epsilon, epsilon_at, absmax8);
-  auto dx = empty_contiguous_like(x);
-  const auto gain_sums = gain ? zero_block_sums(x) : Tensor();
-  const auto bias_sums = bias ? zero_block_sums(x) : Tensor();
+      denominator_of(in.group_width, centred, partial, length, epsilon, epsilon_at, absmax8);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "row_norm_backward", [&] {
-    const auto* const dy_rows = const_data<scalar_t>(upstream, x.numel());
-    const auto* const x_rows = const_data<scalar_t>(rows.tensor);
-    const auto* const gain_data = const_data<OpMathType<KernelType<scalar_t>>>(gains, width);
-    auto* const to = mutable_data<scalar_t>(dx);
-    auto* const dgain = gain ? mutable_data<double>(gain_sums) : nullptr;
-    auto* const dbias = bias ? mutable_data<double>(bias_sums) : nullptr;
-    const auto group = [&](std::int64_t block, std::int64_t row, std::int64_t first) {
-      const auto place = row * width + first, sum = block * width + first;
-      return RowNormGradient<KernelType<scalar_t>>{
-          .dy = dy_rows + place,
-          .x = x_rows + rows.offset(row) + first,
-          .gain = gain_data + first,
-          .dx = to + place,
-          .dgain = dgain == nullptr ? nullptr : dgain + sum,
-          .dbias = dbias == nullptr ? nullptr : dbias + sum,
-          .stride = width,
-          .width = group_width};
-    };
-    const auto run = [&](std::int64_t block, std::int64_t first, std::int64_t count) {
-      for_each_part(first, first + count, groups, [&](auto row, auto few, auto index) {
-        kernels::cpu::row_norm_backward(group(block, row, index * group_width), few, denominator);
-      });
-    };
-    cpu::for_each_block(row_count(x), kernels::kBlockRows,
-                        [&](std::int64_t block, std::int64_t begin, std::int64_t end) {
-                          rows.for_each_run(begin, end,
-                                            [&](auto row, auto count) { run(block, row, count); });
-                        });
+    cpu::for_each_run_of_blocks(
+        in.x, row_count(x), [&](std::int64_t block, std::int64_t row, std::int64_t count) {
+          for_each_part(row, row + count, groups, [&](auto first, auto few, auto group) {
+            kernels::cpu::row_norm_backward(
+                group_of<scalar_t>(in, block, first, group * in.group_width), few, denominator);
+          });
+        });
   });
-  return {dx, cpu::vector_gradient_from_blocks(gain_sums, gain),
-          cpu::vector_gradient_from_blocks(bias_sums, bias)};
+  return {in.dx, cpu::vector_gradient_from_blocks(in.dgain, gain),
+          cpu::vector_gradient_from_blocks(in.dbias, bias)};
 }
 
 }  // namespace
