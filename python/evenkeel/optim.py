@@ -200,8 +200,8 @@ class AdamW(torch.optim.Optimizer):
                 hook.remove()
 
     def _complete(self, state_dict: Dict[str, Any]) -> None:
-        """Float32 moments and copies in place of those that torch rounded to bfloat16; a `step` of torch 1.11, an int,
-        as a tensor."""
+        """Replaces moments and copies that torch rounded to bfloat16 by their float32 values, and an int `step` (torch
+        1.11) by a tensor."""
         parameters = [each for group in self.param_groups for each in group["params"]]
         saved = [number for group in state_dict["param_groups"] for number in group["params"]]
         for parameter, number in zip(parameters, saved):

@@ -118,7 +118,7 @@ TEST(Quantize, RoundsReparameterizedWeights) {
   at::manual_seed(1);
   const auto v = at::randn({6, 8}, at::kDouble), gain = at::rand({6}, at::kDouble) + 0.5;
   for (const auto use : {Int8Use::decoding, Int8Use::evaluation}) {
-    Matrix matrix(v, {{.first = 0, .rows = 6, .row_gain = gain}});
+    Matrix matrix(v, {{.rows = 6, .row_gain = gain}});
     const auto weight = matrix(Mode::evaluation);
     matrix.quantize(use);
     EXPECT_TRUE(

@@ -94,8 +94,7 @@ class Builder {
     for (const auto& logical : norm::logical_matrices(scheme_.shape, i)) {
       if (logical.stored != stored) continue;
       const auto name = prefix + logical.own_name;
-      parts.push_back({.first = logical.first,
-                       .rows = logical.rows,
+      parts.push_back({.rows = logical.rows,
                        .row_gain = parameters_.find(name + ".row_gain"),
                        .gamma = parameters_.find(name + ".gamma"),
                        .left = parameters_.find_state(name + ".left"),

@@ -40,7 +40,6 @@ class Matrix {
  public:
   /// The rows of one slice ("attention.q") of the stored matrix, and their reparameterization.
   struct RowBlock {
-    std::int64_t first = 0;  // first row in the stored matrix
     std::int64_t rows = 0;
     at::Tensor row_gain;  // weight_norm: [rows], float32 or float64; else undefined
     at::Tensor gamma;     // sigma_reparam: [1], float32 or float64; else undefined

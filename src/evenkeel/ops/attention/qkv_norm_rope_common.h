@@ -47,4 +47,13 @@ inline std::int64_t head_width(const at::Tensor& qkv, std::int64_t heads, std::i
   return width_of(qkv) / (heads + 2 * kv_heads);
 }
 
+/// The columns of q, of k and of v: [B, T, heads * D], and [B, T, kv_heads * D] twice.
+/// \param qkv  [B, T, (heads + 2 * kv_heads) * D]
+inline std::array<at::Tensor, 3> qkv_columns(const at::Tensor& qkv, std::int64_t heads,
+                                             std::int64_t kv_heads) {
+  const auto width = head_width(qkv, heads, kv_heads);
+  return {qkv.narrow(2, 0, heads * width), qkv.narrow(2, heads * width, kv_heads * width),
+          qkv.narrow(2, (heads + kv_heads) * width, kv_heads * width)};
+}
+
 }  // namespace evenkeel::ops

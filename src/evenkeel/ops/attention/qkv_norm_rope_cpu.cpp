@@ -55,14 +55,6 @@ struct QkvLayout {
   std::int64_t count;            // rows: B * T
 };
 
-/// The columns of q, of k and of v. [B, T, heads * D], [B, T, kv_heads * D] twice
-/// \param qkv  [B, T, (heads + 2 * kv_heads) * D]
-Tensors3 columns_of(const Tensor& qkv, std::int64_t heads, std::int64_t kv_heads) {
-  const auto width = head_width(qkv, heads, kv_heads);
-  return {qkv.narrow(2, 0, heads * width), qkv.narrow(2, heads * width, kv_heads * width),
-          qkv.narrow(2, (heads + kv_heads) * width, kv_heads * width)};
-}
-
 std::array<RowsView, 3> views_of(const Tensors3& parts) {
   return {rows_view(parts[0]), rows_view(parts[1]), rows_view(parts[2])};
 }
@@ -78,13 +70,16 @@ void norm_rope_rows(const std::array<RowsView, 3>& sources, const Tensor& cos_si
       const_data<OpMathType<KernelType<scalar_t>>>(cos_sin, layout.positions * layout.width);
   auto* const scales = mutable_data<double>(rstd);
   const auto gains = gains_of<scalar_t>(layout.parts, layout.width);
+  const std::array from = {const_data<scalar_t>(sources[0].tensor),
+                           const_data<scalar_t>(sources[1].tensor),
+                           const_data<scalar_t>(sources[2].tensor)};
   const std::array to = {mutable_data<scalar_t>(results[0]), mutable_data<scalar_t>(results[1]),
                          mutable_data<scalar_t>(results[2])};
   cpu::for_each_row(layout.count, [&](std::int64_t row) {
     for (std::size_t p = 0; p < 3; ++p) {
       const auto& part = layout.parts[p];
       kernels::cpu::norm_rope<KernelType<scalar_t>>(
-          {.x = const_data<scalar_t>(sources[p].tensor) + sources[p].offset(row),
+          {.x = from[p] + sources[p].offset(row),
            .gain = gains[p],
            .cos_sin =
                part.is_rotated ? angle_rows + row % layout.positions * layout.width : nullptr,
@@ -119,7 +114,7 @@ Tensor4 qkv_norm_rope_forward_cpu(const Tensor& qkv, const Tensor& cos_sin, std:
                                   std::int64_t kv_heads, const OptionalTensor& q_gain,
                                   const OptionalTensor& k_gain, const OptionalTensor& v_gain,
                                   at::ArrayRef<double> epsilon) {
-  const auto columns = columns_of(qkv.contiguous(), heads, kv_heads);
+  const auto columns = qkv_columns(qkv.contiguous(), heads, kv_heads);
   return forward_of_columns(
       columns, cos_sin,
       QkvLayout(columns[0], qkv_parts(heads, kv_heads, q_gain, k_gain, v_gain, epsilon)));
@@ -144,8 +139,11 @@ void norm_rope_rows_backward(const QkvBackward& in, const QkvLayout& layout,
   const auto* const scales = const_data<double>(in.rstd, layout.count * layout.all);
   auto* const dgain = mutable_data<double>(sums);
   const auto gains = gains_of<scalar_t>(layout.parts, width);
-  std::array<const KernelType<scalar_t>*, 3> dy = {};
+  std::array<const KernelType<scalar_t>*, 3> dy = {}, from = {};
+  std::array<KernelType<scalar_t>*, 3> to = {};
   for (std::size_t p = 0; p < 3; ++p) {
+    from[p] = const_data<scalar_t>(in.sources[p].tensor);
+    to[p] = mutable_data<scalar_t>(dx[p].tensor);
     dy[p] = const_data<scalar_t>(in.upstream[p], layout.count * layout.parts[p].count * width);
   }
   const auto backward_part = [&](std::int64_t row, std::int64_t block, std::size_t p,
@@ -153,11 +151,11 @@ void norm_rope_rows_backward(const QkvBackward& in, const QkvLayout& layout,
     const auto& part = layout.parts[p];
     kernels::cpu::norm_rope_backward<KernelType<scalar_t>>(
         {.dy = dy[p] + row * part.count * width,
-         .x = const_data<scalar_t>(in.sources[p].tensor) + in.sources[p].offset(row),
+         .x = from[p] + in.sources[p].offset(row),
          .gain = gains[p],
          .cos_sin = part.is_rotated ? angle_rows + row % layout.positions * width : nullptr,
          .rstd = scales + row * layout.all + part.first,
-         .dx = mutable_data<scalar_t>(dx[p].tensor) + dx[p].offset(row),
+         .dx = to[p] + dx[p].offset(row),
          .dgain = dgain + (block * 3 + static_cast<std::int64_t>(p)) * width,
          .scratch = scratch,
          .count = part.count,
@@ -196,14 +194,14 @@ Tensor4 qkv_norm_rope_backward_cpu(const Tensor& dq, const Tensor& dk, const Ten
                                    std::int64_t kv_heads, const OptionalTensor& q_gain,
                                    const OptionalTensor& k_gain, const OptionalTensor& v_gain,
                                    const Tensor& rstd) {
-  const auto columns = columns_of(qkv.contiguous(), heads, kv_heads);
+  const auto columns = qkv_columns(qkv.contiguous(), heads, kv_heads);
   const QkvBackward in = {.upstream = {dq.contiguous(), dk.contiguous(), dv.contiguous()},
                           .sources = views_of(columns),
                           .cos_sin = cos_sin.contiguous(),
                           .rstd = rstd};
   const QkvLayout layout(columns[0], qkv_parts(heads, kv_heads, q_gain, k_gain, v_gain, {0, 0, 0}));
   auto dx = empty_contiguous_like(qkv);
-  const auto gains = backward_of_columns(in, layout, columns_of(dx, heads, kv_heads));
+  const auto gains = backward_of_columns(in, layout, qkv_columns(dx, heads, kv_heads));
   return {dx, gains[0], gains[1], gains[2]};
 }
 

@@ -5,6 +5,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/ones.h>
 
+#include "evenkeel/ops/attention/qkv_norm_rope_common.h"
 #include "evenkeel/ops/common/operands.h"
 #include "evenkeel/ops/common/registration.h"
 
@@ -121,10 +122,8 @@ Tensor3 qkv_rope_backward_of_all(const Tensor& dq, const Tensor& dk, const Tenso
   const auto rstd = at::ones({tokens, all}, dq.options().dtype(at::kDouble));
   const auto [dx, none_q, none_k, none_v] = op.call(dq, dk, dv, qkv, cos_sin, heads, kv_heads,
                                                     std::nullopt, std::nullopt, std::nullopt, rstd);
-  const auto columns = [&, all_dx = dx](std::int64_t first, std::int64_t count) {
-    return all_dx.narrow(2, first * width, count * width).contiguous();
-  };
-  return {columns(0, heads), columns(heads, kv_heads), columns(heads + kv_heads, kv_heads)};
+  const auto columns = qkv_columns(dx, heads, kv_heads);
+  return {columns[0].contiguous(), columns[1].contiguous(), columns[2].contiguous()};
 }
 
 }  // namespace

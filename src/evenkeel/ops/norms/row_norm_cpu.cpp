@@ -90,22 +90,28 @@ struct RowNormOperands {
   std::int64_t width, group_width;
 };
 
-/// Rows from `row` on of the group whose first feature is `first`.
+/// The first group of the first row.
 template <typename scalar_t>
-RowNormGradient<KernelType<scalar_t>> group_of(const RowNormOperands& in, std::int64_t block,
-                                               std::int64_t row, std::int64_t first) {
-  const auto place = row * in.width + first, sum = block * in.width + first;
-  const auto sums = [&](const Tensor& of) {
-    return of.defined() ? mutable_data<double>(of) + sum : nullptr;
-  };
-  return {.dy = const_data<scalar_t>(in.dy) + place,
-          .x = const_data<scalar_t>(in.x.tensor) + in.x.offset(row) + first,
-          .gain = const_data<OpMathType<KernelType<scalar_t>>>(in.gain) + first,
-          .dx = mutable_data<scalar_t>(in.dx) + place,
-          .dgain = sums(in.dgain),
-          .dbias = sums(in.dbias),
+RowNormGradient<KernelType<scalar_t>> first_group(const RowNormOperands& in) {
+  return {.dy = const_data<scalar_t>(in.dy),
+          .x = const_data<scalar_t>(in.x.tensor),
+          .gain = const_data<OpMathType<KernelType<scalar_t>>>(in.gain),
+          .dx = mutable_data<scalar_t>(in.dx),
+          .dgain = in.dgain.defined() ? mutable_data<double>(in.dgain) : nullptr,
+          .dbias = in.dbias.defined() ? mutable_data<double>(in.dbias) : nullptr,
           .stride = in.width,
           .width = in.group_width};
+}
+
+/// Rows from `row` on of the group whose first feature is `first`.
+template <typename T>
+RowNormGradient<T> group_of(RowNormGradient<T> group, const RowsView& x, std::int64_t block,
+                            std::int64_t row, std::int64_t first) {
+  const auto place = row * group.stride + first, sum = block * group.stride + first;
+  group.dy += place, group.dx += place, group.x += x.offset(row) + first, group.gain += first;
+  if (group.dgain != nullptr) group.dgain += sum;
+  if (group.dbias != nullptr) group.dbias += sum;
+  return group;
 }
 
 std::tuple<Tensor, Tensor, Tensor> row_norm_backward_cpu(
@@ -125,11 +131,12 @@ std::tuple<Tensor, Tensor, Tensor> row_norm_backward_cpu(
   const auto denominator =
       denominator_of(in.group_width, centred, partial, length, epsilon, epsilon_at, absmax8);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "row_norm_backward", [&] {
+    const auto whole = first_group<scalar_t>(in);
     cpu::for_each_run_of_blocks(
         in.x, row_count(x), [&](std::int64_t block, std::int64_t row, std::int64_t count) {
           for_each_part(row, row + count, groups, [&](auto first, auto few, auto group) {
             kernels::cpu::row_norm_backward(
-                group_of<scalar_t>(in, block, first, group * in.group_width), few, denominator);
+                group_of(whole, in.x, block, first, group * in.group_width), few, denominator);
           });
         });
   });

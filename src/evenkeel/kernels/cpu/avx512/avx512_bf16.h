@@ -47,8 +47,15 @@ EK_AVX512_INLINE __m512 exp2_ps(__m512 x) {
   return _mm512_maskz_scalef_ps(normal, p, x);  // p * 2^floor(x)
 }
 
+/// e^(-2|x|)
+EK_AVX512_INLINE __m512 tanh_exponential(__m512 x) {
+  return exp2_ps(
+      _mm512_mul_ps(_mm512_abs_ps(x), _mm512_set1_ps(static_cast<float>(-2 * kLog2OfE))));
+}
+
 /// tanh(x): no cancellation near 0.
-EK_AVX512_INLINE __m512 tanh_ps(__m512 x) {
+/// \param e  tanh_exponential(x)
+EK_AVX512_INLINE __m512 tanh_ps(__m512 x, __m512 e) {
   const __m512 size = _mm512_abs_ps(x);
   const __m512 square = _mm512_mul_ps(size, size);
   __m512 series = _mm512_set1_ps(62.F / 2835);
@@ -56,13 +63,15 @@ EK_AVX512_INLINE __m512 tanh_ps(__m512 x) {
   series = _mm512_fmadd_ps(series, square, _mm512_set1_ps(2.F / 15));
   series = _mm512_fmadd_ps(series, square, _mm512_set1_ps(-1.F / 3));
   const __m512 near = _mm512_fmadd_ps(_mm512_mul_ps(series, square), size, size);
-  const __m512 e = exp2_ps(_mm512_mul_ps(size, _mm512_set1_ps(static_cast<float>(-2 * kLog2OfE))));
   const __m512 one = _mm512_set1_ps(1);
   const __m512 far = _mm512_div_ps(_mm512_sub_ps(one, e), _mm512_add_ps(one, e));
   const __mmask16 is_near = _mm512_cmp_ps_mask(size, _mm512_set1_ps(0.2F), _CMP_LT_OQ);
   const __m512 y = _mm512_mask_blend_ps(is_near, far, near);
   const __m512 sign = _mm512_and_ps(x, _mm512_set1_ps(-0.0F));
   return _mm512_or_ps(y, sign);
+}
+EK_AVX512_INLINE __m512 tanh_ps(__m512 x) {
+  return tanh_ps(x, tanh_exponential(x));
 }
 
 /// Stores 32 values, rounded to nearest.

@@ -36,12 +36,11 @@ EK_AVX512_INLINE __m512 with_sign_of(__m512 x, __m512 size) {
 }
 
 EK_AVX512_INLINE Bounded16 tanh_16(__m512 x) {
-  const __m512 one = _mm512_set1_ps(1), size = _mm512_abs_ps(x);
-  const __m512 e = exp_minus(_mm512_add_ps(size, size));
+  const __m512 one = _mm512_set1_ps(1), e = avx512::tanh_exponential(x);
   const __m512 inverse = _mm512_div_ps(one, _mm512_add_ps(one, e));
   const __m512 slope =
       _mm512_mul_ps(_mm512_mul_ps(_mm512_set1_ps(4), e), _mm512_mul_ps(inverse, inverse));
-  return {avx512::tanh_ps(x), slope};
+  return {avx512::tanh_ps(x, e), slope};
 }
 
 EK_AVX512_INLINE Bounded16 erf_16(__m512 x) {
