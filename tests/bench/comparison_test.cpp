@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/number.h"
 
 namespace evenkeel::bench {
 namespace {
@@ -53,6 +54,44 @@ json decoding_of(const std::string& weights, double seconds, double copy_rate = 
           {"round_seconds", std::vector<double>(5, seconds)}};
 }
 
+/// A record of `bench ranks`: an exchange of 64 KiB among two ranks, with its engine's times.
+json exchange_of(double exact, double engine) {
+  const auto rounds = [](double seconds) { return std::vector<double>(5, seconds); };
+  return {{"bench", "ranks"},
+          {"machine", kMachine},
+          {"ranks", 2},
+          {"network", "gloo over lo"},
+          {"what", "exchange"},
+          {"bytes", 65536},
+          {"reduce_scatter_seconds", 3},
+          {"all_gather_seconds", 2},
+          {"exact_seconds", exact},
+          {"engine_all_reduce_seconds", engine},
+          {"engine_reduce_scatter_seconds", 3},
+          {"round_seconds",
+           {{"reduce_scatter", rounds(3)},
+            {"all_gather", rounds(2)},
+            {"exact", rounds(exact)},
+            {"engine_all_reduce", rounds(engine)},
+            {"engine_reduce_scatter", rounds(3)}}}};
+}
+
+/// A record of `bench ranks`: a step of one rank takes a second, that of two ranks `together`.
+json rank_step_of(double together) {
+  return {{"bench", "ranks"},
+          {"machine", kMachine},
+          {"ranks", 2},
+          {"network", "gloo over lo"},
+          {"what", "step"},
+          {"scheme", "pre_norm"},
+          {"flops", 3e9},
+          {"tokens", 2048},
+          {"alone_seconds", 1},
+          {"together_seconds", together},
+          {"round_seconds",
+           {{"alone", std::vector<double>(5, 1)}, {"together", std::vector<double>(5, together)}}}};
+}
+
 Comparison compared(const std::vector<json>& before, const std::vector<json>& after) {
   return compare_records(before, after, "a.jsonl", "b.jsonl");
 }
@@ -92,6 +131,62 @@ TEST(CompareRecords, ComparesDecoding) {
   EXPECT_NEAR(found.cases[0].ratio.median, 2, 1e-12);
   const auto of_slower_memory = compared({decoding_of("int8", 1)}, {decoding_of("int8", 2, 5e9)});
   EXPECT_NEAR(of_slower_memory.cases[0].ratio.median, 1, 1e-12);
+}
+
+TEST(CompareRecords, ComparesEveryTimeOfRanks) {
+  const auto found =
+      compared({exchange_of(2, 2), rank_step_of(1)}, {exchange_of(3, 2), rank_step_of(0.5)});
+  ASSERT_EQ(found.cases.size(), 5U);
+  const auto& slower = found.cases.front();
+  EXPECT_EQ(slower.name, "ranks exact, " + bytes_text(65536) + ", 2 ranks, gloo over lo");
+  EXPECT_TRUE(slower.is_relative && slower.is_slower(0.02));
+  EXPECT_NEAR(slower.ratio.low, 1.5, 1e-12);
+  EXPECT_NEAR(slower.ratio.high, 1.5, 1e-12);
+  const auto& faster = found.cases.back();
+  EXPECT_EQ(faster.name,
+            "ranks together, pre_norm, 3.0G FLOPs, 2,048 tokens, float32, 2 ranks, gloo over lo");
+  EXPECT_TRUE(faster.is_relative && faster.is_faster(0.02));
+  EXPECT_EQ(faster.before, 1);
+  EXPECT_EQ(faster.after, 0.5);
+  for (std::size_t i = 1; i < 4; ++i) EXPECT_EQ(found.cases[i].ratio.median, 1);
+}
+
+// A network that takes twice the time today, for the engine's exchange, too.
+TEST(CompareRecords, TakesAnExchangeRelativeToTheEngine) {
+  const auto found = compared({exchange_of(2, 2)}, {exchange_of(4, 4)});
+  ASSERT_EQ(found.cases.size(), 3U);
+  for (const auto& each : found.cases) {
+    EXPECT_NEAR(each.ratio.median, 1, 1e-12) << each.name;
+    EXPECT_FALSE(each.is_slower(0)) << each.name;
+  }
+}
+
+// A machine whose other processes slow one rank and two ranks alike.
+TEST(CompareRecords, TakesAStepOfRanksRelativeToOneAlone) {
+  auto busy = rank_step_of(2);
+  busy["alone_seconds"] = 2;
+  busy["round_seconds"]["alone"] = std::vector<double>(5, 2);
+  for (const auto& each : compared({rank_step_of(1)}, {busy}).cases) {
+    EXPECT_NEAR(each.ratio.median, each.is_relative ? 1 : 2, 1e-12) << each.name;
+  }
+}
+
+TEST(CompareRecords, NamesTheNumberOfHosts) {
+  auto record = rank_step_of(1);
+  record["hosts"] = {"a", "b"};
+  const auto found = compared({record}, {record});
+  EXPECT_TRUE(found.cases.front().name.ends_with("2 ranks on 2 hosts, gloo over lo"));
+}
+
+// A file of an older program has medians only.
+TEST(CompareRecords, JudgesNoTimesOfRanksWithoutRounds) {
+  auto old = exchange_of(2, 2);
+  old.erase("round_seconds");
+  const auto found = compared({old}, {exchange_of(4, 2)});
+  ASSERT_EQ(found.cases.size(), 3U);
+  for (const auto& each : found.cases) {
+    EXPECT_FALSE(each.is_judged(0.02)) << each.name;
+  }
 }
 
 // A machine that is half as fast today: products and memory take twice the time, too.
@@ -180,9 +275,8 @@ TEST(CompareRecords, RefusesWhatDoesNotCompare) {
             "a.jsonl: must be of one machine, but has times of a processor, avx2, 2 threads and of "
             "a processor, avx2, 8 threads");
   EXPECT_EQ(refusal({step_of("keel", 1)}, {{{"step", 1}, {"loss", 5}}}),
-            "b.jsonl: holds no times that `evenkeel bench kernels`, `step`, `peers` or `decode` "
-            "with --out "
-            "FILE.jsonl wrote");
+            "b.jsonl: holds no times that `evenkeel bench kernels`, `step`, `peers`, `decode` or "
+            "`ranks` with --output FILE.jsonl wrote");
   EXPECT_EQ(
       refusal({step_of("keel", 1)}, {step_of("mix_ln", 1)}),
       "b.jsonl: has no case in common with a.jsonl; its first is \"step mix_ln, 3.0G FLOPs, 2,048 "

@@ -38,6 +38,8 @@ class CommandLine(program.Case):
     def test_a_verb_that_needs_a_run(self):
         self.refuse(64, "--run is wanted: the folder of a trained model; `evenkeel runs` lists them",
                     "generate")
+        self.refuse(64, "--serve needs one checkpoint, but --checkpoint is all; name a step",
+                    "eval", "--serve", "0", "--checkpoint", "all")
 
     def test_a_folder_that_is_no_run(self):
         self.refuse(77, "none: not a run folder (no run.toml); `evenkeel runs` lists them",
@@ -103,12 +105,12 @@ class CommandLine(program.Case):
 
     def test_values_that_sampling_cannot_have(self):
         self.refuse_each([(64, message, "generate", *arguments) for arguments, message in [
-            (("--temperature", "-1"), "--temperature must be 0 (the likeliest token) or more"),
-            (("--top-k", "-1"), "--top-k must be 0 (all tokens) or more"),
-            (("--top-p", "0"), "--top-p must be above 0 and at most 1"),
-            (("--tokens", "0"), "--tokens must be at least 1"),
-            (("--count", "0"), "--count must be at least 1"),
-            (("--seed", "-1"), "--seed must be 0 or more")]])
+            (("--temperature", "-1"), "--temperature must be 0 (the likeliest token) or more, but is -1"),
+            (("--top-k", "-1"), "--top-k must be 0 (all tokens) or more, but is -1"),
+            (("--top-p", "0"), "--top-p must be above 0 and at most 1, but is 0"),
+            (("--tokens", "0"), "--tokens must be at least 1, but is 0"),
+            (("--count", "0"), "--count must be at least 1, but is 0"),
+            (("--seed", "-1"), "--seed must be 0 or more, but is -1")]])
 
 
 class Configuration(program.Case):

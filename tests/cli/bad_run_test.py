@@ -192,6 +192,16 @@ class Change(program.Case):
         self.assertEqual(manifest["changes"].count(clip), 1)
         self.assertIn("\nclip = 2.0\n", (self.run_folder / "run.toml").read_text())
 
+    def test_an_accepted_text_outlives_a_kill_before_the_next_checkpoint(self):
+        book = (self.folder / "book.txt").read_text()
+        self.write("book.txt", book.replace("moon", "noon", 1))
+        self.killed_before_a_checkpoint("--override", "data", *settings({"train.steps": 90000}))
+        more = ["train", "--run", "run", *settings({"train.steps": 6}), "--override", "train.steps"]
+        self.write("book.txt", book.replace("moon", "soon", 1))  # a third text
+        self.assertEqual(self.evenkeel(*more).returncode, 78)
+        self.write("book.txt", book.replace("moon", "noon", 1))
+        self.succeed(*more)
+
     def test_a_longer_run_outlives_a_kill_before_the_next_checkpoint(self):
         self.killed_before_a_checkpoint(*settings({"train.steps": 90000}))
         process = self.start("train", "--run", "run")

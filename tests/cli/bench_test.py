@@ -35,6 +35,8 @@ class Bench(program.Case):
             self.assertGreater(row["exact_seconds"], 0)
             self.assertGreater(row["engine_all_reduce_seconds"], 0)
         self.assertLessEqual(step["together_over_alone_low"], step["together_over_alone"])
+        self.assertEqual({key: len(each) for key, each in step["round_seconds"].items()}, {"alone": 3, "together": 3})
+        self.assertEqual([len(row["round_seconds"]["exact"]) for row in exchanges], [3, 3])
         machine = (self.folder / "here.toml").read_text()
         self.assertIn('\nprecision = "float64"\nranks_per_host = 2\n', machine)
         self.succeed("plan", "--ranks", 2, "--machine", "here.toml")
@@ -48,7 +50,7 @@ class Bench(program.Case):
 
     def test_kernels(self):
         out = self.folder / "kernels.jsonl"
-        code, rows = self.bench("kernels", "--only", "adamw", "--rounds", "3", "--out", str(out))
+        code, rows = self.bench("kernels", "--only", "adamw", "--rounds", "3", "--output", str(out))
         self.assertEqual([(row["op"], row["dtype"]) for row in rows],
                          [("adamw", "float32"), ("adamw", "bfloat16")])
         self.assertEqual(set(rows[0]["seconds"]), {"ours", "probe", "torch"})
@@ -72,7 +74,7 @@ class Bench(program.Case):
         (run / "metrics.jsonl").write_text('{"step":1,"loss":5.5,"lr":1e-05}\n'
                                            '{"step":2,"val_loss":5.4,"val_bits_per_byte":7.8}\n')
         before = (run / "metrics.jsonl").read_bytes()
-        self.refuse(65, "run/metrics.jsonl: holds no line that `evenkeel bench ... --out FILE.jsonl` wrote; to "
+        self.refuse(65, "run/metrics.jsonl: holds no line that `evenkeel bench ... --output FILE.jsonl` wrote; to "
                     "report a run, name its folder", "report", "run/metrics.jsonl")
         self.assertEqual((run / "metrics.jsonl").read_bytes(), before)
         self.assertFalse((run / "metrics.html").exists())
@@ -92,8 +94,9 @@ class Bench(program.Case):
                     "bench", "kernels", "--only", "rmsnorm")
 
     def test_a_place_that_cannot_be_written(self):
-        self.refuse(74, "--out none/x.jsonl: cannot be written: No such file or directory", "bench",
-                    "step", *program.small(), "--out", "none/x.jsonl")
+        self.assertEqual(self.evenkeel("bench", "step", *program.small(), "--out", "x.jsonl").returncode, 64)
+        self.refuse(74, "--output none/x.jsonl: cannot be written: No such file or directory", "bench",
+                    "step", *program.small(), "--output", "none/x.jsonl")
 
     def test_steps_of_two_schemes(self):
         code, rows = self.bench("step", *program.small(), "--schemes", "pre_norm", "hybrid_norm",
@@ -163,8 +166,25 @@ class Bench(program.Case):
         self.assertEqual([(each["ratio"], each["slower"]) for each in same], [(1, False)])
         self.refuse(64, "--margin must be at least 0 and below 1, but is -1", "bench", "compare", "a.jsonl",
                     "b.jsonl", "--margin", "-1")
-        self.refuse(65, "none.jsonl: no such file; `evenkeel bench step --out none.jsonl` writes one", "bench",
+        self.refuse(65, "none.jsonl: no such file; `evenkeel bench step --output none.jsonl` writes one", "bench",
                     "compare", "none.jsonl", "a.jsonl")
+
+    def test_a_comparison_of_two_files_of_ranks(self):
+        for name, exact in (("a.jsonl", 0.002), ("b.jsonl", 0.003)):
+            self.write(name, json.dumps({
+                "bench": "ranks", "machine": {"processor": "a processor", "threads": 1}, "ranks": 2,
+                "network": "gloo over lo", "what": "exchange", "bytes": 65536, "all_gather_seconds": 0.001,
+                "exact_seconds": exact,
+                "round_seconds": {"all_gather": [0.001] * 6, "exact": [exact] * 6, "engine_all_reduce": [0.002] * 6},
+            }) + "\n")
+        slower = self.evenkeel("bench", "compare", "a.jsonl", "b.jsonl")
+        self.assertEqual((slower.returncode, slower.stderr), (1, b"1 slower, 0 faster, of 2 cases\n"))
+        self.assertRegex(slower.stdout.decode(),
+                         r"\nranks exact, 64.0 KiB, 2 ranks, gloo over lo +2\.000 +3\.000 +1\.500 "
+                         r"\[1\.5, 1\.5\] +SLOWER\n")
+        faster = json.loads(self.succeed("bench", "compare", "b.jsonl", "a.jsonl", "--json")[0])["cases"]
+        self.assertEqual([(each["case"].split(",")[0], each["verdict"], each["relative"]) for each in faster],
+                         [("ranks all_gather", "no change", False), ("ranks exact", "faster", True)])
 
     def test_the_same_training_in_torch(self):
         try:

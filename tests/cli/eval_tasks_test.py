@@ -229,6 +229,42 @@ class Tasks(program.Case):
         self.assertEqual(change["step"], 4)
         self.assertNotIn("Settings changed", (run / "report.html").read_text())
 
+    def test_a_resumed_run_compares_data_ood(self):
+        self.write("other.txt", program.BOOK)
+        self.write("new.txt", program.BOOK)
+        run = self.train("two", train_steps=2, data_ood="other.txt")
+        more = ("train", "--quiet", "--run", "two", "--set", "train.steps=4")
+        self.write("other.txt", program.BOOK.upper())
+        done = self.evenkeel(*more)
+        self.assertEqual(done.returncode, 78, done.stderr)
+        self.assertRegex(done.stderr.decode().splitlines()[-1],
+                         r'^evenkeel: two: the digest of data\.ood other\.txt was "\w{32}" when '
+                         r'provenance\.json was written, but is "\w{32}" now; '
+                         r"restore it, or allow it with --override data\.ood$")
+        self.succeed(*more, "--override", "data.ood")
+        change, = [each for each in json.loads((run / "provenance.json").read_text())["changes"]
+                   if each["what"].startswith("data.ood")]
+        self.assertEqual((change["step"], change["what"]), (2, "data.ood other.txt"))
+        self.succeed(*more[:-1], "train.steps=6", "--set", "data.ood=new.txt", "--override", "data.ood")
+        self.assertNotIn("Settings changed", (run / "report.html").read_text())
+
+    def test_eval_warns_of_texts_and_tasks_that_have_changed(self):
+        self.write("other.txt", program.BOOK)
+        self.train("two", train_steps=2, evaluate_tasks="quiz.jsonl", evaluate_texts='{ other = "other.txt" }')
+        command = ["eval", "--run", "two", "--quiet"]
+        self.assertEqual(self.succeed(*command)[1], "")
+        quiz = (self.folder / "quiz.jsonl").read_bytes()
+        self.write("quiz.jsonl", quiz.replace(b"cat", b"dog"))
+        of_quiz = (r'warning: two: the digest of evaluate\.tasks quiz\.jsonl was "\w{32}" when provenance\.json was '
+                   r'written, but is "\w{32}" now; the results do not compare with those of the run\n')
+        self.assertRegex(self.succeed(*command, "--task", "quiz.jsonl")[1], f"^{of_quiz}$")
+        self.write("other.txt", program.BOOK.upper())
+        of_other = of_quiz.replace(r"tasks quiz\.jsonl", r"texts other \(other\.txt\)")
+        self.assertRegex(self.succeed(*command)[1], f"^{of_other}{of_quiz}$")
+        self.write("quiz.jsonl", quiz)
+        self.write("new.txt", program.BOOK)
+        self.assertEqual(self.succeed(*command, "--set", 'evaluate.texts={ other = "new.txt" }')[1], "")
+
     def test_a_resumed_run_takes_other_texts_and_tasks(self):
         self.write("other.txt", program.BOOK.upper())
         self.train("two", train_steps=2, evaluate_tasks="quiz.jsonl", evaluate_texts='{ other = "book.txt" }')

@@ -203,6 +203,18 @@ class Extend(program.Case):
         self.assertIn('\nsteps = "auto"\n', (self.run_folder / "run.toml").read_text())
         self.assertGreater(self.rates()[31], 1.2 * PEAK * FLOOR)
 
+    def test_override_schedule_leaves_out_damaged_changes(self):
+        self.succeed("train", "--quiet", "--run", "run", "--set", "train.steps=30")
+        file = self.run_folder / "provenance.json"
+        provenance = json.loads(file.read_text())
+        for damaged in ([3, "x", {"what": 5}, {"what": "schedule.steps", "before": 1}], {"a": 1}, "x"):
+            with self.subTest(damaged=damaged):
+                file.write_text(json.dumps(provenance | {"changes": damaged}))
+                self.succeed("train", "--quiet", "--run", "run", "--override", "schedule")
+        file.write_text(json.dumps(provenance | {"changes": [*provenance["changes"], 3]}))
+        self.succeed("train", "--quiet", "--run", "run", "--override", "schedule", "--set", "train.steps=40")
+        self.assertIn('\nsteps = "auto"\n', (self.run_folder / "run.toml").read_text())
+
     def test_the_preset_of_the_run_changes_nothing(self):
         self.succeed("train", "--quiet", "--preset", "nano", "--run", "nano",
                      *small(train_steps=2, checkpoint_every=1, checkpoint_keep=9, log_every=1))

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the script of a report page without a browser, on the few parts of a document that it uses.
+// Runs the scripts of a report page without a browser, on the few parts of a document that they use.
 //
-// Usage: node page_dom.js page_script.js < {"figures": [{"data": JSON, "names": N}], "clocks": JSON, "actions": [...],
-//                                           "style": the style sheet, "theme": {"--c0": the value of a CSS variable}}
-// An action is ["smoothing", value], ["x axis", name], ["log y", figure], ["legend", figure, entry] or ["SVG", figure].
+// Usage: node page_dom.js SCRIPT ... < {"figures": [{"data": JSON, "names": N}], "clocks": JSON, "actions": [...],
+//                                      "style": the style sheet, "theme": {"--c0": the value of a CSS variable}}
+// The scripts run in this order, as those of a page.
+// An action is ["smoothing", value], ["x axis", name], ["log y", figure], ["legend", figure, entry],
+// ["SVG", figure] or ["CSV", figure].
 // Prints the marks of each figure, {tag, class, d, text}, after all actions; null for a picture that the script left as
-// it was. After ["SVG", figure] it prints the saved file instead.
+// it was. After ["SVG", figure] or ["CSV", figure] it prints the saved file instead.
 "use strict";
 const fs = require("fs"), vm = require("vm");
 
@@ -62,15 +64,18 @@ const browser = {
   URL: { createObjectURL: (blob) => { saved = blob.text; return "blob:"; }, revokeObjectURL: () => {} },
   XMLSerializer: class { serializeToString(node) { return serialized(node); } },
   getComputedStyle: () => ({ getPropertyValue: (name) => ` ${given.theme[name] || ""}` }) };
-vm.runInNewContext(fs.readFileSync(process.argv[2], "utf8"), browser);
+vm.createContext(browser);
+for (const script of process.argv.slice(2)) vm.runInContext(fs.readFileSync(script, "utf8"), browser);
 
 const control = (name) => controls.children.find((label) => label.content.startsWith(name)).children[0];
 const change = (node, event, value) => { node.value = value; node.listeners[event](); };
+const press = (at, name) => figures[at].parent.children[0].children.find((each) => each.content === name).click();
 const actions = {
   "smoothing": (value) => change(control("smoothing"), "input", value),
   "x axis": (value) => change(control("x axis"), "change", value),
   "log y": (at) => figures[at].parent.children[0].children[0].click(),
-  "SVG": (at) => figures[at].parent.children[0].children.find((each) => each.content === "SVG").click(),
+  "SVG": (at) => press(at, "SVG"),
+  "CSV": (at) => press(at, "CSV"),
   "legend": (at, entry) => figures[at].parent.found[".legend li"][entry].listeners.click(),
 };
 for (const [name, ...values] of given.actions) actions[name](...values);

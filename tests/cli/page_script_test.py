@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The script of a report page in node, with page_dom.js in place of a browser: it draws charts again."""
+"""The scripts of a report page in node, with page_dom.js in place of a browser: charts drawn again, saved figures."""
 import json
 import pathlib
 import re
@@ -28,10 +28,11 @@ class Script(program.Case):
 
     def act(self, figures, clocks, *actions, **page):
         """The marks of each figure after these actions. \\param page  style and theme of page_dom.js"""
-        script = pathlib.Path(__file__).parents[2] / "src/evenkeel/report/page_script.js"
+        sources = pathlib.Path(__file__).parents[2] / "src/evenkeel/report"
+        scripts = [sources / name for name in ("save_script.js", "page_script.js")]
         given = {"figures": [{"data": data, "names": names} for data, names in figures], "clocks": clocks,
                  "actions": actions, **page}
-        done = subprocess.run([NODE, pathlib.Path(__file__).with_name("page_dom.js"), script], timeout=LIMIT,
+        done = subprocess.run([NODE, pathlib.Path(__file__).with_name("page_dom.js"), *scripts], timeout=LIMIT,
                               input=json.dumps(given), capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
@@ -70,6 +71,14 @@ class Script(program.Case):
                 self.assertIn(f"svg .name {{ fill: {theme['--ink']}; }}", root[0].text)
                 self.assertNotIn(other["--c0"], saved)
                 self.assertEqual(len(root) > 2, bool(changes))
+
+    def test_the_values_of_a_figure_are_saved_as_csv(self):
+        line = {"name": 'a, "b"', "run": 0, "style": "c0 d0", "x": [1, 2], "y": [0.5, None]}
+        chart = self.FLAT | {"ay": [0, 1, False], "lines": [line]}
+        heat_map = {"title": "m", "unit": "", "x": "step", "cells": [[1, None]], "steps": [10], "first": 1}
+        figures = [(json.dumps(chart), 0), (json.dumps(heat_map), 0)]
+        self.assertEqual(self.act(figures, "[]", ["CSV", 0]), 'series,size,value\n"a, ""b""",1,0.5\n"a, ""b""",2,\n')
+        self.assertEqual(self.act(figures, "[]", ["CSV", 1]), "step,layer,value\n10,1,1\n10,2,\n")
 
     def test_every_control_works_on_a_page_with_heat_maps(self):
         figures, pictures, clocks = self.of_run()

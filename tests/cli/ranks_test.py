@@ -39,6 +39,12 @@ class Ranks(program.Case):
                      *settings(program.SMALL | {"train.steps": STEPS} | values), *arguments)
         return self.folder / run
 
+    def write_quiz(self, documents):
+        rows = [{"doc_id": document, "idx": choice, "label": document % 2, "request": {
+            "context": f"question {document}", "continuation": f" answer {choice}"}}
+                for document in range(documents) for choice in range(2)]
+        self.write("quiz.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+
     def check_equal(self, run, whole, step):
         self.assertEqual(metrics(run), metrics(whole))
         self.assertEqual(lines_of(run / "health.jsonl"), lines_of(whole / "health.jsonl"))
@@ -68,6 +74,14 @@ class Bits(Ranks):
 
     def test_of_a_mixture_in_bfloat16(self):
         self.check_bits(MIXTURE | {"train.precision": "bfloat16", "train.threads": 2}, (2, "optimizer"))
+
+    def test_of_the_scores_of_tasks(self):
+        """All ranks share the rows."""
+        self.write_quiz(200)
+        values = DENSE | {"train.steps": 2, "evaluate.tasks": "quiz.jsonl", "evaluate.task_every": 1}
+        one, two = (lines_of(self.train_on(ranks, f"tasks-{ranks}", values) / "evaluations.jsonl") for ranks in (1, 2))
+        self.assertEqual([line["step"] for line in one if line["metric"] == "acc"], [1, 2])
+        self.assertEqual(two, one)
 
     def test_under_a_hook_without_sharding(self):
         self.check_bits(DENSE | {"scheme": "qk_clip", "train.steps": 2, "train.gradient_shards": 2},
@@ -131,6 +145,21 @@ class Behaviour(Ranks):
         self.assertEqual((provenance["ranks"], provenance["gradient_shards"]), (2, 8))
         line = [line for line in lines_of(run / "metrics.jsonl") if "loss" in line][-1]
         self.assertLessEqual({"exchange_s", "slowest_rank", "waited_s"}, set(line))
+
+    def test_a_signal_to_another_rank_than_0_ends_the_scoring_of_tasks(self):
+        self.write_quiz(20000)
+        values = program.SMALL | DENSE | {"train.steps": 4, "evaluate.tasks": "quiz.jsonl", "evaluate.task_every": 2}
+        process = self.start("train", "--ranks", 2, "--run", "run", *settings(values))
+        self.wait_for_steps(process, "run", 2)
+        os.kill(ranks_of(process)[1], signal.SIGTERM)
+        code, error = self.finish(process)
+        self.assertEqual(code, 0, error)
+        self.assertIn("step 2: the tasks are not scored; the next start does it", error)
+        self.assertEqual(max(saved_steps(self.folder / "run")), 2)
+        self.write_quiz(20)
+        self.succeed("train", "--quiet", "--ranks", 2, "--run", "run", "--override", "data")
+        lines = lines_of(self.folder / "run/evaluations.jsonl")
+        self.assertEqual([line["step"] for line in lines if line["metric"] == "acc"], [2, 4])
 
     def test_a_signal_to_all_ranks_saves_once(self):
         values = DENSE | {"train.steps": 10**6, "train.batch": 64, "checkpoint.every": 0, "checkpoint.seconds": 0,

@@ -142,7 +142,8 @@ class GoingBack(program.Case):
         run = self.train("run", train_steps=2)
         self.refuse(77, f"{run}: has no checkpoint of step 5, but of: 0, 2", "train", "--run", run, "--checkpoint", 5)
         self.refuse(77, "new: has no checkpoint of step 5, but of: (none)", "train", "--run", "new", "--checkpoint", 5)
-        self.refuse(64, "--checkpoint needs --run", "train", "--checkpoint", 5)
+        self.refuse(64, "--checkpoint goes back to a step of a run, but no run is named; add --run FOLDER",
+                    "train", "--checkpoint", 5)
         self.refuse(64, "--checkpoint: each restart of --restarts would go back again; go back without "
                     "restarts first", "train", "--run", run,
                     "--checkpoint", 2, "--ranks", 2, "--restarts", 1)

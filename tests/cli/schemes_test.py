@@ -296,26 +296,27 @@ class New(program.Case):
 
     def test_elsewhere_and_from_a_file(self):
         (self.folder / "schemes").mkdir()
-        self.succeed("schemes", "new", "first.toml", "--extends", "keel", "--out", "schemes/first.toml")
+        self.succeed("schemes", "new", "first.toml", "--extends", "keel", "--output", "schemes/first.toml")
         self.assertEqual(self.succeed("schemes", "new", "second", "--extends", "first")[0],
                          NEXT.format("second.toml", "first"))
         self.assertIn("\n  same as       keel\n", self.succeed("schemes", "check", "second.toml")[0])
 
     def test_nothing_is_overwritten(self):
         self.write("mine.toml", "precious")
-        self.refuse(64, "mine.toml: exists already and is not overwritten; name another file with --out",
+        self.refuse(64, "mine.toml: exists already and is not overwritten; name another file with --output",
                     "schemes", "new", "mine")
         self.assertEqual((self.folder / "mine.toml").read_text(), "precious")
 
     def test_names_that_cannot_be(self):
         for name in ("", "a/b", "my scheme", ".hidden"):
             self.refuse(64, "schemes new: a name must be of letters, digits and ._+-, but is "
-                        f'"{name}"; a folder goes into --out', "schemes", "new", name)
-        self.refuse(64, "--out mine.txt: the file of a scheme must end in .toml; its stem is the scheme's "
-                    "name", "schemes", "new", "mine", "--out", "mine.txt")
-        for arguments in (("pre_norm",), ("mine", "--out", "pre_norm.toml")):
+                        f'"{name}"; a folder goes into --output', "schemes", "new", name)
+        self.refuse(64, "--output mine.txt: the file of a scheme must end in .toml; its stem is the scheme's "
+                    "name", "schemes", "new", "mine", "--output", "mine.txt")
+        self.assertEqual(self.evenkeel("schemes", "new", "mine", "--out", "other.toml").returncode, 64)
+        for arguments in (("pre_norm",), ("mine", "--output", "pre_norm.toml")):
             self.refuse(64, "schemes new: pre_norm is a scheme of the catalogue, which a file of this "
-                        "name would hide; name it otherwise", "schemes", "new", *arguments)
+                        "name would hide; choose another name", "schemes", "new", *arguments)
         self.assertEqual(list(self.folder.glob("*.toml")), [])
 
     def test_a_family_of_models_is_a_parent(self):

@@ -70,7 +70,7 @@ class Begun(program.Case):
         self.write("odd.csv", "name,scheme,seed,state,value\nx,post_norm,1,finished,2\n")
         self.refuse(65, 'odd.csv, line 2: study two has no arm with scheme "post_norm"', "study", "two.toml", "--from", "odd.csv")
         self.refuse_each([(64, "--from trains nothing: leave out --set, --jobs, --run, --device, --override, --workers, "
-                           "--heartbeat-timeout, --slurm and --tasks", "study", "two.toml", "--from", "odd.csv", *option)
+                           "--heartbeat-timeout, --slurm and --array", "study", "two.toml", "--from", "odd.csv", *option)
                           for option in (("--jobs", 1), ("--device", "cpu"), ("--device", "cuda"))])
         self.refuse(74, "none.csv: cannot open: No such file or directory", "study", "two.toml", "--from", "none.csv")
 
@@ -241,7 +241,7 @@ class BadInput(program.Case):
                            "evenkeel study", "study", *option) for option in (
                                ("--seeds", "3"), ("--size", "desk"), ("--set", "train.steps=3"),
                                ("--strict",), ("--jobs", "2"), ("--dry-run",), ("--run", "runs"),
-                               ("--figures", "figures"), ("--heartbeat-timeout", "5"), ("--tasks", "2"),
+                               ("--figures", "figures"), ("--heartbeat-timeout", "5"), ("--array", "2"),
                                ("--workers",), ("--slurm",), ("--override",), ("--from", "runs.csv"),
                                ("--device", "cpu"), ("--quiet",))])
 

@@ -229,8 +229,8 @@ class Refused(Case):
         self.refuse(64, message, "study", "timed.toml", "--slurm")
 
     def test_options_without_effect(self):
-        self.refuse(64, "--tasks needs --slurm, whose job array it sizes; add --slurm",
-                    "study", "two.toml", "--tasks", "4")
+        self.refuse(64, "--array needs --slurm, which prints a Slurm job array; add --slurm",
+                    "study", "two.toml", "--array", "4")
         self.refuse(64, "--heartbeat-timeout needs --workers or --slurm: no other process trains runs of "
                     "this study; add --workers", "study", "two.toml", "--heartbeat-timeout", "4")
         for option in (["--json"], ["--figures", "figures"]):
@@ -288,7 +288,7 @@ class Slurm(Case):
             self.assertEqual(each.returncode, 0, error)
         self.assertEqual({row["state"] for row in self.rows("it's shared/two")}, {"finished"})
 
-    def test_strict_is_an_option_of_the_tasks(self):
+    def test_strict_is_an_option_of_the_jobs(self):
         self.write("two.toml", study())
         self.assertIn(" --strict --workers ", self.succeed("study", "two.toml", "--slurm", "--strict")[0])
         self.assertNotIn("--strict", self.succeed("study", "two.toml", "--slurm")[0])
@@ -296,10 +296,12 @@ class Slurm(Case):
     def test_the_array_has_at_most_16_tasks_unless_named(self):
         self.write("two.toml", study().replace("seeds = [1, 2]", f"seeds = {list(range(1, 21))}"))
         self.assertIn("#SBATCH --array=1-16\n", self.succeed("study", "two.toml", "--slurm")[0])
-        script, _ = self.succeed("study", "two.toml", "--slurm", "--tasks", "25", "--jobs", "8")
+        script, _ = self.succeed("study", "two.toml", "--slurm", "--array", "25", "--jobs", "8")
         self.assertIn("# 40 runs of a study.", script)
         self.assertIn("#SBATCH --array=1-25\n", script)
         self.assertIn("#SBATCH --cpus-per-task=8\n", script)
+        self.assertIn("tasks of the Slurm job array", " ".join(self.succeed("study", "--help")[0].split()))
+        self.assertEqual(self.evenkeel("study", "two.toml", "--slurm", "--tasks", "25").returncode, 64)
 
 
 class Nightly(Case):

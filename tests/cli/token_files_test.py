@@ -3,6 +3,7 @@
 """Token files on the command line."""
 import array
 import json
+import pathlib
 import shutil
 
 import program
@@ -26,6 +27,20 @@ class TokenFiles(program.Case):
         self.assertIn(b"the digest of the training text (a-1.bin) was ", done.stderr)
         self.succeed("train", "--quiet", "--run", "run", "--override", "data",
                      *small(data_train="a-*.bin", model_vocabulary=257, train_steps=5))
+
+    def test_a_sentencepiece_model_says_what_it_changes_in_a_text(self):
+        model = pathlib.Path(__file__).parents[1] / "golden/tokenizers/sentencepiece.model"
+        changes = "replaces characters (nmt_nfkc) and removes extra spaces"
+        self.write("a.txt", "The \ufb01rst  ship.\n" * 400)
+        error = self.succeed("tokenize", "a.txt", "--tokenizer", model, "--output", "tok", "--quiet")[1]
+        self.assertEqual(error, f"note: {model} {changes}, as the package sentencepiece does: the shards have the "
+                         "changed text\n")
+        shown = json.loads(self.succeed("tokenize", "--show", model, "--json", given=b"")[0])
+        self.assertEqual(shown["normalizer"], changes)
+        self.assertNotIn("normalizer", json.loads(self.succeed("tokenize", "--show", "bytes", "--json", given=b"")[0]))
+        error = self.succeed("train", "--run", "run", *small(data_train="a.txt", data_tokenizer=model, train_steps=1))[1]
+        self.assertIn(f"\nnote   the tokenizer {changes}, as the package sentencepiece does: the model learns the "
+                      "changed text\n", error)
 
     def test_ids_outside_of_the_vocabulary_end_before_the_first_step(self):
         self.ids("a.bin", [1, 2, 3, 50000])

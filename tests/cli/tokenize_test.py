@@ -75,8 +75,8 @@ class Tokenize(program.Case):
 
     def test_what_is_missing_is_said(self):
         self.refuse(64, "tokenize needs an input: files, folders or patterns; see evenkeel tokenize --help", "tokenize")
-        self.refuse(64, '--tokenizer must name a tokenizer, or be "bytes"', "tokenize", "notes")
-        self.refuse(64, "--output must name a folder for the shards", "tokenize", "notes", "--tokenizer", "bytes")
+        self.refuse(64, "--tokenizer is wanted: a tokenizer.json, .model or .tiktoken file, or bytes", "tokenize", "notes")
+        self.refuse(64, "--output is wanted: the folder of the shards", "tokenize", "notes", "--tokenizer", "bytes")
         self.refuse(64, '--shard must be a number of tokens, as 20000 or 100Mt, but is "x"', "tokenize", "notes",
                     "--tokenizer", "bytes", "--output", "tok", "--shard", "x", "--quiet")
 

@@ -176,12 +176,12 @@ class Pages(program.Case):
         self.train("runs/a-1", train_steps=30, log_every=1)
         self.train("runs/b-1", train_steps=30, log_every=1, seed=2)
 
-    def test_the_policy_of_a_page_allows_its_own_script_only(self):
+    def test_the_policy_of_a_page_allows_its_own_scripts_only(self):
         page = (self.folder / "runs/a-1/report.html").read_text()
         scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
-        self.assertEqual(len(scripts), 1)
-        wanted = base64.b64encode(hashlib.sha256(scripts[0].encode()).digest()).decode()
-        self.assertIn(f"script-src 'sha256-{wanted}'\"", page)
+        self.assertEqual(len(scripts), 2)
+        wanted = [base64.b64encode(hashlib.sha256(each.encode()).digest()).decode() for each in scripts]
+        self.assertIn(f"script-src 'sha256-{wanted[0]}' 'sha256-{wanted[1]}'\"", page)
         self.assertIn("default-src 'none'", page)
         self.assertNotRegex(page, r"\beval\(|https?://(?!www\.w3\.org/2000/svg)")
 

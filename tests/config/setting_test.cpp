@@ -24,6 +24,13 @@ TEST(Setting, SplitsTheKeyAtItsDots) {
             (std::vector<std::string>{"scheme", "norm", "epsilon"}));
 }
 
+TEST(Setting, KeyIsTheTextBeforeTheFirstEqualsSign) {
+  EXPECT_EQ(key_of_setting("data.ood=a=b.txt"), "data.ood");
+  EXPECT_EQ(key_of_setting("data.ood"), "data.ood");
+  EXPECT_EQ(key_of_setting("=x"), "");
+  EXPECT_EQ(parse_setting("data.ood=a=b.txt").path, (std::vector<std::string>{"data", "ood"}));
+}
+
 TEST(Setting, TakesTheValueAsToml) {
   EXPECT_EQ(value("a=2_000"), "2000");
   EXPECT_EQ(value("a=0.25"), "0.25");

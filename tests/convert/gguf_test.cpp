@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <optional>
 
 #include "convert/support.h"
 #include "evenkeel/base/file.h"
@@ -196,6 +197,42 @@ TEST(Gguf, NamesThePatternsThatLlamaCppHas) {
   GgufKeys keys;
   add_token_keys(keys, data::TextEncoding(config::Data()), 257);
   EXPECT_EQ(value_of(keys, "tokenizer.ggml.pre"), "gpt-2");
+}
+
+/// The ids of end-of-text and of the end of a turn, where gpt2.json has more special tokens.
+std::vector<std::optional<std::uint32_t>> end_ids(const std::vector<std::string>& more,
+                                                  std::int64_t rows = 1000) {
+  const TestFolder folder;
+  auto json = parse_json(read_file(text(EK_TESTS, "/golden/tokenizers/gpt2.json")));
+  auto& added = json.at("added_tokens");
+  for (const auto& each : more) {
+    auto token = added.front();
+    token["id"] = 399 + added.size();
+    token["content"] = each;
+    token["special"] = each != "<|end|>";
+    added.push_back(token);
+  }
+  folder.write("tokenizer.json", json.dump());
+  config::Data data;
+  data.tokenizer = folder.path().string();
+  GgufKeys keys;
+  add_token_keys(keys, data::TextEncoding(data), rows);
+  std::vector<std::optional<std::uint32_t>> ids(2);
+  for (const auto& [key, value] : keys) {
+    if (key == "tokenizer.ggml.eos_token_id") ids[0] = std::get<std::uint32_t>(value);
+    if (key == "tokenizer.ggml.eot_token_id") ids[1] = std::get<std::uint32_t>(value);
+  }
+  return ids;
+}
+
+// llama.cpp stops a chat there, and a text at end-of-text.
+TEST(Gguf, NamesTheTokenThatEndsATurn) {
+  using Ids = std::vector<std::optional<std::uint32_t>>;
+  EXPECT_EQ(end_ids({}), (Ids{0U, std::nullopt}));
+  EXPECT_EQ(end_ids({"<|start_header_id|>", "<|eot_id|>"}), (Ids{0U, 401U}));
+  EXPECT_EQ(end_ids({"<|im_start|>", "<|im_end|>", "<|eot_id|>"}), (Ids{0U, 402U})) << "the order";
+  EXPECT_EQ(end_ids({"<|end|>"}), (Ids{0U, std::nullopt})) << "an ordinary token";
+  EXPECT_EQ(end_ids({"<|im_end|>"}, 400), (Ids{0U, std::nullopt})) << "no row of the embedding";
 }
 
 }  // namespace

@@ -77,6 +77,24 @@ TEST(OlmoKeys, RefusesConfigurationsOfOlmoCore) {
             "--argument model.lm_head.bias" + what);
   EXPECT_EQ(refusal_in(folder, kSmallOlmo, {"train_module.optim.lr=1e-3"}),
             "--argument train_module.optim.lr" + what);
+  EXPECT_EQ(refusal_in(folder, "trainer:\n  max_duration: {value: 1, unit: epochs}\n"),
+            "x.yaml:2: trainer.max_duration.value" + what);
+  EXPECT_EQ(refusal_in(folder, kSmallOlmo, {"data_loader.global_batch_size=8"}),
+            "--argument data_loader.global_batch_size" + what);
+}
+
+// OLMo-core writes the class of each table. A value of OLMo may have its name.
+TEST(OlmoKeys, FindsOlmoCoreByItsClasses) {
+  const TestFolder folder;
+  const auto refused = [&](const std::string& more) {
+    return refusal_in(folder, text(kSmallOlmo, more)).substr(0, 32);
+  };
+  EXPECT_EQ(refused("tokenizer: {_CLASS_: olmo_core.data.TokenizerConfig}\n"),
+            "x.yaml:18: tokenizer._CLASS_ is ");
+  EXPECT_EQ(refused("_CLASS_: olmo_core.internal.experiment.ExperimentConfig\n"),
+            "x.yaml:18: _CLASS_ is a key of O");
+  EXPECT_EQ(refused("sharded_checkpointer: olmo_core\n"), "");
+  EXPECT_EQ(refused("_CLASS_: other.Config\n"), "");
 }
 
 // OLMo's init_fn mitchell takes 1/sqrt(fan-in) for each matrix.

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/generate/generate.h"
 
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <string>
 #include <vector>
 
+#include "evenkeel/base/error.h"
 #include "support/tiny_model.h"
 
 namespace evenkeel::generate {
@@ -100,6 +103,38 @@ TEST(GenerateBatch, EndsEachTextAtItsStopToken) {
   std::size_t longest = 0;
   for (const auto& text : texts) longest = std::max(longest, text.size());
   EXPECT_GT(longest, texts[3].size());
+}
+
+constexpr std::int64_t kManyTexts = 2500;  // with 31 logits each: sampled by several threads
+
+TEST(GenerateBatch, SamplesTheSameTokensOnAnyNumberOfThreads) {
+  const TinyModel tiny("pre_norm");
+  const auto threads = at::get_num_threads();
+  const auto options = options_of(3);
+  at::set_num_threads(1);
+  const auto texts = in_a_batch(*tiny.model, options, kManyTexts);
+  at::set_num_threads(3);
+  EXPECT_EQ(in_a_batch(*tiny.model, options, kManyTexts), texts);
+  at::set_num_threads(threads);
+  auto one = options;
+  one.sequence = kManyTexts - 1;
+  EXPECT_EQ(generate(*tiny.model, one), texts.back());
+}
+
+TEST(GenerateBatch, ReportsADivergedModel) {
+  const TinyModel tiny("pre_norm");
+  at::Tensor(tiny.parameters->at("final_norm.gain").master).fill_(std::nan(""));
+  const auto message_of = [](const auto& call) -> std::string {
+    try {
+      call();
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const auto alone = message_of([&] { generate(*tiny.model, options_of(2)); });
+  EXPECT_EQ(alone.substr(0, 44), "generate: wanted finite logits at position 3");
+  EXPECT_EQ(message_of([&] { in_a_batch(*tiny.model, options_of(2), kManyTexts); }), alone);
 }
 
 TEST(GenerateBatch, EndsATextWhoseTokenIsRefused) {

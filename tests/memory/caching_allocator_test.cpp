@@ -5,6 +5,7 @@
 #include <c10/core/CPUAllocator.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <thread>
@@ -55,6 +56,21 @@ TEST_F(CachingAllocator, AlignsToACacheLine) {
 TEST_F(CachingAllocator, WritesToTheLastByteOfLargeAndSmallBlocks) {
   for (const std::int64_t count : {1, 64, 65, 4097, (2 << 20) - 64, 2 << 20, (2 << 20) + 1}) {
     EXPECT_EQ(bytes(count).fill_(7)[count - 1].item<int>(), 7) << count;
+  }
+}
+
+// The size class of 72 bytes ends within a cache line.
+TEST_F(CachingAllocator, HasNoAccessibleBytesAroundABlock) {
+  if (!is_sanitized()) GTEST_SKIP() << "not compiled with AddressSanitizer";
+  for (const std::int64_t count : {1, 72, 4096, 5000, 3 << 20, 9 << 20}) {
+    auto tensor = bytes(count);
+    const auto* const data = static_cast<const std::byte*>(tensor.const_data_ptr());
+    EXPECT_FALSE(is_out_of_bounds(data)) << count;
+    EXPECT_FALSE(is_out_of_bounds(data + count - 1)) << count;
+    EXPECT_TRUE(is_out_of_bounds(data + count)) << count;
+    EXPECT_TRUE(is_out_of_bounds(data - 1)) << count;
+    tensor.reset();
+    EXPECT_TRUE(is_out_of_bounds(data)) << count << ": freed";
   }
 }
 

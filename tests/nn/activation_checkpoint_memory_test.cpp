@@ -5,6 +5,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/config/scheme/scheme.h"
@@ -73,6 +74,24 @@ class RecomputeMemory : public ::testing::Test {
     const auto without = bytes(base);
     return {with.first - without.first, with.second - without.second};
   }
+
+  /// Bytes that one more block saves, measured and predicted.
+  static std::pair<double, double> of_one_block(const std::string& scheme, Recompute recompute,
+                                                const norm::Experts& experts = {}) {
+    const auto source = config::find_scheme(scheme);
+    const auto of_layers = [&](std::int64_t layers) {
+      auto sizes = shape(experts);
+      sizes.layers = layers;
+      const auto footprint = nn::footprint(config::bind(source, sizes), 32, true,
+                                           {.micro_batch_size = 2, .recompute = recompute});
+      return std::pair(alive(source, recompute, sizes), footprint.activations);
+    };
+    const auto more = of_layers(kLayers + 1), fewer = of_layers(kLayers);
+    return {more.first - fewer.first, more.second - fewer.second};
+  }
+  /// Bytes of vectors, of statistics of rows and of expert assignments in one block. The smallest
+  /// other tensor, the keys, has 8,192 bytes.
+  static constexpr double kSmall = 6144;
 
   static double dropped(const std::string& scheme, const norm::Experts& experts = {}) {
     return alive(scheme, Recompute::none, experts) - alive(scheme, Recompute::norms, experts);
@@ -166,11 +185,40 @@ TEST_F(RecomputeMemory, DropsMoreWhenWholeBlocksAreRecomputed) {
 }
 
 TEST_F(RecomputeMemory, MatchesTheFootprint) {
-  for (const auto* const scheme : {"hybrid_norm_star", "pre_norm", "post_norm", "sub_ln",
-                                   "batch_norm", "resi_dual", "siamese_norm"}) {
+  for (const auto* const scheme :
+       {"hybrid_norm_star", "pre_norm", "post_norm", "sub_ln", "batch_norm", "resi_dual",
+        "siamese_norm", "parallel", "vit22b"}) {
     EXPECT_EQ(dropped(scheme),
               predicted(scheme, Recompute::none) - predicted(scheme, Recompute::norms))
         << scheme;
+  }
+}
+
+// One scheme of each family: which tensors a block saves.
+TEST_F(RecomputeMemory, OfABlockMatchesTheFootprint) {
+  for (const auto* const scheme :
+       {"pre_norm", "post_norm", "hybrid_norm_star", "peri_ln", "gemma2", "parallel", "vit22b",
+        "siamese_norm", "resi_dual", "gpas", "ngpt", "geo_norm", "dyt", "swin_v2", "weight_norm"}) {
+    const auto [measured, predicted] = of_one_block(scheme, Recompute::none);
+    EXPECT_NEAR(measured, predicted, kSmall) << scheme;
+  }
+  const norm::Experts experts = {.count = 4, .active = 2, .shared = 1};
+  for (const auto* const scheme : {"pre_norm", "parallel"}) {
+    const auto [measured, predicted] = of_one_block(scheme, Recompute::none, experts);
+    EXPECT_NEAR(measured, predicted, kSmall) << scheme << ", experts";
+  }
+}
+
+// The inputs of a checkpointed block: skip and branch of a sum or one tensor, and the second
+// stream.
+TEST_F(RecomputeMemory, OfACheckpointedBlockIsThatOfItsInputs) {
+  const std::vector<std::pair<const char*, int>> cases = {
+      {"pre_norm", 2}, {"parallel", 2},  {"post_norm", 1},   {"gpas", 1},
+      {"ngpt", 1},     {"resi_dual", 2}, {"siamese_norm", 2}};
+  for (const auto& [scheme, tensors] : cases) {
+    const auto [measured, predicted] = of_one_block(scheme, Recompute::block);
+    EXPECT_EQ(predicted, tensors * kBytes * kTokens * kWidth) << scheme;
+    EXPECT_NEAR(measured, predicted, kSmall) << scheme;
   }
 }
 

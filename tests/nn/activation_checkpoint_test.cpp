@@ -51,22 +51,23 @@ TEST(ActivationCheckpoint, SkipsResultsThatNobodyUses) {
   EXPECT_EQ(x.grad().item<double>(), 3);
 }
 
-struct Step {
+struct CheckpointedStep {
   at::Tensor loss;
   std::vector<at::Tensor> gradients;
 };
 
-Step step_of(const std::string& scheme, Precision precision, Recompute recompute) {
+CheckpointedStep step_of(const std::string& scheme, Precision precision, Recompute recompute) {
   TinyModel tiny(scheme, precision, {.recompute = recompute});
   const auto ids = fixed_token_ids(2, 8);
   auto loss = tiny.model->loss_sum(ids, ids.roll(-1, 1), {.mode = nn::Mode::training});
   loss.backward();
-  Step step{loss.detach(), {}};
+  CheckpointedStep step{loss.detach(), {}};
   step.gradients = tiny.parameters->gradients();
   return step;
 }
 
-void expect_equal(const Step& ours, const Step& wanted, const std::string& scheme) {
+void expect_equal(const CheckpointedStep& ours, const CheckpointedStep& wanted,
+                  const std::string& scheme) {
   EXPECT_TRUE(ours.loss.equal(wanted.loss)) << scheme;
   for (std::size_t i = 0; i < wanted.gradients.size(); ++i) {
     EXPECT_TRUE(ours.gradients[i].equal(wanted.gradients[i])) << scheme << " " << i;

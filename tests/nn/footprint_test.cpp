@@ -8,6 +8,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/config/scheme/scheme.h"
+#include "evenkeel/nn/parameter_specs.h"
 #include "support/shapes.h"
 
 namespace evenkeel {
@@ -49,6 +50,16 @@ TEST(Footprint, HoldsDoublesInFloat64) {
   EXPECT_EQ(bytes.weights, 1096 * 8);
   EXPECT_EQ(bytes.gradients, 1096 * 8);
   EXPECT_EQ(bytes.moments, 2 * 1096 * 8);
+}
+
+// Callers that try many micro-batches compute the counts once.
+TEST(Footprint, TakesTheCountsOfTheModel) {
+  const auto scheme = config::bind(config::find_scheme("pre_norm"), testing::countable_shape());
+  const auto counts = nn::parameter_counts(nn::parameter_specs(scheme, 10, /*tied=*/false));
+  EXPECT_EQ(nn::footprint(scheme, 10, counts, {}).total(),
+            nn::footprint(scheme, 10, /*tied=*/false, {}).total());
+  const nn::ParameterCounts other = {.total = 1000, .norms = 100};
+  EXPECT_EQ(nn::footprint(scheme, 10, other, {.compute_bytes = 2}).weights, 1000 * 4 + 900 * 2);
 }
 
 // The head's gradient of a second micro-batch needs memory of its own, besides the sum.
@@ -97,6 +108,28 @@ TEST(Footprint, CountsAllLogitsOfAFormula) {
   EXPECT_GE(temporary(false, kTokens) - temporary(true, kTokens), 2.5 * 4 * vocabulary * kTokens);
 }
 
+// 4 x 10 logits in float32. By formulas, a soft cap saves its tanh, a learned scale its input and
+// the z-loss the logits. The operator saves none, but multiplies the weight by a learned scale.
+TEST(Footprint, CountsTheLogitsOfSoftCapScaleAndZLoss) {
+  const auto plain = config::bind(config::find_scheme("pre_norm"), testing::countable_shape());
+  auto capped = plain, scaled = plain;
+  capped.logits_softcap = norm::Expression(30);
+  scaled.logits_scale = norm::Learned();
+  constexpr double kLogits = 4 * 10 * 4, kWeight = 80 * 4;
+  for (const bool fused : {true, false}) {
+    const auto more = [&](const norm::Scheme& scheme, bool z_loss) {
+      const auto temporary = [fused](const norm::Scheme& of, bool with_z_loss) {
+        return nn::footprint(of, 10, true, {.fused = fused, .z_loss = with_z_loss}).temporary;
+      };
+      return temporary(scheme, z_loss) - temporary(plain, false);
+    };
+    EXPECT_EQ(more(capped, false), fused ? 0 : kLogits);
+    EXPECT_EQ(more(plain, true), fused ? 0 : kLogits);
+    // Gradients of the scaled weight, of the loss times it and of the weight; the scaled weight.
+    EXPECT_EQ(more(scaled, false), fused ? 4 * kWeight : kWeight + kLogits);
+  }
+}
+
 // A norm over the batch updates a state, and in SiameseNorm a sublayer reads norm(x + norm(y)).
 TEST(Footprint, SavesWhatIsNotRecomputed) {
   EXPECT_EQ(dropped("batch_norm"), 0);
@@ -123,19 +156,23 @@ double saved_streams(const char* scheme) {
   return (saved - kOutside - inside) / (2 * kStream);
 }
 
-// A block's input is a sum, which saves skip and branch; the second stream is one more.
-TEST(Footprint, KeepsTheSecondStreamOfEachBlockUnderCheckpointing) {
+// A block's input is a sum, which saves skip and branch, or one tensor after a norm, a damping or a
+// step on the sphere; the second stream is one more.
+TEST(Footprint, KeepsTheStreamsOfEachBlockUnderCheckpointing) {
   EXPECT_EQ(saved_streams("pre_norm"), 2);
-  EXPECT_EQ(saved_streams("post_norm"), 2);
-  EXPECT_EQ(saved_streams("resi_dual"), 3);
-  EXPECT_EQ(saved_streams("siamese_norm"), 3);
+  EXPECT_EQ(saved_streams("parallel"), 2);
+  EXPECT_EQ(saved_streams("post_norm"), 1);
+  EXPECT_EQ(saved_streams("gpas"), 1);
+  EXPECT_EQ(saved_streams("ngpt"), 1);
+  EXPECT_EQ(saved_streams("resi_dual"), 2);
+  EXPECT_EQ(saved_streams("siamese_norm"), 2);
 }
 
 // By hand, for a token of ResiDual's block: 2 inputs of a sublayer and 2 of a norm of 8 values;
 // products, q, k and v of 16 and a context of 8; up and gate of 24; 6 statistics of 8 bytes.
 TEST(Footprint, CountsTheActivationsOfTwoStreamsUnderCheckpointing) {
   const double inside = 4 * (4 * (4 * 8 + 2 * 16 + 8 + 24) + 6 * 8);
-  const double streams = 2 * 3 * 4 * 4 * 8, outside = 3 * 4 * 4 * 8;
+  const double streams = 2 * 2 * 4 * 4 * 8, outside = 3 * 4 * 4 * 8;
   EXPECT_EQ(footprint({.recompute = nn::Recompute::block}, true, "resi_dual").activations,
             inside + streams + outside);
 }

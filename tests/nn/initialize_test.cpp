@@ -8,6 +8,7 @@
 #include <cmath>
 #include <memory>
 #include <numbers>
+#include <string>
 
 #include "evenkeel/config/scheme/scheme.h"
 #include "evenkeel/nn/parameter_specs.h"
@@ -185,6 +186,43 @@ TEST(Initialize, FillsGainsWithWhatTheSchemeStates) {
   EXPECT_TRUE(all("blocks.3.attention.input_norm.gain", 0.25));
   EXPECT_TRUE(all("blocks.3.attention.input_norm.bias", 0));
   EXPECT_TRUE(all("blocks.0.feed_forward.input_norm.gain", 0.001));
+}
+
+/// Expects that initialize() overwrites masters and values that are NaN before.
+void expect_all_set(const norm::Scheme& scheme, nn::Precision precision, const std::string& init) {
+  nn::Parameters parameters(nn::parameter_specs(scheme, 40, /*tied=*/false), precision);
+  for (auto& group : parameters.groups()) {
+    group.master.fill_(std::nan(""));
+    group.value.fill_(std::nan(""));
+  }
+  nn::initialize(parameters, scheme, init, 1, kSteps);
+  for (const auto& each : parameters.all()) {
+    EXPECT_TRUE(each.master.isfinite().all().item<bool>()) << each.name;
+    EXPECT_TRUE(each.value.isfinite().all().item<bool>()) << each.name;
+  }
+}
+
+// The constructor of Parameters leaves them unset.
+TEST(Initialize, OverwritesEveryValueOfEveryScheme) {
+  norm::Shape small{.layers = 3,
+                    .width = 16,
+                    .heads = 4,
+                    .kv_heads = 2,
+                    .inner = 24,
+                    .vocabulary = 31,
+                    .context = 16};
+  for (const auto& name : config::catalogue()) {
+    SCOPED_TRACE(name);
+    const auto scheme = config::bind(config::find_scheme(name), small);
+    expect_all_set(scheme, nn::Precision::float32, "scheme");
+    expect_all_set(scheme, nn::Precision::bfloat16, "megatron");
+  }
+  small.experts = {.count = 4, .active = 2, .shared = 1, .dense_layers = 1};
+  for (const char* const name : {"pre_norm", "hybrid_norm_star", "weight_norm"}) {
+    SCOPED_TRACE(name);
+    expect_all_set(config::bind(config::find_scheme(name), small), nn::Precision::bfloat16,
+                   "scheme");
+  }
 }
 
 // At the start weight_norm gives W = V, and sigma_reparam W = V/sigma, where sigma is slightly

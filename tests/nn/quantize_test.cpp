@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "evenkeel/nn/matrix.h"
 #include "evenkeel/nn/model.h"
@@ -94,6 +95,45 @@ TEST(Quantize, RoundsTheHeadOfATiedModel) {
     const auto head = ops::dequantized(ops::quantize_rows(embedding.narrow(0, 0, 31)), at::kDouble);
     EXPECT_TRUE(tiny.model->logits(x).allclose(at::linear(x, head), 1e-12, 1e-12));
     EXPECT_TRUE(embedding.equal(before));
+  }
+}
+
+/// Expects that the memory of all matrices is free after release(), and that the results stay.
+void expect_unread_weights(const QuantizeCase& one, Int8Use use) {
+  SCOPED_TRACE(one.scheme);
+  auto shape = testing::tiny_shape(2);
+  shape.experts = one.experts;
+  const ModelOptions options{.tied = one.tied, .fused = one.fused};
+  const TinyModel tiny(one.scheme, Precision::float32, options, shape);
+  tiny.model->quantize(use);
+  const auto wanted = results_of(tiny);
+  std::vector<c10::weak_intrusive_ptr<c10::StorageImpl>> memory;
+  for (const auto& group : tiny.parameters->groups()) {
+    if (group.role != ParameterRole::matrix) continue;
+    memory.push_back(group.value.storage().getWeakStorageImpl());
+    memory.push_back(group.gradient.storage().getWeakStorageImpl());
+  }
+  EXPECT_EQ(memory.size(), 2U);
+  tiny.parameters->release(ParameterRole::matrix);
+  for (const auto& each : memory) EXPECT_TRUE(each.expired());
+  EXPECT_TRUE(results_of(tiny).equal(wanted));
+  const auto& qkv = tiny.parameters->at("blocks.0.attention.qkv.weight");
+  EXPECT_FALSE(qkv.value.defined());
+  EXPECT_EQ(qkv.shape.size(), 2U);
+  EXPECT_TRUE(tiny.parameters->at("embedding.weight").value.defined());
+}
+
+TEST(Quantize, ReadsNoFloatWeightsOfMatrices) {
+  const norm::Experts experts = {.count = 4, .active = 2, .shared = 1};
+  for (const auto use : {Int8Use::decoding, Int8Use::evaluation}) {
+    for (const bool fused : {true, false}) {
+      expect_unread_weights({.scheme = "pre_norm", .fused = fused}, use);
+      expect_unread_weights({.scheme = "pre_norm", .fused = fused, .tied = true}, use);
+      expect_unread_weights({.scheme = "pre_norm", .experts = experts, .fused = fused}, use);
+    }
+    for (const char* const scheme : {"ngpt", "weight_norm", "sigma_reparam", "hybrid_norm_7b"}) {
+      expect_unread_weights({.scheme = scheme}, use);
+    }
   }
 }
 

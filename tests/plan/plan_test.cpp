@@ -116,6 +116,47 @@ TEST(Plan, AutoRecomputesAsLittleAsFits) {
   EXPECT_EQ(plan_of({"model.recompute=norms"}).recompute, "norms");
 }
 
+// A rank has its share of the optimizer state, which leaves memory for activations.
+TEST(Plan, AutoRecomputesByTheMemoryOfARank) {
+  const std::vector<std::string> sets = {"model.recompute=auto", "train.batch=4",
+                                         "train.gradient_shards=2"};
+  const auto on = [&](std::int64_t ranks, double free_memory) {
+    return plan::plan_of(countable(sets), {.ranks = ranks, .free_memory = free_memory}, 257);
+  };
+  const double whole = on(1, 0).memory.total(), of_rank = on(2, 0).memory.total();
+  ASSERT_LT(of_rank, whole);
+  EXPECT_EQ(on(2, of_rank / 0.9 + 1).recompute, "none");
+  EXPECT_EQ(on(2, of_rank / 0.9 - 1).recompute, "norms");
+  EXPECT_NE(on(1, of_rank / 0.9 + 1).recompute, "none");
+}
+
+// The trainer moves the bias of a router, so its block can run twice.
+TEST(Plan, AutoRecomputesBlocksOfAMixture) {
+  const auto plan =
+      plan::plan_of(countable({"model.recompute=auto", "model.layers=8", "model.experts.count=4",
+                               "model.experts.active=2", "model.experts.bias_rate=0.001"}),
+                    {.free_memory = 1}, 257);
+  EXPECT_EQ(plan.recompute, "block");
+}
+
+TEST(Plan, TakesTheCountsOfTheModelForItsMemory) {
+  const auto config = countable();
+  const auto plan = plan_of();
+  const auto moments = [&](const nn::ParameterCounts& counts) {
+    return plan::footprint_of(config, plan.scheme, 320, counts, nn::Precision::float32).moments;
+  };
+  EXPECT_EQ(moments(plan.counts), plan.memory.moments);
+  EXPECT_EQ(moments({.total = 1000}), 2 * 1000 * 4);
+}
+
+// The formula of the z-loss saves the logits.
+TEST(Plan, CountsTheLogitsOfTheZLoss) {
+  const auto temporary = [](const std::string& z_loss) {
+    return plan_of({"kernels.fused=false", "train.z_loss=" + z_loss}).memory.temporary;
+  };
+  EXPECT_GE(temporary("1e-4") - temporary("0"), 4 * 3 * 4 * 257);
+}
+
 TEST(Plan, WithRecomputeReplacesAuto) {
   const auto config = countable({"model.recompute=auto"});
   const auto plan = plan::plan_of(config, {.free_memory = 1}, 257);

@@ -240,5 +240,19 @@ TEST(FootprintOfRank, SharesTheOptimizerState) {
   EXPECT_DOUBLE_EQ(copies.checkpoint, 12e9);
 }
 
+// train.gradient_shards = "auto": each rank computes one shard, and has its gradient.
+TEST(FootprintOfRank, HasTheGradientOfOneShard) {
+  auto config = config::resolve({});
+  ASSERT_EQ(config.train.gradient_shards, 0);
+  const nn::Footprint whole{.gradients = 4e9};
+  for (const auto* const shard : {"none", "optimizer", "gradients"}) {
+    config.distributed.shard = shard;
+    EXPECT_DOUBLE_EQ(
+        plan::footprint_of_rank(whole, config, nn::Precision::float32, 1'000'000'000, 8).gradients,
+        4e9)
+        << shard;
+  }
+}
+
 }  // namespace
 }  // namespace evenkeel

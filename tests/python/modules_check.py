@@ -8,22 +8,12 @@ Exits with 77 (skipped) where torch cannot be imported.
 """
 import copy
 import inspect
-import os
-import pathlib
 import pickle
-import sys
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "python"))
-try:
-    import torch
-    import torch.utils.checkpoint
-except ImportError as missing:
-    print(f"skipped: {missing}")
-    sys.exit(77)
-if __name__ == "__main__":
-    os.environ["EVENKEEL_OPS"] = sys.argv.pop(1)
+import package_setup
+import torch
+import torch.utils.checkpoint
 
 from evenkeel import _linears, nn
 

@@ -7,23 +7,13 @@
 Exits with 77 (skipped) where torch cannot be imported.
 """
 import copy
-import os
-import pathlib
 import pickle
-import sys
 import unittest
 import unittest.mock
 import weakref
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "python"))
-try:
-    import torch
-except ImportError as missing:
-    print(f"skipped: {missing}")
-    sys.exit(77)
-if __name__ == "__main__":
-    os.environ["EVENKEEL_OPS"] = sys.argv.pop(1)
+import package_setup
+import torch
 
 from evenkeel import optim
 

@@ -9,22 +9,13 @@ tests/ecosystem/patch_check.py does it with transformers itself. Exits with 77 (
 import copy
 import inspect
 import io
-import os
-import pathlib
 import sys
 import types
 import unittest
 import unittest.mock
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "python"))
-try:
-    import torch
-except ImportError as missing:
-    print(f"skipped: {missing}")
-    sys.exit(77)
-if __name__ == "__main__":
-    os.environ["EVENKEEL_OPS"] = sys.argv.pop(1)
+import package_setup
+import torch
 
 import evenkeel
 

@@ -176,9 +176,10 @@ TEST(BenchPage, RefusesAFileWithoutABench) {
     FAIL() << "not refused";
   } catch (const Error& error) {
     EXPECT_EQ(error.exit(), Exit::data);
-    EXPECT_STREQ(error.what(),
-                 "metrics.jsonl: holds no line that `evenkeel bench ... --out FILE.jsonl` wrote; "
-                 "to report a run, name its folder");
+    EXPECT_STREQ(
+        error.what(),
+        "metrics.jsonl: holds no line that `evenkeel bench ... --output FILE.jsonl` wrote; "
+        "to report a run, name its folder");
   }
 }
 

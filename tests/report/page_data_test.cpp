@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include <cmath>
+#include <set>
+#include <string>
 
 #include "evenkeel/base/json_parser.h"
 #include "evenkeel/report/chart_data.h"
@@ -101,12 +103,16 @@ TEST(PageData, CountsTheFlopsThatTheRunRecorded) {
 
 // RFC 4648: 32 bytes are 44 letters of base64, the last one "=".
 TEST(PageScripts, HaveAHashOfTheirText) {
-  const auto hash = script_hash("page_script");
-  EXPECT_EQ(hash.size(), std::string("'sha256-").size() + 44 + 1);
-  EXPECT_TRUE(hash.ends_with("='"));
-  EXPECT_NE(hash, script_hash("watch_script"));
-  EXPECT_EQ(script_text("page_script").find("</"), std::string::npos);
-  EXPECT_EQ(script_text("page_script").find("eval("), std::string::npos);
+  std::set<std::string> hashes;
+  for (const char* name : {"page_script", "save_script", "watch_script"}) {
+    const auto hash = script_hash(name);
+    hashes.insert(hash);
+    EXPECT_EQ(hash.size(), std::string("'sha256-").size() + 44 + 1) << name;
+    EXPECT_TRUE(hash.ends_with("='")) << name;
+    EXPECT_EQ(script_text(name).find("</"), std::string::npos) << name;
+    EXPECT_EQ(script_text(name).find("eval("), std::string::npos) << name;
+  }
+  EXPECT_EQ(hashes.size(), 3U);
 }
 
 LayerMap map_of(std::vector<double> steps, std::size_t layers) {

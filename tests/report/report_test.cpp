@@ -99,7 +99,7 @@ TEST_F(Report, NeedsNothingFromTheNetwork) {
     EXPECT_FALSE(has(text, piece)) << piece;
   }
   EXPECT_TRUE(has(text, "content=\"default-src 'none';"));
-  EXPECT_EQ(element_contents(text, "<script>").size(), 1U);
+  EXPECT_EQ(element_contents(text, "<script>").size(), 2U);
 }
 
 // gap = 0.75 - 0.5 nats per byte, 0.25 / ln 2 = 0.3607 bits; 100 steps of 0.5 s

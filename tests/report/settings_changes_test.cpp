@@ -47,6 +47,13 @@ TEST(SettingsChanges, AreThoseThatRunTomlDoesNotRepeat) {
           "1", 2,
           {kLowerPeak, {60, "log.every", "10", "1"}, {1200, "isa", "\"avx2\"", "\"avx512\""}})),
       "at step 60 (schedule.peak 0.004 → 0.001), at step 1,200 (isa \"avx2\" → \"avx512\")");
+  EXPECT_EQ(
+      settings_changes_text(changed_run("1", 2,
+                                        {{60, "data.ood", "\"none\"", "\"a.txt\""},
+                                         {60, "data.ood a.txt", "\"1\"", "\"2\""},
+                                         {60, "evaluate.texts b (b.txt)", "\"3\"", "\"4\""}})),
+      "")
+      << "texts that only evaluations read";
   const std::string scheme(50, 'x');
   EXPECT_EQ(settings_changes_text(changed_run("1", 2, {{60, "scheme", "\"pre_norm\"", scheme}})),
             "at step 60 (scheme)");

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A function of AddressSanitizer's run-time library, absent from a program without it.
+// Functions of AddressSanitizer's run-time library, absent from a program without it.
 extern "C" __attribute__((weak)) void __asan_init();
+extern "C" __attribute__((weak)) int __asan_address_is_poisoned(const volatile void* address);
 
 namespace evenkeel {
 
@@ -11,6 +12,11 @@ namespace evenkeel {
 /// (cmake/Sanitized.cmake).
 inline bool is_sanitized() {
   return &__asan_init != nullptr;
+}
+
+/// Whether AddressSanitizer would report an access. Only if is_sanitized().
+inline bool is_out_of_bounds(const void* address) {
+  return __asan_address_is_poisoned(address) != 0;
 }
 
 }  // namespace evenkeel

@@ -55,11 +55,45 @@ TEST_F(SentencePieceFile, GivesTheIdsOfItsLibrary) {
   }
 }
 
+// nmt_nfkc: ligatures, wide forms and marks are composed or replaced, spaces become one.
+TEST_F(SentencePieceFile, NormalizesTextAsItsLibraryDoes) {
+  const auto tokenizer = golden();
+  sentencepiece::SentencePieceProcessor library;
+  ASSERT_TRUE(library.Load(golden_tokenizer("sentencepiece.model")).ok());
+  for (const std::string text :
+       {"\ufb01sh", "\uff33\uff48\uff49\uff50", "\u2460", "e\u0301", "a\u00a0b", "a\u200bb",
+        "\u3000keel", "a\r\nb", "  the\t ship ", "\uff76\uff9e"}) {
+    std::vector<int> wanted;
+    ASSERT_TRUE(library.Encode(text, &wanted).ok());
+    EXPECT_EQ(encoded(tokenizer, text, false), std::vector<Id>(wanted.begin(), wanted.end()))
+        << text;
+  }
+  EXPECT_EQ(encoded(tokenizer, "\uff33\uff48\uff49\uff50\nkeel"), encoded(tokenizer, "Ship keel"));
+}
+
+TEST_F(SentencePieceFile, SaysWhatItsNormalizerChanges) {
+  EXPECT_EQ(golden().text_changes(), "replaces characters (nmt_nfkc) and removes extra spaces");
+  EXPECT_EQ(Tokenizer::load(golden_tokenizer("llama2.json")).text_changes(), "");
+  EXPECT_EQ(Tokenizer::bytes().text_changes(), "");
+  const auto model = read_file(golden_tokenizer("sentencepiece.model"));
+  const auto with_spec = [&](std::string_view spec) {  // once more at the end: fields are merged
+    const auto content = model + '\x1a' + static_cast<char>(spec.size()) + std::string(spec);
+    return Tokenizer::load(file("m.model", content)).text_changes();
+  };
+  using std::string_view_literals::operator""sv;
+  EXPECT_EQ(with_spec("\x12\x00"sv), "removes extra spaces");
+  EXPECT_EQ(with_spec("\x20\x00"sv), "replaces characters (nmt_nfkc)");
+  EXPECT_EQ(with_spec("\x0a\x01\x1b\x20\x00"sv), "replaces characters (\\u001B)");
+  EXPECT_EQ(with_spec("\x0a\x00\x20\x00"sv), "replaces characters");
+  EXPECT_EQ(with_spec("\x12\x00\x20\x00"sv), "");
+}
+
 TEST_F(SentencePieceFile, EncodesWithItsLibraryWhereOurBpeCannot) {
   const std::string_view unused("\x0a\x0c\x0a\x03zzq\x15\0\0\0\0\x18\x05", 14);
   const auto content = read_file(golden_tokenizer("sentencepiece.model")).append(unused);
   const auto tokenizer = Tokenizer::load(file("m.model", content));
   EXPECT_NE(tokenizer.model().sentencepiece, nullptr);
+  EXPECT_EQ(tokenizer.text_changes(), golden().text_changes());
   EXPECT_EQ(encoded(tokenizer, "The ship's keel."), encoded(golden(), "The ship's keel."));
 }
 

@@ -6,10 +6,14 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "evenkeel/base/error.h"
 #include "evenkeel/base/file.h"
 #include "evenkeel/data/file_digest.h"
 #include "support/tiny_model.h"
+#include "train/thread_group.h"
 
 namespace evenkeel::train {
 namespace {
@@ -66,6 +70,107 @@ TEST(Evaluator, RecordsTheFilesOfItsTexts) {
   EXPECT_EQ(record.at("digest"), found.at("evaluate_texts_digest"));  // there is one text
   EXPECT_EQ(record.at("files").at(0).at("path"), path);
   EXPECT_EQ(record.at("files").at(0).at("digest"), data::file_digest(path).xxh3);
+}
+
+TEST(Evaluator, RecordsTheFilesOfDataOod) {
+  auto config = config::resolve(
+      {.preset = "tiny", .files = {}, .scheme = "hybrid_norm", .sets = {"model.context=16"}});
+  data::Corpora text;
+  text.encoding = std::make_shared<const data::TextEncoding>(config::Data());
+  EXPECT_TRUE(Evaluator(config, text, data::kByteVocabulary).provenance().empty());
+  config.data.ood = {"a.txt", "b.txt"};
+  text.ood = counted_text(7);
+  text.ood->digest = "aa";
+  text.ood->files.push_back({.path = "a.txt", .digest = "11"});
+  const auto found = Evaluator(config, text, data::kByteVocabulary).provenance();
+  EXPECT_EQ(found.at("evaluate_ood").dump(),
+            R"([{"name":"a.txt, b.txt","inputs":["a.txt","b.txt"],"digest":"aa",)"
+            R"("files":[{"path":"a.txt","digest":"11"}]}])");
+}
+
+/// The evaluator of a model of bytes with one task: 400 questions of two choices, more than four
+/// packs of 1,024 tokens.
+class TaskEvaluator : public ::testing::Test {
+ protected:
+  static constexpr std::int64_t kRows = 800;
+
+  struct Scored {
+    std::vector<tasks::RowScore> rows;
+    std::string records;  // the lines of evaluations.jsonl
+    std::int64_t calls = 0, done = 0;
+  };
+
+  void SetUp() override {
+    std::string rows;
+    for (std::int64_t row = 0; row < kRows; ++row) {
+      const auto document = row / 2;
+      rows += text(R"({"doc_id": )", document, R"(, "idx": )", row % 2, R"(, "label": )",
+                   document % 2, R"(, "request": {"context": ")", document * 7919 % 1000,
+                   R"( question", "continuation": " a)", row % 7, row % 2, "\"}}\n");
+    }
+    const auto path = (std::filesystem::path(::testing::TempDir()) / "evaluator_quiz.jsonl");
+    write_file(path, rows);
+    config_.evaluate.tasks = {path.string()};
+    text_.encoding = std::make_shared<const data::TextEncoding>(config::Data());
+  }
+
+  static testing::TinyModel byte_model() {
+    auto shape = testing::tiny_shape(3);
+    shape.vocabulary = data::kByteVocabulary;
+    return testing::TinyModel("hybrid_norm_star", nn::Precision::float32, {}, shape);
+  }
+
+  Evaluator evaluator(comm::Group* group) const {
+    return {config_, text_, data::kByteVocabulary, group};
+  }
+
+  Scored scored(comm::Group* group) const {
+    const auto tiny = byte_model();
+    Scored out;
+    auto scores = evaluator(group).evaluate_tasks(*tiny.model, 3, [&](auto done, auto all) {
+      EXPECT_EQ(all, kRows);
+      ++out.calls;
+      out.done = done;
+      return true;
+    });
+    out.rows = std::move(scores.value().results.at(0).rows);
+    for (const auto& each : scores->records) out.records += each.dump() + "\n";
+    return out;
+  }
+
+  config::Config config_ = config::resolve(
+      {.preset = "tiny", .files = {}, .scheme = "hybrid_norm", .sets = {"model.context=16"}});
+  data::Corpora text_;
+};
+
+TEST_F(TaskEvaluator, GivesTheSameScoresOnAnyNumberOfRanks) {
+  const auto alone = scored(nullptr);
+  ASSERT_EQ(alone.rows.size(), static_cast<std::size_t>(kRows));
+  ASSERT_GT(alone.calls, 4);
+  for (const int ranks : {2, 3}) {
+    testing::on_ranks(ranks, [&](comm::Group& group) {
+      const auto shared = scored(&group);
+      EXPECT_EQ(shared.records, alone.records);
+      ASSERT_EQ(shared.rows.size(), alone.rows.size());
+      for (std::size_t i = 0; i < alone.rows.size(); ++i) {
+        EXPECT_EQ(shared.rows[i].log_probability, alone.rows[i].log_probability) << i;
+        EXPECT_EQ(shared.rows[i].is_greedy, alone.rows[i].is_greedy) << i;
+      }
+      EXPECT_EQ(shared.calls, (alone.calls + ranks - 1) / ranks) << "each rank has its packs";
+      EXPECT_EQ(shared.done, kRows);
+    });
+  }
+}
+
+TEST_F(TaskEvaluator, EndsTheScoringOfAllRanksTogether) {
+  testing::on_ranks(2, [&](comm::Group& group) {
+    const auto tiny = byte_model();
+    auto ends_early = evaluator(&group);
+    const auto scores = ends_early.evaluate_tasks(
+        *tiny.model, 3, [&](std::int64_t, std::int64_t) { return group.rank() == 0; });
+    EXPECT_FALSE(scores.has_value());
+    EXPECT_EQ(ends_early.last_task_step(), -1);
+  });
 }
 
 }  // namespace

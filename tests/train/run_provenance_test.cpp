@@ -17,6 +17,8 @@ nlohmann::json recorded_evaluation() {
                          {"path": "more.txt", "digest": "22"}]},
                        {"name": "code", "inputs": ["wiki"], "digest": "bb", "files": [
                          {"path": "wiki/a.txt", "digest": "11"}]}],
+    "evaluate_ood": [{"name": "other.txt", "inputs": ["other.txt"], "digest": "ff", "files": [
+                       {"path": "other.txt", "digest": "44"}]}],
     "evaluate_tasks": [{"label": "quiz.jsonl", "path": "quiz.jsonl", "digest": "cc"},
                        {"label": "mmlu_stem", "path": "/tasks/mmlu", "digest": "dd"},
                        {"label": "mmlu_other", "path": "/tasks/mmlu", "digest": "ee"}]})");
@@ -46,6 +48,18 @@ TEST(ChangedEvaluation, NamesTheTextAndItsFile) {
   wiki["files"] = recorded_evaluation()["evaluate_texts"][0]["files"];
   wiki["files"].push_back({{"path", "wiki/b.txt"}, {"digest", "33"}});
   EXPECT_EQ(changes_to(now), Changes{R"(evaluate.texts wiki (wiki/b.txt, new) "aa" "ab")"});
+}
+
+TEST(ChangedEvaluation, NamesTheTextOfDataOod) {
+  auto now = recorded_evaluation();
+  auto& ood = now["evaluate_ood"][0];
+  ood["digest"] = "gg";
+  ood["files"][0]["digest"] = "55";
+  EXPECT_EQ(changes_to(now), Changes{R"(data.ood other.txt "ff" "gg")"});
+  ood["files"][0] = {{"path", "more/a.txt"}, {"digest", "44"}};
+  EXPECT_EQ(changes_to(now), Changes{R"(data.ood other.txt (more/a.txt) "ff" "gg")"});
+  ood["inputs"] = {"more"};
+  EXPECT_EQ(changes_to(now), Changes{}) << "another text";
 }
 
 TEST(ChangedEvaluation, NamesTheTask) {

@@ -2,8 +2,13 @@
 #include "evenkeel/bench/comparison.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
@@ -60,13 +65,18 @@ bool is_of_kernel(const json& record) {
   return word(record, "bench") == "kernels";
 }
 
-/// Median seconds; NaN for a record without times.
+/// Median seconds; NaN for a record without times, and of `bench ranks`, which has several.
 double median_seconds(const json& record) {
   return number(record, is_of_kernel(record) ? "/seconds/ours/median"_json_pointer
                                              : "/median_seconds"_json_pointer);
 }
 
-/// What was timed, and at which size; "" for a record without times.
+/// A number of a record that counts or measures something; 0 if the record has none.
+double amount(const json& record, const char* key) {
+  return std::max(0.0, number(record, key));
+}
+
+/// What was timed, and at which size; "" for a record without times, and of `bench ranks`.
 std::string case_name(const json& record) {
   if (!(median_seconds(record) > 0)) return "";
   const auto bench = word(record, "bench");
@@ -121,6 +131,68 @@ std::string machine_of(const json& record) {
   return text(out, ", ", machine_word(record, "threads"), " threads");
 }
 
+/// One of the times of a record of `bench ranks`.
+struct RankTime {
+  const char* what;       // "what" of the record
+  const char* key;        // of the time
+  const char* reference;  // key of what it is relative to: the engine's time of an equal exchange,
+                          // the step alone; "" without one
+};
+constexpr std::array<RankTime, 5> kRankTimes = {
+    {{"exchange", "reduce_scatter", "engine_reduce_scatter"},
+     {"exchange", "all_gather", ""},
+     {"exchange", "exact", "engine_all_reduce"},
+     {"step", "alone", ""},
+     {"step", "together", "alone"}}};
+
+/// " on 2 hosts"; "" for one
+std::string hosts_text(const json& record) {
+  std::set<std::string> hosts;
+  for (const auto& each : record.value("hosts", json::array())) {
+    if (each.is_string()) hosts.insert(each.get<std::string>());
+  }
+  return hosts.size() > 1 ? text(" on ", hosts.size(), " hosts") : "";
+}
+
+/// "ranks all_gather, 64 KiB, 2 ranks, gloo over lo",
+/// "ranks together, pre_norm, 3.0G FLOPs, 2,048 tokens, float32, 2 ranks, gloo over lo"
+std::string rank_case_name(const json& record, const RankTime& time) {
+  const auto ranks =
+      text(amount(record, "ranks"), " ranks", hosts_text(record), ", ", word(record, "network"));
+  if (std::string_view(time.what) == "exchange")
+    return text("ranks ", time.key, ", ", bytes_text(amount(record, "bytes")), ", ", ranks);
+  return text("ranks ", time.key, ", ", word(record, "scheme"), ", ",
+              with_unit(amount(record, "flops")), " FLOPs, ",
+              with_commas(std::llround(amount(record, "tokens"))), " tokens, ",
+              machine_word(record, "precision"), ", ", ranks);
+}
+
+RunTimes rank_run_times(const json& record, const RankTime& time) {
+  const auto rounds_of = [&](const char* key) {
+    return numbers_at(record, json::json_pointer(text("/round_seconds/", key)));
+  };
+  RunTimes run;
+  run.seconds = rounds_of(time.key);
+  run.median = number(record, text(time.key, "_seconds").c_str());
+  if (*time.reference != '\0') run.reference = rounds_of(time.reference);
+  if (run.reference.size() != run.seconds.size()) run.reference.clear();
+  return run;
+}
+
+/// The times of one record by the names of their cases; empty for a record without times.
+std::vector<std::pair<std::string, RunTimes>> cases_of(const json& record) {
+  std::vector<std::pair<std::string, RunTimes>> cases;
+  if (auto name = case_name(record); !name.empty())
+    cases.emplace_back(std::move(name), run_times(record));
+  if (word(record, "bench") != "ranks") return cases;
+  for (const auto& time : kRankTimes) {
+    auto run = rank_run_times(record, time);
+    if (word(record, "what") == time.what && run.median > 0)
+      cases.emplace_back(rank_case_name(record, time), std::move(run));
+  }
+  return cases;
+}
+
 /// The cases of one file, and the machine that they were timed on.
 struct FileTimes {
   std::map<std::string, std::vector<RunTimes>> cases;
@@ -131,19 +203,19 @@ struct FileTimes {
 FileTimes times_of(const std::vector<json>& records, const std::string& file) {
   FileTimes times;
   for (const auto& record : records) {
-    const auto name = case_name(record);
-    if (name.empty()) continue;
+    auto cases = cases_of(record);
+    if (cases.empty()) continue;
     const auto machine = machine_of(record);
     if (times.cases.empty()) times.machine = machine;
     if (machine != times.machine)
       throw Error(Exit::data, text(file, ": must be of one machine, but has times of ",
                                    times.machine, " and of ", machine));
-    times.cases[name].push_back(run_times(record));
+    for (auto& [name, run] : cases) times.cases[name].push_back(std::move(run));
   }
   if (times.cases.empty())
     throw Error(Exit::data, text(file,
-                                 ": holds no times that `evenkeel bench kernels`, `step`, `peers` "
-                                 "or `decode` with --out FILE.jsonl wrote"));
+                                 ": holds no times that `evenkeel bench kernels`, `step`, `peers`, "
+                                 "`decode` or `ranks` with --output FILE.jsonl wrote"));
   return times;
 }
 

@@ -9,7 +9,7 @@
 
 #include "evenkeel/bench/timing.h"
 
-/// The times of two files of `bench ... --out FILE.jsonl`, for example of two commits.
+/// The times of two files of `bench ... --output FILE.jsonl`, for example of two commits.
 namespace evenkeel::bench {
 
 /// The observations of one case.
@@ -18,7 +18,8 @@ enum class Sample {
   rounds,  // the rounds of all runs; how runs differ is then not in the interval
 };
 
-/// One case of both files: an operator with its shape, a scheme's step, or a process.
+/// One case of both files: an operator with its shape, a scheme's step, a process, or an exchange
+/// of ranks.
 struct ComparedCase {
   std::string name;              // "kernels rms_norm forward float32 4096 x 768"
   double before = 0, after = 0;  // median seconds
@@ -53,7 +54,7 @@ struct Comparison {
 /// Compares the records of two files. Records of one name are runs of one case; runs that other
 /// processes disturbed are left out where the file has others. The cost of a round is its time;
 /// where both files have a reference of the same run, it is relative to that: a kernel's time over
-/// the probe's, a step's over the GEMM-bound time.
+/// the probe's, a step's over the GEMM-bound time, an exchange of ranks over the engine's.
 /// \param before_name, after_name  the files, for messages
 /// \throws Error (data, exit code 65) if the files have no case in common, or are of different
 ///         processors, instruction sets, GPUs or numbers of threads

@@ -126,6 +126,7 @@ std::vector<ExchangeTimes> time_exchanges(comm::Group& group,
 RankSteps time_rank_steps(comm::Group& group, const config::Sources& sources, int rounds) {
   auto config = config_of_ranks(group, sources);
   RankSteps result;
+  result.scheme = config.scheme.name;
   const auto on_cores = static_cast<int>(group.placement().ranks_on_cores);
   result.machine = train::configure_machine(config.train, group.placement().ranks_on_cores);
   const auto corpora =

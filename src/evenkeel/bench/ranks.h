@@ -34,7 +34,8 @@ std::vector<ExchangeTimes> time_exchanges(comm::Group& group,
 
 /// Training steps of one rank that has all threads, and of all ranks that share them.
 struct RankSteps {
-  train::Machine machine;   // of a rank
+  train::Machine machine;  // of a rank
+  std::string scheme;
   std::int64_t tokens = 0;  // per step
   double flops = 0;         // per step
   double gemm_rate = 0;     // FLOP/s of the model's fastest GEMM on a rank, while all ranks compute

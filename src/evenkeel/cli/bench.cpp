@@ -26,7 +26,7 @@ constexpr const char* kBenchExamples = R"(Examples:
   evenkeel bench peers                         the same training in PyTorch
   evenkeel bench decode --preset 151m          decoding with weights in float32, bfloat16 and int8
   evenkeel bench ranks --ranks 2               exchange and steps of several processes
-  evenkeel bench compare old.jsonl new.jsonl   what got slower between two files of --out
+  evenkeel bench compare old.jsonl new.jsonl   what got slower between two files of --output
 All arms run in turn; a ratio compares times of one round. On a busy machine the figures
 are shown but not judged (exit code 75).)";
 
@@ -40,12 +40,13 @@ bool is_bench_small() {
 }
 
 void add_bench_options(const Command& command, BenchOptions& options) {
-  command.add_option("--rounds", options.rounds, "how often every arm runs")
+  command.add_option("--rounds", options.rounds, "timed rounds; each round runs every case once")
       .show_default()
       .between(3, 1000);
   command.add_flag("--json", options.json, "results as JSON on standard output");
   command
-      .add_option("--out", options.out, "file to which each result is appended as a line of JSON")
+      .add_option("--output", options.output,
+                  "JSON lines file to which the results are appended; default: none")
       .type_name("FILE.jsonl")
       .not_empty();
 }
@@ -59,8 +60,8 @@ void check_no_start(const CommonOptions& common) {
                    from, ", or set it to \"\""));
 }
 
-void check_out(const BenchOptions& options) {
-  if (options.out) check_writable("--out", *options.out);
+void check_output(const BenchOptions& options) {
+  if (options.output) check_writable("--output", *options.output);
 }
 
 void check_writable(const char* option, const std::filesystem::path& file) {
@@ -105,14 +106,14 @@ nlohmann::ordered_json bench_header(const std::string& bench, const train::Machi
 
 void write_records(const BenchOptions& options, const nlohmann::ordered_json& records) {
   if (options.json) print_json(records, 2);
-  if (!options.out) return;
-  store::JsonLinesFile file(*options.out);
+  if (!options.output) return;
+  store::JsonLinesFile file(*options.output);
   for (const auto& record : records) file.append(record);
 }
 
 /// `bench` times operators (kernels), training steps (step), decoding (decode), or Evenkeel and
 /// PyTorch (peers). The arms of a comparison are interleaved. A ratio is the median of the ratios
-/// of the rounds. Exit codes: 74 --out cannot be written; 75 other processes took more than
+/// of the rounds. Exit codes: 74 --output cannot be written; 75 other processes took more than
 /// CpuContention::kMaxShare of the CPU time, so times are not compared with goals.
 Verb add_bench(const Command& program) {
   const auto command = program.add_subcommand("bench", verb_summary("bench"));

@@ -17,25 +17,25 @@ namespace evenkeel::cli {
 
 /// Options of every subcommand of `bench`.
 struct BenchOptions {
-  int rounds = 9;                            // timed runs of each arm, 3 to 1,000
-  bool json = false;                         // the records as JSON on standard output
-  std::optional<std::filesystem::path> out;  // JSON lines file, to which records are appended
+  int rounds = 9;                               // timed runs of each arm, 3 to 1,000
+  bool json = false;                            // the records as JSON on standard output
+  std::optional<std::filesystem::path> output;  // JSON lines file, to which records are appended
 };
 
 /// True if the environment variable EVENKEEL_BENCH_SMALL is 1, as in the tests: small operands and
 /// short samples, so that a benchmark ends within a second. Its times are meaningless.
 bool is_bench_small();
 
-/// --rounds, --json, --out
+/// --rounds, --json, --output
 void add_bench_options(const Command& command, BenchOptions& options);
 
 /// Refuses `train.from`, which has no effect on models that are timed with initial weights.
 /// \throws Error (usage)
 void check_no_start(const CommonOptions& common);
 
-/// Checks, before the benchmark runs, that --out can be written.
+/// Checks, before the benchmark runs, that --output can be written.
 /// \throws Error (io) if the file cannot be opened for appending
-void check_out(const BenchOptions& options);
+void check_output(const BenchOptions& options);
 
 /// The same of the file of any option.
 void check_writable(const char* option, const std::filesystem::path& file);
@@ -72,7 +72,7 @@ Exit exit_of_verdict(const std::string& verdict);
 /// The first fields of every record: processor, instruction set, threads, versions, date.
 nlohmann::ordered_json bench_header(const std::string& bench, const train::Machine& machine);
 
-/// Appends one line per record to the file of --out. With --json also prints all as an array.
+/// Appends one line per record to the file of --output. With --json also prints all as an array.
 void write_records(const BenchOptions& options, const nlohmann::ordered_json& records);
 
 Verb add_bench_compare(const Command& bench);

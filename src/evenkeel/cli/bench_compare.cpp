@@ -16,7 +16,7 @@ namespace evenkeel::cli {
 namespace {
 
 constexpr const char* kBenchCompareExamples = R"(Examples:
-  evenkeel bench step --out before.jsonl
+  evenkeel bench step --output before.jsonl
   evenkeel bench compare before.jsonl after.jsonl
   evenkeel bench compare before.jsonl after.jsonl --margin 0.05
 A case is slower if the whole interval of its ratio is above 1 + margin. From four runs in both
@@ -30,7 +30,7 @@ struct BenchCompareOptions {
 
 std::vector<nlohmann::json> bench_compare_records(const std::filesystem::path& file) {
   if (!std::filesystem::exists(file))
-    throw Error(Exit::data, text(file.string(), ": no such file; `evenkeel bench step --out ",
+    throw Error(Exit::data, text(file.string(), ": no such file; `evenkeel bench step --output ",
                                  file.string(), "` writes one"));
   return store::read_json_lines(file).records;
 }
@@ -45,7 +45,8 @@ const char* bench_compare_word(const bench::ComparedCase& each, double margin) {
 }
 
 constexpr const char* kRelative =
-    "ratio: of times relative to the memory probe or the matrix products of the same run";
+    "ratio: of times relative to the memory probe, the matrix products or the engine's exchange of "
+    "the same run";
 constexpr const char* kOfRounds =
     "interval: of the rounds of the runs; differences between runs are in it from four runs in "
     "both files on";
@@ -119,7 +120,7 @@ Exit run_bench_compare(const BenchCompareOptions& options) {
   if (judged == 0) {
     print_message(
         "not judged: the machine was busy, or the files have too few rounds or none, or only the "
-        "reference changed");
+        "reference changed; time both again on a quiet machine, with more --rounds");
     return Exit::busy;
   }
   const auto rest = static_cast<std::int64_t>(comparison.cases.size()) - judged;
@@ -130,15 +131,20 @@ Exit run_bench_compare(const BenchCompareOptions& options) {
 
 }  // namespace
 
-/// `bench compare` compares two files of --out, for example of two commits on one machine.
+/// `bench compare` compares two files of --output, for example of two commits on one machine.
 Verb add_bench_compare(const Command& bench) {
   const auto options = std::make_shared<BenchCompareOptions>();
-  const auto command = bench.add_subcommand("compare", "two files of --out: what got slower");
-  command.add_option("before", options->before, "a file of --out")
+  const auto command =
+      bench.add_subcommand("compare", "what got slower between two files of --output");
+  command.add_option("before", options->before, "a file that `bench ... --output` wrote")
       .type_name("BEFORE.jsonl")
       .required();
-  command.add_option("after", options->after, "a later one").type_name("AFTER.jsonl").required();
-  command.add_option("--margin", options->margin, "the least change that counts, as a share")
+  command.add_option("after", options->after, "a later file, of the same machine")
+      .type_name("AFTER.jsonl")
+      .required();
+  command
+      .add_option("--margin", options->margin,
+                  "smallest change that counts, as a share: 0.02 is 2 %")
       .show_default();
   command.add_flag("--json", options->json, "results as JSON on standard output");
   command.footer(kBenchCompareExamples);

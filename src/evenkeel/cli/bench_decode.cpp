@@ -101,11 +101,11 @@ nlohmann::ordered_json bench_decode_as_json(const bench::DecodeResult& result,
 /// Times decoding and writes the results.
 /// \return Exit::busy if other processes disturbed a counted round (in rounds below half a second:
 ///         the whole measurement), else Exit::success
-/// \throws Error (usage) for an invalid configuration; (io) if --out cannot be written
+/// \throws Error (usage) for an invalid configuration; (io) if --output cannot be written
 Exit run_bench_decode(const BenchDecodeOptions& options) {
   use_device(options.common);
   check_no_start(options.common);
-  check_out(options.bench);
+  check_output(options.bench);
   for (const auto batch : options.request.batches) {
     if (batch < 1) throw Error(Exit::usage, text("--batches must be at least 1, but is ", batch));
   }

@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* kBenchKernelsExamples = R"(Examples:
   evenkeel bench kernels
-  evenkeel bench kernels --only rms_norm adamw --rounds 15 --out kernels.jsonl
+  evenkeel bench kernels --only rms_norm adamw --rounds 15 --output kernels.jsonl
 Columns: ms is the median. G/s counts bytes moved, for attention and the loss head FLOPs. The last
 columns are ratios of our time to that of: probe, which moves the same memory without arithmetic;
 formula, plain LibTorch operations; torch, LibTorch's own fused operator.)";
@@ -132,14 +132,14 @@ nlohmann::ordered_json bench_kernels_as_json(const KernelRow& row,
 
 /// Times the selected operators and prints each line as soon as it is measured.
 /// \return Exit::busy if ContentionMonitor has a verdict, else Exit::success
-/// \throws Error (usage) for an unknown operator; (io) if --out cannot be written
+/// \throws Error (usage) for an unknown operator; (io) if --output cannot be written
 Exit run_bench_kernels(const BenchKernelsOptions& options) {
   use_device(options.common);
   const auto machine = train::configure_machine({});
   const auto header = bench_header("kernels", machine);
   const auto cases = bench::kernel_cases(kernel_options());
   check_names(options.only, cases);
-  check_out(options.bench);
+  check_output(options.bench);
   const ContentionMonitor monitor;
   if (!options.bench.json) {
     print("%s\n\n%-20s %-9s %-9s %-19s %8s %6s %7s %6s %8s %6s\n", machine.description.c_str(),
@@ -170,7 +170,8 @@ Exit run_bench_kernels(const BenchKernelsOptions& options) {
 Verb add_bench_kernels(const Command& bench) {
   const auto options = std::make_shared<BenchKernelsOptions>();
   const auto command = bench.add_subcommand("kernels", "each operator, forward and backward");
-  command.add_option("--only", options->only, "operators; all without it").type_name("NAME");
+  command.add_option("--only", options->only, "names of operators to time; default: all")
+      .type_name("NAME");
   add_device(command, options->common);
   add_bench_options(command, options->bench);
   command.footer(kBenchKernelsExamples);

@@ -83,13 +83,13 @@ nlohmann::ordered_json bench_peers_as_json(const bench::PeersResult& result,
 /// Compares with PyTorch and writes the results.
 /// \return Exit::busy if ContentionMonitor has a verdict, else Exit::success
 /// \throws Error (check_failed) if the losses of the first steps differ between the processes; (io)
-///         if --out cannot be written, or Python or torch is missing
+///         if --output cannot be written, or Python or torch is missing
 Exit run_bench_peers(const BenchPeersOptions& options) {
   auto peers = options.peers;
   peers.rounds = options.bench.rounds;
   use_device(options.common);
   check_no_start(options.common);
-  check_out(options.bench);
+  check_output(options.bench);
   const ContentionMonitor monitor;
   const auto result = bench::compare_with_pytorch(options.common.sources(), peers);
   const auto verdict = monitor.verdict();
@@ -114,12 +114,15 @@ Verb add_bench_peers(const Command& bench) {
   const auto command =
       bench.add_subcommand("peers", "the same training in PyTorch, eager and compiled, in turn");
   add_config_options(command, options->common);
-  command.add_option("--against", options->peers.modes, "how PyTorch runs; both ways without it")
+  command
+      .add_option("--against", options->peers.modes,
+                  "modes of PyTorch to compare with; default: both")
       .one_of({"eager", "compile"})
       .type_name("HOW");
   command
-      .add_option("--python", options->peers.python,
-                  "a Python that can import torch; EVENKEEL_PYTHON, which ./ek sets")
+      .add_option(
+          "--python", options->peers.python,
+          "Python that can import torch; default: $EVENKEEL_PYTHON, which ./ek sets, or python3")
       .type_name("PROGRAM")
       .not_empty();
   add_device(command, options->common);

@@ -22,9 +22,9 @@ constexpr const char* kBenchRanksExamples = R"(Examples:
   evenkeel bench ranks --ranks 2
   evenkeel bench ranks --ranks 2 --machine here.toml       then: plan --ranks 8 --machine here.toml
   torchrun --no-python --nproc-per-node 4 evenkeel bench ranks
-"exact" is reduce_scatter and all_gather, whose bits do not depend on the number of ranks; the ratio
-compares it to all_reduce of the engine, which sends as many bytes. A step of all ranks is compared
-to that of one rank with all threads.)";
+"exact" is reduce_scatter and all_gather, whose bits do not depend on the number of ranks. The ratio
+compares it to all_reduce of the engine (Gloo or NCCL), which sends as many bytes. A step of all
+ranks is compared to that of one rank with all threads.)";
 
 /// Options of `bench ranks`.
 struct BenchRanksOptions {
@@ -77,6 +77,15 @@ void bench_ranks_print(const std::vector<bench::ExchangeTimes>& exchanges,
         steps.together_over_alone.median, interval_of(steps.together_over_alone).c_str());
 }
 
+/// The times of each round, which `bench compare` reads.
+nlohmann::ordered_json exchange_rounds(const bench::ExchangeTimes& times) {
+  return {{"reduce_scatter", times.reduce_scatter.seconds},
+          {"all_gather", times.all_gather.seconds},
+          {"exact", times.exact.seconds},
+          {"engine_all_reduce", times.engine_all_reduce.seconds},
+          {"engine_reduce_scatter", times.engine_reduce_scatter.seconds}};
+}
+
 nlohmann::ordered_json bench_ranks_as_json(const std::vector<bench::ExchangeTimes>& exchanges,
                                            const bench::RankSteps& steps,
                                            const comm::Group& group) {
@@ -94,20 +103,25 @@ nlohmann::ordered_json bench_ranks_as_json(const std::vector<bench::ExchangeTime
                    {"exact_seconds", each.exact.median()},
                    {"engine_all_reduce_seconds", each.engine_all_reduce.median()},
                    {"engine_reduce_scatter_seconds", each.engine_reduce_scatter.median()},
+                   {"round_seconds", exchange_rounds(each)},
                    {"exact_over_engine", each.exact_over_engine.median},
                    {"exact_over_engine_low", each.exact_over_engine.low},
                    {"exact_over_engine_high", each.exact_over_engine.high}});
     records.push_back(std::move(record));
   }
-  header.update({{"what", "step"},
-                 {"tokens", steps.tokens},
-                 {"gemm_flops_per_second", steps.gemm_rate},
-                 {"memory_bytes_per_second", steps.memory_rate},
-                 {"alone_seconds", steps.alone.median()},
-                 {"together_seconds", steps.together.median()},
-                 {"together_over_alone", steps.together_over_alone.median},
-                 {"together_over_alone_low", steps.together_over_alone.low},
-                 {"together_over_alone_high", steps.together_over_alone.high}});
+  header.update(
+      {{"what", "step"},
+       {"scheme", steps.scheme},
+       {"flops", steps.flops},
+       {"tokens", steps.tokens},
+       {"gemm_flops_per_second", steps.gemm_rate},
+       {"memory_bytes_per_second", steps.memory_rate},
+       {"alone_seconds", steps.alone.median()},
+       {"together_seconds", steps.together.median()},
+       {"round_seconds", {{"alone", steps.alone.seconds}, {"together", steps.together.seconds}}},
+       {"together_over_alone", steps.together_over_alone.median},
+       {"together_over_alone_low", steps.together_over_alone.low},
+       {"together_over_alone_high", steps.together_over_alone.high}});
   records.push_back(std::move(header));
   return records;
 }
@@ -121,7 +135,7 @@ Exit bench_rank(const BenchRanksOptions& options, comm::Group& group) {
   }
   comm::check_equal(group, {{"--rounds", text(options.bench.rounds)}});
   if (group.is_first()) {
-    check_out(options.bench);
+    check_output(options.bench);
     if (options.machine) check_writable("--machine", *options.machine);
   }
   const auto exchanges = bench::time_exchanges(group, exchange_sizes(), options.bench.rounds);

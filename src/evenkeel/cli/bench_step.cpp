@@ -159,11 +159,11 @@ nlohmann::ordered_json bench_step_as_json(const bench::StepResult& result,
 /// Times the schemes and writes the results.
 /// \return Exit::busy if other processes disturbed a counted round (in rounds below half a second:
 ///         the whole measurement), else Exit::success
-/// \throws Error (usage) for an invalid configuration; (io) if --out cannot be written
+/// \throws Error (usage) for an invalid configuration; (io) if --output cannot be written
 Exit run_bench_step(const BenchStepOptions& options) {
   use_device(options.common);
   check_no_start(options.common);
-  check_out(options.bench);
+  check_output(options.bench);
   const ContentionMonitor monitor;
   const auto result =
       bench::time_steps(options.common.sources(), options.schemes, options.bench.rounds);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <system_error>
 #include <utility>
 
 #include "evenkeel/base/error.h"
@@ -163,6 +164,18 @@ void LinesFile::append(const std::vector<nlohmann::ordered_json>& lines) {
   for (const auto& each : lines) {
     const auto line = store::json_line(each);
     file_.append(line.data(), line.size());
+  }
+}
+
+void check_rows_file(const std::filesystem::path& rows, const evaluate::TaskSuite& suite) {
+  if (suite.tasks().empty()) {
+    throw Error(Exit::usage, "--rows needs a task; set --task or evaluate.tasks");
+  }
+  for (const auto& each : suite.tasks()) {
+    std::error_code none;
+    if (!std::filesystem::equivalent(rows, each.task.source, none)) continue;
+    throw Error(Exit::usage, text("--rows must be another file than the task ", rows.string(),
+                                  "; name a new file"));
   }
 }
 

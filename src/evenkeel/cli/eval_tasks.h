@@ -57,6 +57,10 @@ class LinesFile {
   data::NewFile file_;
 };
 
+/// Refuses a file of rows without a task, and one that is a task's own.
+/// \throws Error (usage)
+void check_rows_file(const std::filesystem::path& rows, const evaluate::TaskSuite& suite);
+
 /// Appends the results to evaluations.jsonl of the run and rewrites its report. A run that trains
 /// at the same time has the lock: then nothing is recorded. The same holds for a folder that cannot
 /// be written.

@@ -206,9 +206,11 @@ Verb add_probe(const Command& program) {
   const auto options = std::make_shared<ProbeOptions>();
   const auto command = program.add_subcommand("probe", verb_summary("probe"));
   add_config_options(command, options->common);
-  add_run(command, options->common);
+  add_run(command, options->common,
+          "run folder whose checkpoint is measured; default: a new model");
   command
-      .add_option("--what", options->what, "a measure of the list below, or all; may be repeated")
+      .add_option("--what", options->what,
+                  "a measure listed below, or all; default: key probe.what")
       .type_name("MEASURE")
       .repeated();
   add_device(command, options->common);

@@ -109,9 +109,10 @@ Verb add_probe_theory(const Command& probe) {
   const auto options = std::make_shared<ProbeTheoryOptions>();
   const auto command =
       probe.add_subcommand("theory", "check the Jacobians of one head against their bounds");
-  command.add_option("--seeds", options->theory.seeds, "random heads").show_default();
-  command.add_option("--sequence", options->theory.sequence, "tokens s").show_default();
-  command.add_option("--width", options->theory.width, "width d = dk").show_default();
+  command.add_option("--seeds", options->theory.seeds, "number of random heads").show_default();
+  command.add_option("--sequence", options->theory.sequence, "tokens of the sequence, s")
+      .show_default();
+  command.add_option("--width", options->theory.width, "width of the head, d = dk").show_default();
   command.add_flag("--json", options->json, "results as JSON on standard output");
   command.footer(kProbeTheoryExamples);
   return {command, [options] { return run_probe_theory(*options); }};

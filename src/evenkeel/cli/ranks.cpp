@@ -127,7 +127,7 @@ void add_run_folder(std::vector<std::string>& command, const CommonOptions& comm
 void add_ranks(const Command& command, RankOptions& options) {
   command
       .add_option("--ranks", options.ranks,
-                  "processes of this machine that train together (docs/distributed.md)")
+                  "processes of this machine that train together; default: 1")
       .type_name("N")
       .between(1, kMostLocalRanks);
 }
@@ -135,7 +135,7 @@ void add_ranks(const Command& command, RankOptions& options) {
 void add_restarts(const Command& command, RankOptions& options) {
   command
       .add_option("--restarts", options.restarts,
-                  "with --ranks: restarts of all ranks after a loss")
+                  "with --ranks: restarts after a lost rank; default: 0")
       .type_name("K")
       .between(0, kMostRestarts);
 }

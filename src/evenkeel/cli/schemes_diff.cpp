@@ -187,7 +187,9 @@ Verb add_schemes_diff(const Command& schemes, const std::shared_ptr<CommonOption
   command.add_option("left", options->left, "a name or a .toml file")
       .type_name("NAME|FILE")
       .required();
-  command.add_option("right", options->right, "another one").type_name("NAME|FILE").required();
+  command.add_option("right", options->right, "another name or .toml file")
+      .type_name("NAME|FILE")
+      .required();
   add_model_options(command, *common);
   add_json(command, *common);
   command.footer(kSchemesDiffExamples);

@@ -20,13 +20,13 @@ namespace fs = std::filesystem;
 
 constexpr const char* kSchemesNewExamples = R"(Examples:
   evenkeel schemes new mine                              mine.toml, which begins as hybrid_norm
-  evenkeel schemes new mine --extends peri_ln --out schemes/mine.toml)";
+  evenkeel schemes new mine --extends peri_ln --output schemes/mine.toml)";
 constexpr std::string_view kSuffix = ".toml";
 
 /// Options of `schemes new`.
 struct SchemesNewOptions {
   std::string name, parent = "hybrid_norm";
-  std::optional<fs::path> out;
+  std::optional<fs::path> output;
 };
 
 /// Checks a name, which becomes part of the names of run folders: letters, digits and ._+- only.
@@ -39,32 +39,32 @@ void check_name(const std::string& name) {
   if (name.empty() || name.front() == '.' || !std::all_of(name.begin(), name.end(), is_fit)) {
     throw Error(Exit::usage,
                 text("schemes new: a name must be of letters, digits and ._+-, but is \"", name,
-                     "\"; a folder goes into --out"));
+                     "\"; a folder goes into --output"));
   }
   const auto known = config::catalogue();
   if (std::find(known.begin(), known.end(), name) == known.end()) return;
   throw Error(Exit::usage, text("schemes new: ", name,
                                 " is a scheme of the catalogue, which a file of this name would "
-                                "hide; name it otherwise"));
+                                "hide; choose another name"));
 }
 
-/// The file to write: --out, or NAME.toml in the current folder.
+/// The file to write: --output, or NAME.toml in the current folder.
 /// \throws Error (usage) for a bad name or ending, and if the file exists
 fs::path file_of(const SchemesNewOptions& options) {
   auto name = options.name;
   if (name.ends_with(kSuffix)) name.resize(name.size() - kSuffix.size());
   check_name(name);
-  auto file = options.out.value_or(name + std::string(kSuffix));
+  auto file = options.output.value_or(name + std::string(kSuffix));
   check_name(file.stem().string());
   if (file.extension() != kSuffix) {
-    throw Error(Exit::usage, text("--out ", file.string(),
+    throw Error(Exit::usage, text("--output ", file.string(),
                                   ": the file of a scheme must end in .toml; its stem is the "
                                   "scheme's name"));
   }
   if (fs::exists(fs::symlink_status(file))) {
     throw Error(Exit::usage, text(file.string(),
                                   ": exists already and is not overwritten; name "
-                                  "another file with --out"));
+                                  "another file with --output"));
   }
   return file;
 }
@@ -104,7 +104,7 @@ Verb add_schemes_new(const Command& schemes) {
                   "the scheme that it extends: a name or a .toml file")
       .type_name("NAME|FILE")
       .show_default();
-  command.add_option("--out", options->out, "file to write; default: NAME.toml")
+  command.add_option("--output", options->output, "file to write; default: NAME.toml")
       .type_name("FILE")
       .not_empty();
   command.footer(kSchemesNewExamples);

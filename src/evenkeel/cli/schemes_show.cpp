@@ -129,7 +129,9 @@ std::string model_summary(const BoundScheme& bound) {
 }
 
 void add_model_options(const Command& command, CommonOptions& common) {
-  command.add_option("--preset", common.preset, "sizes of the model: tiny, nano, 151m, ...")
+  command
+      .add_option("--preset", common.preset,
+                  "sizes of the model: tiny, nano, 151m, ...; default: tiny")
       .type_name("NAME");
   add_file_and_set_options(command, common);
 }

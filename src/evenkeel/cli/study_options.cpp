@@ -12,7 +12,7 @@ bool has_options(const StudyOptions& options) {
   const auto& common = options.common;
   const bool has_words = !options.size.empty() || !options.seeds.empty() || !common.sets.empty() ||
                          common.device != "auto" || common.run || options.figures || options.from;
-  const bool has_numbers = options.jobs > 0 || options.heartbeat_timeout > 0 || options.tasks > 0;
+  const bool has_numbers = options.jobs > 0 || options.heartbeat_timeout > 0 || options.array > 0;
   return has_words || has_numbers || options.dry_run || options.strict || options.allow_changes ||
          options.workers || options.slurm || common.quiet;
 }
@@ -30,17 +30,17 @@ void check_study_options(const StudyOptions& options) {
             "evenkeel study");
   refuse_if(options.from && (options.jobs > 0 || common.run || options.allow_changes ||
                              options.workers || options.heartbeat_timeout > 0 || options.slurm ||
-                             options.tasks > 0 || !common.sets.empty() || common.device != "auto"),
+                             options.array > 0 || !common.sets.empty() || common.device != "auto"),
             "--from trains nothing: leave out --set, --jobs, --run, --device, --override, "
-            "--workers, --heartbeat-timeout, --slurm and --tasks");
+            "--workers, --heartbeat-timeout, --slurm and --array");
   refuse_if(options.dry_run && (options.strict || options.allow_changes || options.workers ||
                                 options.heartbeat_timeout > 0),
             "--dry-run starts no run: leave out --strict, --override, --workers and "
             "--heartbeat-timeout");
   refuse_if(options.slurm && (common.json || options.figures),
             "--slurm prints a script and no results: leave out --json and --figures");
-  refuse_if(options.tasks > 0 && !options.slurm,
-            "--tasks needs --slurm, whose job array it sizes; add --slurm");
+  refuse_if(options.array > 0 && !options.slurm,
+            "--array needs --slurm, which prints a Slurm job array; add --slurm");
   refuse_if(options.heartbeat_timeout > 0 && !options.workers && !options.slurm,
             "--heartbeat-timeout needs --workers or --slurm: no other process trains runs of "
             "this study; add --workers");

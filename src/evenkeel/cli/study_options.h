@@ -17,8 +17,8 @@ struct StudyOptions {
   bool dry_run = false, strict = false, allow_changes = false;
   bool workers = false;                          // this process is one of several workers
   int heartbeat_timeout = 0;                     // of a worker, seconds; 0: the default
-  bool slurm = false;                            // print a job array of workers
-  int tasks = 0;                                 // of the array; 0: one per run, up to a limit
+  bool slurm = false;                            // print a Slurm job array of workers
+  int array = 0;                                 // tasks of it; 0: one per run, up to a limit
   std::optional<std::filesystem::path> figures;  // folder for the figures as SVG
   std::optional<std::filesystem::path> from;     // a runs.csv to judge
 };

@@ -33,10 +33,10 @@ std::string slurm_script(const SlurmArray& array) {
       "#!/bin/bash\n"
       "# ",
       array.runs,
-      " runs of a study. Each task is a worker, which takes runs that no other worker has.\n"
-      "# Set --time, and --partition and --account where your cluster needs them. A task that "
+      " runs of a study. Each job is a worker, which takes runs that no other worker has.\n"
+      "# Set --time, and --partition and --account where your cluster needs them. A job that "
       "reaches its\n"
-      "# time saves its runs; another task, or the same script submitted again, resumes them.\n"
+      "# time saves its runs; another job, or the same script submitted again, resumes them.\n"
       "#SBATCH --job-name=",
       job_name(array.name),
       "\n"

@@ -16,7 +16,7 @@ struct SlurmArray {
   std::vector<std::string> study;    // arguments of `study`: {"main", "--size", "desk"}
   std::size_t runs = 0;              // that are not finished
   int tasks = 1;                     // of the array
-  int threads = 1;                   // of each task; as many runs train at once
+  int threads = 1;                   // of each job; as many runs train at once
   double run_bytes = 0;              // peak memory of the largest run
 };
 

@@ -9,8 +9,11 @@ namespace {
 void add_encoding_options(const Command& command, TokenizeOptions& options) {
   command.add_option("input", options.inputs, "files, folders or patterns of text");
   command.add_option("--tokenizer", options.tokenizer,
-                     "tokenizer.json, .model, .tiktoken, or bytes");
-  command.add_option("--output", options.output, "folder that is written").type_name("FOLDER");
+                     "tokenizer of the shards: tokenizer.json, .model, .tiktoken, or bytes");
+  command
+      .add_option("--output", options.output,
+                  "folder to write: shards, or tokenizer.json of --train-vocabulary")
+      .type_name("FOLDER");
   command.add_option("--format", options.format, "file format of the shards")
       .one_of({"olmo", "llm_c", "megatron", "nanogpt"})
       .show_default();
@@ -37,7 +40,7 @@ void add_encoding_options(const Command& command, TokenizeOptions& options) {
                    "leave out invalid JSON lines; manifest.json lists the first 20");
   command
       .add_option("--threads", options.threads,
-                  "threads that read, parse and encode; 0: one per processor")
+                  "threads that read, parse and encode; default: 0, one per processor")
       .between(0, 1024);
 }
 
@@ -47,7 +50,7 @@ void add_tokenize_options(const Command& command, TokenizeOptions& options) {
   add_encoding_options(command, options);
   auto train =
       command.add_option("--train-vocabulary", options.vocabulary,
-                         "train a byte-level BPE of this size and write OUTPUT/tokenizer.json");
+                         "train a byte-level BPE of this many tokens: OUTPUT/tokenizer.json");
   command.add_option("--pattern", options.pattern, "word pattern of a trained vocabulary")
       .one_of({"gpt2", "gpt4"})
       .show_default();

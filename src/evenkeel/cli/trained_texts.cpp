@@ -4,11 +4,13 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <string>
-#include <vector>
 
+#include "evenkeel/base/print.h"
+#include "evenkeel/config/setting.h"
 #include "evenkeel/store/directory.h"
 #include "evenkeel/store/run_folder.h"
+#include "evenkeel/train/evaluator.h"
+#include "evenkeel/train/run_provenance.h"
 
 namespace evenkeel::cli {
 
@@ -16,18 +18,11 @@ namespace {
 
 constexpr const char* kOod = "data.ood";
 
-/// The key of a --set, as "data.train" of "data.train = x".
-std::string key_of(const std::string& set) {
-  const auto key = set.substr(0, set.find('='));
-  const auto first = key.find_first_not_of(' '), last = key.find_last_not_of(' ');
-  return first == std::string::npos ? "" : key.substr(first, last + 1 - first);
-}
-
 /// The keys of [data] that the command sets: with --set, or to another value with --config.
 std::vector<std::string> data_keys_of(const CommonOptions& common) {
   std::vector<std::string> keys;
   keys.reserve(common.sets.size());
-  for (const auto& set : common.sets) keys.push_back(key_of(set));
+  for (const auto& set : common.sets) keys.emplace_back(config::key_of_setting(set));
   if (!common.files.empty()) {
     const auto saved = config::resolve({.files = {*common.run / "run.toml"}});
     for (const auto& each :
@@ -62,8 +57,9 @@ void compare(const std::string& run, const nlohmann::json& trained, const std::s
 }  // namespace
 
 bool is_set(const CommonOptions& common, const std::string& key) {
-  return std::any_of(common.sets.begin(), common.sets.end(),
-                     [&](const std::string& set) { return config::is_named(key_of(set), {key}); });
+  return std::any_of(common.sets.begin(), common.sets.end(), [&](const std::string& set) {
+    return config::is_named(std::string(config::key_of_setting(set)), {key});
+  });
 }
 
 void check_trained_texts(const CommonOptions& common, const data::Corpora& corpora) {
@@ -80,6 +76,20 @@ void check_trained_texts(const CommonOptions& common, const data::Corpora& corpo
   }
   if (corpora.ood && keys.empty()) {
     compare(run, *trained, "ood", corpora.ood->digest, corpora.ood->description, kOod);
+  }
+}
+
+void warn_of_changed_evaluation(const CommonOptions& common, const evaluate::TaskSuite& suite,
+                                const std::vector<config::NamedText>& named,
+                                const std::vector<data::Source>& texts) {
+  auto now = train::provenance_of_texts(named, texts);
+  now.update(suite.provenance());
+  const auto provenance = store::read_provenance(store::Directory(*common.run));
+  const auto recorded = provenance.value("data", nlohmann::json());
+  for (const auto& change : train::changed_evaluation(recorded, now)) {
+    print_message(text("warning: ", common.run->string(), ": the digest of ", change.key, " was ",
+                       change.before, " when provenance.json was written, but is ", change.after,
+                       " now; the results do not compare with those of the run"));
   }
 }
 

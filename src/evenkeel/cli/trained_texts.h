@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/data/load_corpora.h"
+#include "evenkeel/evaluate/task_suite.h"
 
 namespace evenkeel::cli {
 
@@ -16,5 +20,12 @@ bool is_set(const CommonOptions& common, const std::string& key);
 /// \param corpora  as the command loads them
 /// \throws Error (differs, exit code 78) for the first text that differs
 void check_trained_texts(const CommonOptions& common, const data::Corpora& corpora);
+
+/// Warns, a line each, of texts of evaluate.texts and tasks that --run evaluates, too, but with
+/// another digest in provenance.json: scores of before and now do not compare.
+/// \param suite, named, texts  the tasks and texts of the command; `texts` may be empty: tasks only
+void warn_of_changed_evaluation(const CommonOptions& common, const evaluate::TaskSuite& suite,
+                                const std::vector<config::NamedText>& named,
+                                const std::vector<data::Source>& texts);
 
 }  // namespace evenkeel::cli

@@ -30,19 +30,25 @@ config::Sources CommonOptions::sources_with_run() const {
 void add_config_options(const Command& command, CommonOptions& common) {
   command
       .add_option("--preset", common.preset,
-                  "sizes and recipe to start from (tiny, nano, 151m, ...)")
+                  "model sizes and training recipe: tiny, nano, 151m, ...; default: tiny")
       .type_name("NAME");
   add_file_and_set_options(command, common);
-  command.add_option("--scheme", common.scheme, "normalization scheme: a name or a .toml file")
+  command
+      .add_option("--scheme", common.scheme,
+                  "normalization scheme or its file; default: hybrid_norm_star")
       .type_name("NAME|FILE");
 }
 
 void add_file_and_set_options(const Command& command, CommonOptions& common) {
-  command.add_option("--config", common.files, "configuration file; may be repeated, later wins")
+  command
+      .add_option("--config", common.files,
+                  "TOML file of settings; may be repeated, later wins; default: none")
       .type_name("FILE")
       .not_empty()
       .repeated();
-  command.add_option("--set", common.sets, "one key, as in train.steps=2000; may be repeated")
+  command
+      .add_option("--set", common.sets,
+                  "sets a configuration key, as in train.steps=2000; may be repeated")
       .type_name("KEY=VALUE")
       .repeated();
 }
@@ -52,7 +58,10 @@ void add_run(const Command& command, CommonOptions& common, const char* help) {
 }
 
 void add_device(const Command& command, CommonOptions& common) {
-  command.add_option("--device", common.device, "auto, cpu, cuda or cuda:N").type_name("DEVICE");
+  command
+      .add_option("--device", common.device,
+                  "where to compute: auto, cpu, cuda or cuda:N; default: auto")
+      .type_name("DEVICE");
 }
 
 void add_quantize(const Command& command, CommonOptions& common) {

@@ -66,10 +66,10 @@ Verb add_config(const Command& program) {
   const auto options = std::make_shared<Options>();
   const auto command = program.add_subcommand("config", verb_summary("config"));
   add_config_options(command, options->common);
-  add_run(command, options->common);
+  add_run(command, options->common, "run folder whose configuration is taken; default: none");
   add_json(command, options->common);
   command.add_flag("--check", options->check,
-                   "print nothing; exit 64 with one line if it is wrong");
+                   "print nothing; an invalid configuration is one line and exit code 64");
   command.footer(kConfigExamples);
   return {command, [options] { return run_config(options->common, options->check); }};
 }

@@ -9,7 +9,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -127,12 +126,14 @@ EvaluationInputs inputs_of(const train::TrainedModel& loaded, const EvalOptions&
                        config.model.context, ", which the model was trained with"));
   }
   EvaluationInputs inputs{{}, {}, {config, *loaded.encoding, loaded.shape.vocabulary}};
-  if (!options.tasks.empty()) return inputs;
-  inputs.corpora = data::load_evaluation_corpora(config.data, loaded.encoding, config.model.context,
-                                                 config.model.vocabulary);
-  check_trained_texts(options.common, *inputs.corpora);
-  inputs.texts = data::load_named_texts(config.evaluate.texts, config.data, loaded.encoding,
-                                        config.model.context, loaded.shape.vocabulary);
+  if (options.tasks.empty()) {
+    inputs.corpora = data::load_evaluation_corpora(config.data, loaded.encoding,
+                                                   config.model.context, config.model.vocabulary);
+    check_trained_texts(options.common, *inputs.corpora);
+    inputs.texts = data::load_named_texts(config.evaluate.texts, config.data, loaded.encoding,
+                                          config.model.context, loaded.shape.vocabulary);
+  }
+  warn_of_changed_evaluation(options.common, inputs.suite, config.evaluate.texts, inputs.texts);
   return inputs;
 }
 
@@ -184,21 +185,6 @@ void record_tasks(const EvalOptions& options, const evaluate::TaskSuite& suite,
   if (!problem.empty()) print_message(problem);
 }
 
-/// Refuses a file of rows without a task, and one that is a task's own.
-/// \throws Error (usage)
-void check_rows(const EvalOptions& options, const evaluate::TaskSuite& suite) {
-  if (!options.rows) return;
-  if (suite.tasks().empty()) {
-    throw Error(Exit::usage, "--rows needs a task; set --task or evaluate.tasks");
-  }
-  for (const auto& each : suite.tasks()) {
-    std::error_code none;
-    if (!std::filesystem::equivalent(*options.rows, each.task.source, none)) continue;
-    throw Error(Exit::usage, text("--rows must be another file than the task ",
-                                  options.rows->string(), "; name a new file"));
-  }
-}
-
 /// Writes the rows of all results to a file.
 void append_rows(LinesFile& file, const evaluate::TaskSuite& suite,
                  const Evaluations& evaluations) {
@@ -215,7 +201,7 @@ void check_options(const EvalOptions& options) {
                 text("--sequences must be >= 0 (0: all of the text), but is ", options.sequences));
   }
   if (options.serve != kNoPort && options.checkpoint == "all") {
-    throw Error(Exit::usage, "--serve needs one checkpoint, but --checkpoint is \"all\"");
+    throw Error(Exit::usage, "--serve needs one checkpoint, but --checkpoint is all; name a step");
   }
   for (const auto* const key :
        {"evaluate.texts", "evaluate.tasks", "data.validation", "data.ood"}) {
@@ -234,8 +220,8 @@ std::optional<train::TrainedModel> load_checkpoint(const EvalOptions& options,
   try {
     auto loaded = train::load_run(options.common.run, options.common.sources(), step);
     if (!options.common.quantize.empty()) {
-      loaded.model->quantize(options.serve == kNoPort ? nn::Int8Use::evaluation
-                                                      : nn::Int8Use::decoding);
+      train::quantize(loaded,
+                      options.serve == kNoPort ? nn::Int8Use::evaluation : nn::Int8Use::decoding);
     }
     return loaded;
   } catch (const Error& error) {
@@ -274,7 +260,7 @@ Exit run_eval(const EvalOptions& options) {
     if (options.serve != kNoPort) return eval_serve(*loaded, common, options.serve);
     if (!inputs) {
       inputs = inputs_of(*loaded, options);
-      check_rows(options, inputs->suite);
+      if (options.rows) check_rows_file(*options.rows, inputs->suite);
     }
     all.push_back(evaluations_of(*loaded, options, *inputs));
     if (common.json) {
@@ -306,7 +292,7 @@ Verb add_eval(const Command& program) {
   const auto options = std::make_shared<EvalOptions>();
   const auto command = program.add_subcommand("eval", verb_summary("eval"));
   add_file_and_set_options(command, options->common);
-  add_run(command, options->common);
+  add_run(command, options->common, "run folder of the trained model");
   auto sequences = command
                        .add_option("--sequences", options->sequences,
                                    "validation sequences, evenly spaced in the text; 0: all")
@@ -326,7 +312,7 @@ Verb add_eval(const Command& program) {
           .type_name("FILE.jsonl");
   auto serve = command
                    .add_option("--serve", options->serve,
-                               "answer HTTP requests on 127.0.0.1; 0: a free port")
+                               "port of 127.0.0.1 that answers HTTP requests; 0: a free one")
                    .type_name("PORT")
                    .between(0, 65535);
   add_device(command, options->common);

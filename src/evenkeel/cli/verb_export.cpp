@@ -139,11 +139,11 @@ Exit run_export(ExportOptions& options) {
 Verb add_export(const Command& program) {
   const auto options = std::make_shared<ExportOptions>();
   const auto command = program.add_subcommand("export", verb_summary("export"));
-  add_run(command, options->common);
+  add_run(command, options->common, "run folder of the trained model");
   add_json(command, options->common);
   add_quiet(command, options->common);
   auto& request = options->request;
-  command.add_option("--output", options->output, "folder of the new model").type_name("FOLDER");
+  command.add_option("--output", options->output, "folder to write, required").type_name("FOLDER");
   command
       .add_option("--checkpoint", request.checkpoint,
                   "a step, as 400; best: the lowest validation loss; default: the newest")

@@ -46,16 +46,20 @@ struct GenerateOptions {
 /// Checks the ranges of the numeric options.
 /// \throws Error (usage) for a value out of its range
 void generate_check(const GenerateOptions& options) {
-  const auto refuse = [](const char* what) { throw Error(Exit::usage, what); };
+  const auto refuse = [](const char* what, const auto& found) {
+    throw Error(Exit::usage, text(what, ", but is ", found));
+  };
   const auto& sampling = options.sampling;
-  if (!(sampling.temperature >= 0)) refuse("--temperature must be 0 (the likeliest token) or more");
-  if (sampling.top_k < 0) refuse("--top-k must be 0 (all tokens) or more");
-  if (!(sampling.top_p > 0 && sampling.top_p <= 1)) refuse("--top-p must be above 0 and at most 1");
-  if (options.tokens < 1) refuse("--tokens must be at least 1");
-  if (options.count < 1) refuse("--count must be at least 1");
-  if (options.seed < 0) refuse("--seed must be 0 or more");
+  if (!(sampling.temperature >= 0))
+    refuse("--temperature must be 0 (the likeliest token) or more", sampling.temperature);
+  if (sampling.top_k < 0) refuse("--top-k must be 0 (all tokens) or more", sampling.top_k);
+  if (!(sampling.top_p > 0 && sampling.top_p <= 1))
+    refuse("--top-p must be above 0 and at most 1", sampling.top_p);
+  if (options.tokens < 1) refuse("--tokens must be at least 1", options.tokens);
+  if (options.count < 1) refuse("--count must be at least 1", options.count);
+  if (options.seed < 0) refuse("--seed must be 0 or more", options.seed);
   for (const auto& stop : options.stops) {
-    if (stop.empty()) refuse("--stop must be a text, but is empty");
+    if (stop.empty()) refuse("--stop must be a text", "empty");
   }
 }
 
@@ -97,7 +101,10 @@ std::vector<std::int64_t> prompt_tokens(const std::string& prompt,
   const auto& encoding = *loaded.encoding;
   auto tokens = encoding.prompt(prompt);
   if (tokens.empty() && encoding.end_of_text()) tokens.push_back(*encoding.end_of_text());
-  if (tokens.empty()) throw Error(Exit::usage, "--prompt must have text, but is empty");
+  if (tokens.empty())
+    throw Error(
+        Exit::usage,
+        "--prompt must have text, but is empty; name a text, or pipe one to standard input");
   const auto context = loaded.model->scheme().shape.context;
   if (static_cast<std::int64_t>(tokens.size()) > context) {
     print_message(text("the prompt has ", with_commas(static_cast<std::int64_t>(tokens.size())),
@@ -219,7 +226,7 @@ Exit run_generate(const GenerateOptions& options) {
   request.sampling = options.sampling;
   request.sampling.seed = static_cast<std::uint64_t>(options.seed);
   request.use_cache = !options.no_cache;
-  if (!options.common.quantize.empty()) loaded.model->quantize(nn::Int8Use::decoding);
+  if (!options.common.quantize.empty()) train::quantize(loaded, nn::Int8Use::decoding);
   if (options.common.json) {
     auto texts = nlohmann::ordered_json::array();
     generate_texts(loaded, options, prompt, request,
@@ -253,7 +260,7 @@ Verb add_generate(const Command& program) {
   const auto options = std::make_shared<GenerateOptions>();
   const auto command = program.add_subcommand("generate", verb_summary("generate"));
   add_file_and_set_options(command, options->common);
-  add_run(command, options->common);
+  add_run(command, options->common, "run folder of the trained model");
   add_device(command, options->common);
   add_quantize(command, options->common);
   add_json(command, options->common);
@@ -262,8 +269,8 @@ Verb add_generate(const Command& program) {
                   "a step, as 200; default: the newest checkpoint")
       .type_name("STEP");
   command.add_option("--prompt", options->prompt, "text to continue; default: standard input");
-  command.add_option("--tokens", options->tokens, "tokens to add at most").show_default();
-  command.add_option("--count", options->count, "texts to write").show_default();
+  command.add_option("--tokens", options->tokens, "most tokens to add").show_default();
+  command.add_option("--count", options->count, "number of texts to write").show_default();
   command
       .add_option("--temperature", options->sampling.temperature,
                   "divides the logits; 0: greedy decoding")
@@ -277,7 +284,7 @@ Verb add_generate(const Command& program) {
                   "nucleus sampling: total probability of the tokens; 1: all")
       .show_default();
   command.add_option("--seed", options->seed, "random seed of the sampling").show_default();
-  command.add_option("--stop", options->stops, "text that ends the output; repeatable")
+  command.add_option("--stop", options->stops, "text that ends the output; may be repeated")
       .type_name("TEXT")
       .repeated();
   command

@@ -153,11 +153,11 @@ Verb add_import(const Command& program) {
       .type_name("FOLDER|FILE");
   command
       .add_option("--output", options->output,
-                  "the new run; with .yaml: the TOML file (default: standard output)")
+                  "folder of the new run; with .yaml: TOML file (default: printed)")
       .type_name("FOLDER|FILE");
   command
       .add_option("--argument", options->arguments,
-                  "with .yaml: an argument of OLMo's program; repeatable")
+                  "with .yaml: an argument of OLMo's program; may be repeated")
       .type_name("KEY=VALUE");
   command.add_flag("--overwrite", options->request.overwrite, "replace an older --output");
   command.footer(kImportExamples);

@@ -18,7 +18,7 @@ constexpr const char* kReportExamples = R"(Examples:
   evenkeel report runs/pre_norm-tiny-1 runs/hybrid_norm_star-tiny-1   side by side
   evenkeel report runs/*-tiny-* --output comparison.html
   evenkeel report runs                                                table of all runs, with links
-  evenkeel report bench.jsonl                                         results of `bench --out`)";
+  evenkeel report bench.jsonl                                         results of `bench --output`)";
 
 /// Writes the page and prints its path.
 /// \param page  output file. Empty: for one run report.html in its folder, for several runs
@@ -49,7 +49,7 @@ Exit run_report(const CommonOptions& common, const std::vector<std::filesystem::
 }  // namespace
 
 /// `report` writes one HTML page without external files: of a run, of several runs side by side, or
-/// of a file of `bench --out`. It prints the path of the page.
+/// of a file of `bench --output`. It prints the path of the page.
 /// Exit codes: 64 no run is named; 65 a folder or file without data; 74 the page cannot be written.
 Verb add_report(const Command& program) {
   struct Options {
@@ -61,11 +61,12 @@ Verb add_report(const Command& program) {
   const auto command = program.add_subcommand("report", verb_summary("report"));
   command
       .add_option("runs", options->runs,
-                  "run folders; a folder of runs; or a file of `bench --out`")
+                  "run folders; a folder of runs; or a file of `bench --output`")
       .type_name("RUN")
       .not_empty();
   command
-      .add_option("--output", options->page, "the page; default: report.html in the run, or here")
+      .add_option("--output", options->page,
+                  "HTML file; default: report.html in the run, or NAME.html")
       .type_name("FILE")
       .not_empty();
   add_json(command, options->common);

@@ -44,7 +44,7 @@ constexpr const char* kStudyExamples = R"(Examples:
 Ctrl-C saves all runs and writes a report of the finished ones. docs/studies.md)";
 
 constexpr int kHeartbeatTimeout = 60;  // seconds
-constexpr int kMaxAutoTasks = 16;
+constexpr int kMaxAutoJobs = 16;
 
 /// The cost of a run with this configuration.
 study::RunCost cost_of(const config::Config& config) {
@@ -168,7 +168,7 @@ Exit print_slurm(const StudyOptions& options, const study::StudyRequest& request
     return Exit::success;
   }
   const auto runs = plan.runs_left();
-  const auto most = std::min<std::size_t>(runs, kMaxAutoTasks);
+  const auto most = std::min<std::size_t>(runs, kMaxAutoJobs);
   const auto& size = request.study.size;
   std::error_code none;
   print("%s", slurm_script({.name = request.study.name + (size.empty() ? "" : "-" + size),
@@ -176,7 +176,7 @@ Exit print_slurm(const StudyOptions& options, const study::StudyRequest& request
                             .folder = fs::current_path(),
                             .study = arguments_of(options, size),
                             .runs = runs,
-                            .tasks = options.tasks > 0 ? options.tasks : static_cast<int>(most),
+                            .tasks = options.array > 0 ? options.array : static_cast<int>(most),
                             .threads = std::max(1, options.jobs),
                             .run_bytes = plan.max_bytes})
                   .c_str());
@@ -250,7 +250,7 @@ Exit run_study(const StudyOptions& options) {
   return show_results(options, results, request.folder);
 }
 
-/// --workers, --heartbeat-timeout, --slurm, --tasks
+/// --workers, --heartbeat-timeout, --slurm, --array
 /// \param dry_run  the option --dry-run
 void add_worker_options(const Command& command, StudyOptions& options, const Option& dry_run) {
   const auto workers = command.add_flag(
@@ -260,12 +260,14 @@ void add_worker_options(const Command& command, StudyOptions& options, const Opt
                   "seconds until a silent worker loses its runs; default: 60")
       .type_name("SECONDS")
       .between(1, 86400);
-  command.add_flag("--slurm", options.slurm, "print a Slurm job array of workers, start nothing")
+  command
+      .add_flag("--slurm", options.slurm,
+                "print the script of a Slurm job array of workers, start nothing")
       .excludes(dry_run)
       .excludes(workers);
   command
-      .add_option("--tasks", options.tasks,
-                  "number of tasks of the job array; default: one per run, at most 16")
+      .add_option("--array", options.array,
+                  "tasks of the Slurm job array; default: one per run, at most 16")
       .type_name("N")
       .between(1, 100000);
 }
@@ -284,17 +286,18 @@ Verb add_study(const Command& program) {
   command
       .add_option("study", options->study, "name of a study, or a file; default: list the studies")
       .type_name("NAME|FILE");
-  command.add_option("--size", options->size, "one of the study's sizes; default: the first")
+  command
+      .add_option("--size", options->size, "one of the sizes of the study file; default: the first")
       .type_name("SIZE");
-  command.add_option("--seeds", options->seeds, "seeds 1 to N, or A to B; default: the file's")
+  command
+      .add_option("--seeds", options->seeds,
+                  "seeds 1 to N, or A to B; default: those of the study file")
       .type_name("N|A-B");
   command
       .add_option("--set", options->common.sets, "a configuration key of all runs; may be repeated")
       .type_name("KEY=VALUE");
   add_run(command, options->common, "folder of the study; default: runs/studies/NAME-SIZE");
-  command
-      .add_option("--jobs", options->jobs,
-                  "number of threads of all runs together; default: one per core")
+  command.add_option("--jobs", options->jobs, "threads of all runs together; default: one per core")
       .between(1, 4096);
   const auto dry_run = command.add_flag("--dry-run", options->dry_run,
                                         "print number and cost of the runs, start none");
@@ -307,7 +310,7 @@ Verb add_study(const Command& program) {
   add_worker_options(command, *options, dry_run);
   command.add_flag("--strict", options->strict, "exit code 1 if a claim is contradicted");
   command.add_flag("--override", options->allow_changes,
-                   "allow a definition that differs from the folder's");
+                   "accept a study file, scheme or text unlike that of the folder");
   add_device(command, options->common);
   add_json(command, options->common);
   add_quiet(command, options->common);

@@ -57,7 +57,7 @@ int thread_count(const TokenizeOptions& options) {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-void require(bool holds, const char* message) {
+void require(bool holds, const std::string& message) {
   if (!holds) throw Error(Exit::usage, message);
 }
 
@@ -141,10 +141,18 @@ void print_written(const TokenizeOptions& options, const data::ShardManifest& ma
   print_json(manifest_as_json(manifest));
 }
 
+/// Says what the tokenizer does to every text: the ids decode to the changed text.
+void print_text_changes(const tokenizer::Tokenizer& tokenizer) {
+  if (tokenizer.text_changes().empty()) return;
+  print_message(text("note: ", tokenizer.path(), " ", tokenizer.text_changes(),
+                     ", as the package sentencepiece does: the shards have the changed text"));
+}
+
 /// Encodes the inputs and writes them as shards.
 Exit write_shards(const TokenizeOptions& options) {
-  require(!options.tokenizer.empty(), "--tokenizer must name a tokenizer, or be \"bytes\"");
-  require(!options.output.empty(), "--output must name a folder for the shards");
+  require(!options.tokenizer.empty(),
+          "--tokenizer is wanted: a tokenizer.json, .model or .tiktoken file, or bytes");
+  require(!options.output.empty(), "--output is wanted: the folder of the shards");
   const auto data = data_of(options);
   require(data.special_in_text || data.tokenizer != "bytes",
           "--special-in-text has no effect with --tokenizer bytes, which has no special token in a "
@@ -152,8 +160,10 @@ Exit write_shards(const TokenizeOptions& options) {
   const data::TextEncoding encoding(data);
   encoding.check_end_of_text(encoding.vocabulary());
   require(!options.name.empty() && options.name.find('/') == std::string::npos,
-          "--name must be the first part of file names, without \"/\"");
+          text("--name must be the first part of file names, without \"/\", but is \"",
+               options.name, "\""));
   const auto files = tokenize_inputs(options, data);
+  print_text_changes(encoding.tokenizer());
   data::TokenWriter writer({.folder = options.output,
                             .name = options.name,
                             .format = data::shard_format(options.format),
@@ -212,6 +222,7 @@ Exit show_tokenizer(const TokenizeOptions& options) {
   nlohmann::ordered_json out = {{"kind", tokenizer.kind()},
                                 {"vocabulary", tokenizer.vocabulary()},
                                 {"digest", tokenizer.digest()}};
+  if (!tokenizer.text_changes().empty()) out["normalizer"] = tokenizer.text_changes();
   if (const auto end = encoding.end_of_text()) out["end_of_text"] = *end;
   for (const auto& [special, id] : tokenizer.special_tokens()) out["special"][special] = id;
   if (::isatty(STDIN_FILENO) == 0) {
@@ -231,9 +242,10 @@ Exit show_tokenizer(const TokenizeOptions& options) {
 
 /// Trains a vocabulary on the inputs and writes OUTPUT/tokenizer.json.
 Exit train_tokenizer(const TokenizeOptions& options) {
-  require(!options.output.empty(), "--output must name a folder for tokenizer.json");
+  require(!options.output.empty(), "--output is wanted: the folder of tokenizer.json");
   require(*options.vocabulary >= tokenizer::kMinTrainedVocabulary,
-          "--train-vocabulary must be at least 257: the bytes and end-of-text");
+          text("--train-vocabulary must be at least 257 (the bytes and end-of-text), but is ",
+               *options.vocabulary));
   const std::filesystem::path folder = options.output;
   std::error_code none;
   if (std::filesystem::exists(folder / "tokenizer.json", none)) {

@@ -70,7 +70,10 @@ struct TrainOptions {
 void check_train_options(const TrainOptions& options) {
   for (const auto& name : options.overrides) check_override(name);
   if (!options.checkpoint) return;
-  if (!options.common.run) throw Error(Exit::usage, "--checkpoint needs --run");
+  if (!options.common.run) {
+    throw Error(Exit::usage,
+                "--checkpoint goes back to a step of a run, but no run is named; add --run FOLDER");
+  }
   const auto restarts = comm::process_environment()("TORCHELASTIC_MAX_RESTARTS");
   if (options.ranks.restarts == 0 && restarts.value_or("0") == "0") return;
   throw Error(Exit::usage,
@@ -134,7 +137,8 @@ Verb add_train(const Command& program) {
   const auto options = std::make_shared<TrainOptions>();
   const auto command = program.add_subcommand("train", verb_summary("train"));
   add_config_options(command, options->common);
-  add_run(command, options->common);
+  add_run(command, options->common,
+          "folder to make or to resume; default: a new runs/SCHEME-PRESET-NUMBER");
   add_device(command, options->common);
   add_json(command, options->common);
   add_quiet(command, options->common);

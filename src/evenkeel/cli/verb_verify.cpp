@@ -136,19 +136,24 @@ Verb add_verify(const Command& program) {
   command.add_option("files", options->files, "golden files: one pass, or a trajectory")
       .type_name("FILE.safetensors")
       .required();
-  command.add_option("--precision", options->precision, "float64 or float32")
+  command
+      .add_option("--precision", options->precision,
+                  "precision of the computation: float64 or float32")
       .one_of(names_of(kPrecisions))
       .show_default();
   command.add_option("--tolerance", options->tolerance, "multiply all tolerances by this")
       .type_name("FACTOR")
       .show_default();
-  command.add_option("--attention", options->attention, "auto, flash or explicit")
+  command
+      .add_option("--attention", options->attention, "attention operator: auto, flash or explicit")
       .one_of(names_of(kPaths))
       .show_default();
   add_device(command, options->common);
-  command.add_flag("--formulas", options->formulas, "plain formulas in place of fused operators");
+  command.add_flag("--formulas", options->formulas,
+                   "compute plain formulas in place of fused operators");
   command.add_flag("--json", options->json, "every check as JSON on standard output");
-  command.add_flag("--quiet", options->quiet, "nothing of a file that holds");
+  command.add_flag("--quiet", options->quiet,
+                   "print nothing of a file whose values are within their tolerances");
   command.footer(kVerifyExamples);
   return {command, [options] { return run_verify(*options); }, /*computes=*/true};
 }

@@ -48,6 +48,10 @@ toml::table value_of(std::string_view value, const std::string& source) {
 
 }  // namespace
 
+std::string_view key_of_setting(std::string_view setting) {
+  return setting.substr(0, setting.find('='));
+}
+
 Setting parse_setting(const std::string& setting) {
   const auto is_control = [](char letter) {
     return static_cast<unsigned char>(letter) < ' ' && letter != '\t';
@@ -56,12 +60,11 @@ Setting parse_setting(const std::string& setting) {
     throw Error(Exit::usage, text("--set ", in_quotes(setting), ": a setting is one line of text"));
   }
   const auto source = "--set " + setting;
-  const auto equals = setting.find('=');
-  if (equals == std::string::npos) {
+  const auto key = key_of_setting(setting);
+  if (key.size() == setting.size()) {
     throw Error(Exit::usage, text(source, ": a value is missing; write --set ", setting, "=VALUE"));
   }
-  const auto key = std::string_view(setting).substr(0, equals);
-  return {path_of(key, source), value_of(setting.substr(equals + 1), source)};
+  return {path_of(key, source), value_of(setting.substr(key.size() + 1), source)};
 }
 
 void apply(Setting setting, toml::table& tree) {

@@ -4,6 +4,7 @@
 #include <toml++/toml.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace evenkeel::config {
@@ -13,6 +14,9 @@ struct Setting {
   std::vector<std::string> path;  // the key: {"train", "steps"}
   toml::table value;              // the value, under the key "value"
 };
+
+/// The key of a `--set KEY=VALUE`: the text before the first '='; all of a text without one.
+std::string_view key_of_setting(std::string_view setting);
 
 /// Parses a `--set`. The value is TOML. Text that is not TOML is an unquoted string, such as
 /// `a.txt`, `100Mt` or `5%`, unless it begins like a TOML string, list or table.

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <optional>
 #include <string_view>
 
 #include "evenkeel/base/error.h"
@@ -101,6 +102,33 @@ TokenLists token_lists(const PlainJson& tokenizer, std::int64_t rows) {
   return lists;
 }
 
+/// The special token that ends a turn of a chat, by its text, as llama.cpp searches it: the first
+/// of these names. A file without the key leaves the choice to the order of a hash table.
+std::optional<std::uint32_t> end_of_turn(const tokenizer::Tokenizer& tokenizer, std::int64_t rows) {
+  for (const std::string_view name :
+       {"<|eot_id|>", "<|im_end|>", "<|end|>", "<end_of_turn>", "<EOT>"}) {
+    for (const auto& each : tokenizer.special_tokens()) {
+      if (each.text == name && std::int64_t{each.id} < rows) return each.id;
+    }
+  }
+  return std::nullopt;
+}
+
+/// Begin, end and padding are end-of-text.
+void add_special_ids(GgufKeys& keys, const data::TextEncoding& encoding, std::int64_t rows) {
+  if (const auto end = encoding.end_of_text()) {
+    for (const auto* const key : {"bos", "eos", "padding"}) {
+      keys.emplace_back(text("tokenizer.ggml.", key, "_token_id"),
+                        static_cast<std::uint32_t>(*end));
+    }
+  }
+  if (const auto end = end_of_turn(encoding.tokenizer(), rows)) {
+    keys.emplace_back("tokenizer.ggml.eot_token_id", *end);
+  }
+  keys.emplace_back("tokenizer.ggml.add_bos_token",
+                    encoding.begins_with_end_of_text() && encoding.end_of_text().has_value());
+}
+
 }  // namespace
 
 void add_token_keys(GgufKeys& keys, const data::TextEncoding& encoding, std::int64_t rows) {
@@ -133,14 +161,7 @@ void add_token_keys(GgufKeys& keys, const data::TextEncoding& encoding, std::int
   } catch (const PlainJson::exception&) {
     throw Error(Exit::data, text(path, ": not a tokenizer.json of a byte-level BPE"));
   }
-  if (const auto end = encoding.end_of_text()) {
-    for (const auto* const key : {"bos", "eos", "padding"}) {
-      keys.emplace_back(text("tokenizer.ggml.", key, "_token_id"),
-                        static_cast<std::uint32_t>(*end));
-    }
-  }
-  keys.emplace_back("tokenizer.ggml.add_bos_token",
-                    encoding.begins_with_end_of_text() && encoding.end_of_text().has_value());
+  add_special_ids(keys, encoding, rows);
 }
 
 }  // namespace evenkeel::convert

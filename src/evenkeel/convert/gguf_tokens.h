@@ -8,7 +8,8 @@
 
 namespace evenkeel::convert {
 
-/// Adds the keys of a byte-level BPE: tokens, their types, merges, the pattern, special ids.
+/// Adds the keys of a byte-level BPE: tokens, their types, merges, the pattern, special ids
+/// (begin, end, padding, end of a turn).
 /// \param rows  of the embedding; rows without a token get an unused one
 /// \throws Error (usage, exit code 64) for another tokenizer, or a pattern that llama.cpp lacks;
 ///         (data, 65) if its file is no tokenizer.json

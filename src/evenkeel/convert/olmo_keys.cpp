@@ -202,6 +202,18 @@ std::vector<std::string> OlmoKeys::names_in(std::string_view table) const {
   return out;
 }
 
+std::optional<std::string> OlmoKeys::find_word(std::string_view name,
+                                               std::string_view beginning) const {
+  for (const auto& each : entries_) {
+    const std::string_view key = each.yaml.key;
+    const auto& value = each.yaml.value;
+    const bool is_named = key.substr(key.rfind('.') + 1) == name;
+    if (!is_named || !value.is_string()) continue;
+    if (value.get<std::string>().starts_with(beginning)) return each.yaml.key;
+  }
+  return std::nullopt;
+}
+
 void OlmoKeys::note(std::string_view key, KeyUse use, std::string_view why) {
   auto* const entry = find(key);
   if (entry == nullptr) return;

@@ -59,6 +59,10 @@ class OlmoKeys {
   /// The keys in a table, in their order: "data.datasets.wiki" of "data.datasets".
   std::vector<std::string> names_in(std::string_view table) const;
 
+  /// The first key whose last part is `name` and whose value is a string that begins with
+  /// `beginning`; nullopt if there is none.
+  std::optional<std::string> find_word(std::string_view name, std::string_view beginning) const;
+
   /// Notes that our models are always as the key says.
   void note_equal(std::string_view key) { note(key, KeyUse::equal, ""); }
   void note(std::string_view key, KeyUse use, std::string_view why);

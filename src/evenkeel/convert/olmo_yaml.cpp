@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/convert/olmo_yaml.h"
 
+#include <optional>
 #include <utility>
 
 #include "evenkeel/base/error.h"
@@ -95,17 +96,27 @@ std::string import_toml(const YamlImportRequest& request, const OlmoKeys& keys,
   return out;
 }
 
-/// Refuses a configuration of OLMo-core by one of its keys. Most keys have other names there, such
-/// as model.block.attention.n_heads for model.n_heads, so OLMo's defaults would replace the values.
-void refuse_olmo_core(const OlmoKeys& keys) {
-  for (const auto* const table : {"model.block", "model.lm_head", "train_module.optim"}) {
+/// A key that only configurations of OLMo-core have: the class of a table, which OLMo-core writes
+/// as _CLASS_, or a key of a table that OLMo's TrainConfig does not have; nullopt if there is none.
+/// Classes are searched first: they are in every file that OLMo-core has written.
+std::optional<std::string> key_of_olmo_core(const OlmoKeys& keys) {
+  if (auto key = keys.find_word("_CLASS_", "olmo_core.")) return key;
+  for (const auto* const table :
+       {"model.block", "model.lm_head", "train_module", "data_loader", "trainer"}) {
     const auto names = keys.names_in(table);
-    if (names.empty()) continue;
-    throw Error(Exit::data,
-                text(keys.place(names.front()),
-                     " is a key of OLMo-core, but `import` reads configurations of OLMo "
-                     "(TrainConfig); write its values into a TOML file for --config"));
+    if (!names.empty()) return names.front();
   }
+  return std::nullopt;
+}
+
+/// Refuses a configuration of OLMo-core. Most keys have other names there, such as
+/// model.block.attention.n_heads for model.n_heads, so OLMo's defaults would replace the values.
+void refuse_olmo_core(const OlmoKeys& keys) {
+  const auto key = key_of_olmo_core(keys);
+  if (!key) return;
+  throw Error(Exit::data, text(keys.place(*key),
+                               " is a key of OLMo-core, but `import` reads configurations of OLMo "
+                               "(TrainConfig); write its values into a TOML file for --config"));
 }
 
 }  // namespace

@@ -89,14 +89,10 @@ std::string not_in_transformers(const tokenizer::Model& model) {
   if (model.sentencepiece) return "has pieces that only libsentencepiece encodes";
   if (!model.sentencepiece_normalizer) return "";
   const auto& normalizer = *model.sentencepiece_normalizer;
-  std::string out;
-  const auto add = [&](bool does, const char* what) {
-    if (does) out += (out.empty() ? "" : " and ") + std::string(what);
-  };
-  add(!normalizer.characters.empty(), "replaces characters (precompiled_charsmap)");
-  add(normalizer.remove_extra_whitespaces, "removes extra spaces");
-  add(!normalizer.escape_whitespaces || normalizer.treat_whitespace_as_suffix,
-      "marks spaces in another way");
+  auto out = normalizer.changes();
+  if (!normalizer.escape_whitespaces || normalizer.treat_whitespace_as_suffix) {
+    out += text(out.empty() ? "" : " and ", "marks spaces in another way");
+  }
   return out;
 }
 

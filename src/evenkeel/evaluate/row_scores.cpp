@@ -69,18 +69,58 @@ class RowScorer {
       : model_(model), rows_(rows), options_(options), scores_(rows.size(), {0, true}) {}
 
   std::vector<tasks::RowScore> score_all() {
+    const bool is_packed = norm::causal_in_evaluation(model_.scheme());
+    const auto packs =
+        is_packed ? prefix_packs(rows_, {pack_size(), options_.shares_prefixes}) : single_rows();
+    const auto ranks = static_cast<std::size_t>(options_.share.ranks);
     std::int64_t done = 0;
-    const bool packs = norm::causal_in_evaluation(model_.scheme());
-    for (const auto& pack :
-         packs ? prefix_packs(rows_, {pack_size(), options_.shares_prefixes}) : single_rows()) {
-      score(pack, packs);
-      done += static_cast<std::int64_t>(pack.rows.size());
-      if (options_.on_progress && !options_.on_progress(done)) return {};
+    for (std::size_t first = 0; first < packs.size(); first += ranks) {
+      const auto mine = first + static_cast<std::size_t>(options_.share.rank);
+      if (mine < packs.size()) score(packs[mine], is_packed);
+      for (auto i = first; i < std::min(packs.size(), first + ranks); ++i) {
+        done += static_cast<std::int64_t>(packs[i].rows.size());
+      }
+      if (!goes_on(done)) return {};
     }
+    if (ranks > 1 && !packs.empty()) gather_scores(packs);
     return std::move(scores_);
   }
 
  private:
+  /// Calls on_progress(). All processes call it together, and get the same answer.
+  bool goes_on(std::int64_t done) const {
+    const bool is_wanted = !options_.on_progress || options_.on_progress(done);
+    if (options_.share.ranks == 1) return is_wanted;
+    const auto all = options_.share.gather({is_wanted ? 1.0 : 0.0});
+    return std::all_of(all.begin(), all.end(), [](double each) { return each > 0; });
+  }
+
+  /// Takes over the scores of the rows whose packs other processes scored.
+  void gather_scores(const std::vector<PrefixPack>& packs) {
+    constexpr std::size_t kFields = 2;  // of a score
+    const auto ranks = static_cast<std::size_t>(options_.share.ranks);
+    std::vector<std::vector<std::size_t>> rows(ranks);  // of each process, in the order of packs
+    for (std::size_t i = 0; i < packs.size(); ++i) {
+      for (const auto& each : packs[i].rows) rows[i % ranks].push_back(each.row);
+    }
+    std::size_t longest = 0;
+    for (const auto& each : rows) longest = std::max(longest, each.size());
+    std::vector<double> mine;
+    for (const auto row : rows[static_cast<std::size_t>(options_.share.rank)]) {
+      mine.push_back(scores_[row].log_probability);
+      mine.push_back(scores_[row].is_greedy ? 1 : 0);
+    }
+    mine.resize(kFields * longest);
+    const auto all = options_.share.gather(mine);
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      const auto* from = all.data() + rank * mine.size();
+      for (const auto row : rows[rank]) {
+        scores_[row] = {from[0], from[1] > 0};
+        from += kFields;
+      }
+    }
+  }
+
   /// Tokens of a pack, the same for all rows of a model: the bits of a matrix product may depend on
   /// its number of rows.
   std::int64_t pack_size() const {

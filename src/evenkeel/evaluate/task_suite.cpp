@@ -82,12 +82,14 @@ std::int64_t TaskSuite::row_count() const {
   return static_cast<std::int64_t>(count);
 }
 
-std::vector<TaskResult> TaskSuite::evaluate(
-    const nn::Model& model, const std::function<bool(std::int64_t)>& on_progress) const {
+std::vector<TaskResult> TaskSuite::evaluate(const nn::Model& model,
+                                            const std::function<bool(std::int64_t)>& on_progress,
+                                            const EvaluationShare& share) const {
   const auto scores = score_rows(model, all_rows(tasks_),
                                  {.scores_in_bfloat16 = scores_in_bfloat16_,
                                   .max_context = max_context_,
-                                  .on_progress = on_progress});
+                                  .on_progress = on_progress,
+                                  .share = share});
   std::vector<TaskResult> results;
   if (scores.empty()) return results;
   auto first = scores.begin();

@@ -10,6 +10,7 @@
 
 #include "evenkeel/config/config.h"
 #include "evenkeel/data/text_encoding.h"
+#include "evenkeel/evaluate/evaluation.h"
 #include "evenkeel/nn/model.h"
 #include "evenkeel/tasks/task.h"
 #include "evenkeel/tasks/task_score.h"
@@ -49,10 +50,13 @@ class TaskSuite {
   /// \param on_progress  called with the number of rows that are scored; false ends the scoring;
   /// may
   ///                     be empty
-  /// \return empty if on_progress() ended the scoring
+  /// \param share  of several processes, which all get the same results: their bits are those of
+  ///               one
+  /// \return empty if on_progress() ended the scoring, in any process
   /// \throws Error (diverged) as tasks::score()
   std::vector<TaskResult> evaluate(const nn::Model& model,
-                                   const std::function<bool(std::int64_t)>& on_progress = {}) const;
+                                   const std::function<bool(std::int64_t)>& on_progress = {},
+                                   const EvaluationShare& share = {}) const;
 
   /// The lines of evaluations.jsonl for a result, one a metric (docs/run_folder.md).
   /// \param command  "train" or "eval"

@@ -2,9 +2,11 @@
 #include "evenkeel/generate/generate.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
+#include <exception>
 #include <numeric>
 #include <utility>
 
@@ -111,6 +113,39 @@ void keep(const std::vector<std::int64_t>& indices, std::vector<T>& elements) {
   elements.resize(indices.size());
 }
 
+/// A sampled token, or what sample_token() threw.
+struct SampledToken {
+  std::int64_t token = 0;
+  std::exception_ptr error;
+
+  std::int64_t value() const {
+    if (error) std::rethrow_exception(error);
+    return token;
+  }
+};
+
+/// sample_token() for the texts of these numbers, which have `position` tokens each, on all
+/// threads. A token depends on its own text alone, so the bits are those of one thread.
+std::vector<SampledToken> sample_tokens(const std::vector<std::vector<double>>& logits,
+                                        const GenerationOptions& options, std::size_t position,
+                                        const Text& numbers) {
+  constexpr std::int64_t kLogitsOfAThread = 1 << 15;  // for fewer, a thread takes longer to start
+  const auto vocabulary = std::max<std::int64_t>(1, std::ssize(logits.front()));
+  const auto grain = std::max<std::int64_t>(1, kLogitsOfAThread / vocabulary);
+  std::vector<SampledToken> all(numbers.size());
+  at::parallel_for(0, std::ssize(numbers), grain, [&](std::int64_t begin, std::int64_t end) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+      const auto sequence = options.sequence + static_cast<std::uint64_t>(numbers[i]);
+      try {
+        all[i].token = sample_token(logits[i], options.sampling, position, sequence);
+      } catch (...) {  // the first text in order reports it, not the first thread
+        all[i].error = std::current_exception();
+      }
+    }
+  });
+  return all;
+}
+
 /// Samples tokens for `count` texts until each has ended. The prompt goes through the model once.
 void generate_texts(const nn::Model& model, const GenerationOptions& options, std::int64_t count,
                     const TokenHandlers& handlers) {
@@ -129,10 +164,10 @@ void generate_texts(const nn::Model& model, const GenerationOptions& options, st
   std::iota(numbers.begin(), numbers.end(), 0);
   for (std::int64_t step = 0; !texts.empty(); ++step) {
     if (step > 0) logits = decoder.logits_after(texts);
+    const auto sampled = sample_tokens(logits, options, texts.front().size(), numbers);
     std::vector<std::int64_t> kept;
     for (std::size_t i = 0; i < texts.size(); ++i) {
-      const auto sequence = options.sequence + static_cast<std::uint64_t>(numbers[i]);
-      const auto token = sample_token(logits[i], options.sampling, texts[i].size(), sequence);
+      const auto token = sampled[i].value();
       bool goes_on = handlers.on_sampled(numbers[i], token, logits[i]);
       if (goes_on) {
         texts[i].push_back(token);

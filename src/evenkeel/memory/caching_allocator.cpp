@@ -3,23 +3,20 @@
 
 #include <c10/core/CPUAllocator.h>
 #include <c10/util/Exception.h>
-#include <sys/mman.h>
 
 #include <array>
 #include <atomic>
-#include <cstdlib>
 #include <mutex>
 #include <new>
 #include <vector>
 
 #include "evenkeel/memory/asan_poison.h"
+#include "evenkeel/memory/huge_pages.h"
 #include "evenkeel/memory/size_class.h"
 
 namespace evenkeel::memory {
 
 namespace {
-
-constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
 class CachingAllocator final : public c10::Allocator {
  public:
@@ -46,11 +43,17 @@ class CachingAllocator final : public c10::Allocator {
   void reset_peak_stats() { peak_ = allocated_.load(); }
 
  private:
-  /// The header before each block. It finds the allocator of a bare data pointer.
+  /// The header before each block, in a cache line of its own. It finds the allocator of a bare
+  /// data pointer. AddressSanitizer finds writes past the end of the block before and ahead of this
+  /// one, because they land in the padding.
   struct alignas(kMinBlockBytes) Header {
+    using Padding = std::array<std::byte, (kMinBlockBytes - 2 * sizeof(void*)) / 2>;
+    Padding before;
     CachingAllocator* owner;
     std::size_t class_index;
+    Padding after;
   };
+  static_assert(sizeof(Header) == kMinBlockBytes && sizeof(std::size_t) == sizeof(void*));
 
   void* cached_block(std::size_t class_index) {
     const std::scoped_lock lock(mutex_);
@@ -62,17 +65,22 @@ class CachingAllocator final : public c10::Allocator {
   }
 
   void* new_block(std::size_t class_index) {
-    const auto bytes = sizeof(Header) + class_bytes(class_index);
-    const bool huge = bytes >= kHugePage;
-    void* block = nullptr;
-    if (::posix_memalign(&block, huge ? kHugePage : alignof(Header), bytes) != 0) {
-      throw_out_of_memory(bytes);
-    }
-    if (huge) ::madvise(block, bytes, MADV_HUGEPAGE);  // the kernel may ignore this
+    const auto lines = (sizeof(Header) + class_bytes(class_index) - 1) / kMinBlockBytes + 1;
+    const auto bytes = lines * kMinBlockBytes;
+    void* const block = pages_allocate(bytes);
+    if (block == nullptr) throw_out_of_memory(bytes);
     reserved_ += bytes;
-    void* const data = new (block) Header{.owner = this, .class_index = class_index} + 1;
-    poison(data, class_bytes(class_index));
-    return data;
+    auto* const header =
+        new (block) Header{.before = {}, .owner = this, .class_index = class_index, .after = {}};
+    poison(&header->before, sizeof header->before);
+    poison(&header->after, sizeof header->after);
+    poison(header + 1, bytes - sizeof(Header));
+    return header + 1;
+  }
+
+  void* pages_allocate(std::size_t bytes) {
+    const std::scoped_lock lock(mutex_);
+    return pages_.allocate(bytes);
   }
 
   [[noreturn]] static void throw_out_of_memory(std::size_t bytes) {
@@ -89,15 +97,17 @@ class CachingAllocator final : public c10::Allocator {
 
   static void deallocate(void* data) {
     if (data == nullptr) return;
-    const auto [owner, class_index] = *(static_cast<const Header*>(data) - 1);
-    poison(data, class_bytes(class_index));
-    owner->allocated_ -= class_bytes(class_index);
+    const auto* const header = static_cast<const Header*>(data) - 1;
+    auto* const owner = header->owner;
+    poison(data, class_bytes(header->class_index));
+    owner->allocated_ -= class_bytes(header->class_index);
     const std::scoped_lock lock(owner->mutex_);
-    owner->free_[class_index].push_back(data);
+    owner->free_[header->class_index].push_back(data);
   }
 
-  std::mutex mutex_;
-  std::array<std::vector<void*>, kClasses> free_;  // by size class; guarded by mutex_
+  std::mutex mutex_;                               // of the next two
+  std::array<std::vector<void*>, kClasses> free_;  // by size class
+  HugePages pages_;
   std::atomic<std::size_t> reserved_ = 0;
   std::atomic<std::size_t> allocated_ = 0;
   std::atomic<std::size_t> peak_ = 0;

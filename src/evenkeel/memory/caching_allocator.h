@@ -9,13 +9,13 @@ namespace evenkeel::memory {
 /// next tensor of about the same size uses it. A training step allocates the same sizes each time,
 /// so in the steady state it makes no system calls and has no page faults.
 ///
-/// Blocks are aligned to 64 bytes; blocks of 2 MiB and more use huge pages (madvise). Sizes are
-/// rounded up by at most 1/8. The cache never returns memory to the system. The caller calls this
-/// function once, at the start of main(): older tensors keep their allocator. If the system has no
-/// memory, the allocation throws c10::OutOfMemoryError with its size.
+/// Blocks are aligned to 64 bytes and lie in huge pages (HugePages). Sizes are rounded up by at
+/// most 1/8. The cache never returns memory to the system. The caller calls this function once, at
+/// the start of main(): older tensors keep their allocator. If the system has no memory, the
+/// allocation throws c10::OutOfMemoryError with its size.
 void install_caching_allocator();
 
-/// Bytes that the allocator has reserved from the system, allocated and cached.
+/// Bytes of all blocks, allocated and cached, without the unused ends of chunks (HugePages).
 std::size_t reserved_bytes();
 
 /// Bytes of all live tensors, rounded up to block sizes.

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "evenkeel/nn/mode.h"
+#include "evenkeel/nn/parameter_specs.h"
 #include "evenkeel/norm/scheme.h"
 
 /// The peak memory of training, computed from sizes alone, without torch.
@@ -14,7 +15,7 @@ struct Footprint {
   double weights = 0;      // master weights; with bfloat16 also the bfloat16 copies
   double gradients = 0;    // one value per parameter, and the partial sums of the tree over shards
   double moments = 0;      // AdamW: two values per parameter
-  double activations = 0;  // tensors that are saved for the backward pass
+  double activations = 0;  // tensors that are saved for the backward pass, computed matrices too
   double temporary = 0;    // logits of a chunk, gradient of the head, gradients inside a block
   double checkpoint = 0;   // the copy from which a thread writes a checkpoint
   double program = 0;      // code and libraries
@@ -32,12 +33,18 @@ struct FootprintOptions {
   bool fused = true;                    // kernels.fused; false: unfused operators save more tensors
   bool explicit_attention = false;      // scores are materialized
   bool flash_attention = false;         // LibTorch; with a soft cap, scores are materialized
+  bool z_loss = false;                  // of the logits: train.z_loss > 0
   bool widened_products = false;        // of float32 copies: ops/linear/widened_product.h
   Recompute recompute = Recompute::none;
 };
 
 /// The memory of a training run on one device.
 /// \param padded_vocabulary  rows of the embedding and of an untied head
+/// \param counts  parameter_counts() of the model, which callers in a loop compute once
+Footprint footprint(const norm::Scheme& scheme, std::int64_t padded_vocabulary,
+                    const ParameterCounts& counts, const FootprintOptions& options);
+
+/// footprint() with the counts of the model's parameter_specs().
 /// \param tied  the head is the embedding
 Footprint footprint(const norm::Scheme& scheme, std::int64_t padded_vocabulary, bool tied,
                     const FootprintOptions& options);

@@ -187,7 +187,7 @@ void initialize(Parameters& parameters, const norm::Scheme& scheme, const std::s
   if (parameters.device().is_cpu()) {
     return initialize_on_cpu(parameters, scheme, init, seed, planned);
   }
-  auto on_cpu = parameters.zeros_on(at::kCPU);  // the same initial bits for every device
+  auto on_cpu = parameters.empty_on(at::kCPU);  // the same initial bits for every device
   initialize_on_cpu(on_cpu, scheme, init, seed, planned);
   parameters.copy_from(on_cpu);
 }

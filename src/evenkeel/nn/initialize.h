@@ -9,7 +9,8 @@
 
 namespace evenkeel::nn {
 
-/// Initializes all parameters and buffers: gains as in the scheme, biases 0, matrices random.
+/// Initializes all parameters and buffers: gains as in the scheme, biases 0, matrices random. Every
+/// value of every parameter is overwritten.
 ///
 /// Each random number is a pure function of (seed, tensor name, index). init = "scheme" takes
 /// distribution and factors of the scheme, whose "default" is `normal`. Other values of init

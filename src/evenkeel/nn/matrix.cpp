@@ -19,7 +19,10 @@ Matrix::Matrix(at::Tensor stored, std::vector<RowBlock> parts, ops::GradientBuff
 
 void Matrix::quantize(Int8Use use) {
   const auto int8 = ops::quantize_rows((*this)(Mode::evaluation));
-  if (use == Int8Use::decoding) int8_ = int8;
+  if (use == Int8Use::decoding) {
+    *this = Matrix(stored_.new_empty({0}), {}, {}, fused_);  // only its dtype is read
+    int8_ = int8;
+  }
   if (use == Int8Use::evaluation) {
     *this = Matrix(ops::dequantized(int8, stored_.scalar_type()), {}, {}, fused_);
   }

@@ -62,12 +62,9 @@ class Matrix {
   /// The weight of operator() with its gradient buffer, for linear().
   Weight weight(Mode mode) const;
 
-  /// Rounds the weight of evaluation to int8 (ops::quantize_rows()). For inference: later changes
-  /// of V have no effect. Int8Use::evaluation: stored() is the rounded weight.
+  /// Rounds the weight of evaluation to int8 (ops::quantize_rows()). For inference: V and its
+  /// reparameterizations are not read afterwards, and this object has no reference to them.
   void quantize(Int8Use use);
-
-  /// V: [rows, columns] or [E, rows, columns].
-  const at::Tensor& stored() const { return stored_; }
 
  private:
   std::vector<at::Tensor> row_blocks(const std::vector<std::int64_t>& sizes) const;

@@ -71,7 +71,8 @@ class Model {
   ModelCache empty_cache(std::int64_t batch, std::int64_t capacity) const;
 
   /// Rounds the weights of all linear layers to int8, with one scale per row
-  /// (ops::quantize_rows()). For inference: later changes of these parameters have no effect.
+  /// (ops::quantize_rows()). For inference: parameters of ParameterRole::matrix are not read
+  /// afterwards, so that Parameters::release() may free them.
   void quantize(Int8Use use);
 
   const norm::Scheme& scheme() const { return scheme_; }

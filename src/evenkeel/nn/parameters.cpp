@@ -2,9 +2,11 @@
 #include "evenkeel/nn/parameters.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/memory/release_pages.h"
 
 namespace evenkeel::nn {
 
@@ -52,6 +54,9 @@ Parameters::Parameters(const std::vector<ParameterSpec>& specs, Precision precis
   const auto zeros = [&](at::IntArrayRef sizes, at::ScalarType dtype) {
     return at::zeros(sizes, at::TensorOptions(device_).dtype(dtype));
   };
+  const auto uninitialized = [&](std::int64_t size, at::ScalarType dtype) {
+    return at::empty({size}, at::TensorOptions(device_).dtype(dtype));
+  };
   for (const auto role : {ParameterRole::embedding, ParameterRole::matrix, ParameterRole::router,
                           ParameterRole::gain, ParameterRole::scale}) {
     std::int64_t size = 0;
@@ -59,9 +64,9 @@ Parameters::Parameters(const std::vector<ParameterSpec>& specs, Precision precis
     if (size == 0) continue;
     const bool small = role != ParameterRole::embedding && role != ParameterRole::matrix;
     const auto values = small ? masters : compute_dtype(precision);
-    ParameterGroup group{role, {}, zeros({size}, values), {}};
+    ParameterGroup group{role, {}, uninitialized(size, values), {}};
     if (values == masters) group.master = group.value;
-    if (trains && values != masters) group.master = zeros({size}, masters);
+    if (trains && values != masters) group.master = uninitialized(size, masters);
     if (trains) group.gradient = zeros({size}, masters);
     groups_.push_back(group);
   }
@@ -97,7 +102,7 @@ const Parameter& Parameters::at(const std::string& name) const {
   return all_[place->second];
 }
 
-Parameters Parameters::zeros_on(at::Device device) const {
+Parameters Parameters::empty_on(at::Device device) const {
   std::vector<ParameterSpec> specs;
   specs.reserve(all_.size() + states_.size());
   for (const auto& each : all_) specs.push_back({each.name, each.shape, groups_[each.group].role});
@@ -114,6 +119,22 @@ void Parameters::copy_from(const Parameters& other) {
   }
   for (const auto& [name, state] : states_) state.copy_(other.states_.at(name));
   copy_masters_to_values();
+}
+
+void Parameters::release(ParameterRole role) {
+  for (auto& parameter : all_) {
+    if (groups_[parameter.group].role != role) continue;
+    parameter.master.reset();
+    parameter.value.reset();
+    parameter.gradient_buffer = {};
+  }
+  for (auto& group : groups_) {
+    if (group.role != role) continue;
+    for (const auto& each : {group.master, group.value, group.gradient}) {
+      if (each.defined()) memory::release_pages(each);  // the allocator keeps freed blocks
+    }
+    group = ParameterGroup{role, {}, {}, {}};
+  }
 }
 
 void Parameters::copy_masters_to_values() {

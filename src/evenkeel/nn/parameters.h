@@ -55,8 +55,8 @@ struct Parameter {
 /// buffers), which have no gradient and are not updated by the optimizer.
 class Parameters {
  public:
-  /// Allocates all tensors, filled with zeros. initialize() sets the initial values of parameters
-  /// for training.
+  /// Allocates all tensors. Gradients and states are zeros. Masters and values are uninitialized
+  /// until initialize(), or a checkpoint, overwrites all of them.
   Parameters(const std::vector<ParameterSpec>& specs, Precision precision,
              at::Device device = ops::compute_device(), ParameterUse use = ParameterUse::training);
 
@@ -80,10 +80,14 @@ class Parameters {
   /// All states by name.
   const std::map<std::string, at::Tensor>& states() const { return states_; }
 
-  /// The same parameters and states on another device, filled with zeros.
-  Parameters zeros_on(at::Device device) const;
-  /// Copies all masters, values and states of zeros_on() back.
+  /// The same parameters and states on another device, as the constructor allocates them.
+  Parameters empty_on(at::Device device) const;
+  /// Copies all masters, values and states of empty_on() back.
   void copy_from(const Parameters& other);
+
+  /// Frees the memory of all parameters of a role, which keep name and shape; their tensors are
+  /// undefined. Tensors that share the memory have undefined values. For inference.
+  void release(ParameterRole role);
 
   /// Rounds every master to the dtype of its value. Call it after each change of masters.
   void copy_masters_to_values();

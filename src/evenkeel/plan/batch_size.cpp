@@ -43,6 +43,7 @@ std::int64_t gpu_micro_batch_size(const config::Config& config, std::int64_t voc
   constexpr double kShare = 0.75;  // of the memory; the rest is for what is not predicted
   const auto scheme = config::bind(config.scheme, config::shape_of(config, vocabulary));
   const auto rows = padded_vocabulary_size(config.model, vocabulary);
+  const auto counts = nn::parameter_counts(parameter_specs_of(config.model, scheme));
   const auto& named = config.train.precision;
   const auto precision = named == "float32"   ? nn::Precision::float32
                          : named == "float64" ? nn::Precision::float64
@@ -51,7 +52,7 @@ std::int64_t gpu_micro_batch_size(const config::Config& config, std::int64_t voc
   auto& sequences = candidate.train.micro_batch;
   sequences = std::clamp<std::int64_t>(kTokens / config.model.context, 1, shard_size(config));
   while (sequences > 1 &&
-         footprint_of(candidate, scheme, rows, precision).total() > kShare * memory) {
+         footprint_of(candidate, scheme, rows, counts, precision).total() > kShare * memory) {
     sequences /= 2;
   }
   return sequences;

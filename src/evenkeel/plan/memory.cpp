@@ -20,13 +20,13 @@ nn::Recompute recompute_of(const config::Config& config) {
 }
 
 nn::Footprint footprint_of(const config::Config& config, const norm::Scheme& scheme,
-                           std::int64_t padded_vocabulary, nn::Precision precision,
-                           bool widened_products) {
+                           std::int64_t padded_vocabulary, const nn::ParameterCounts& counts,
+                           nn::Precision precision, bool widened_products) {
   const auto sequences = micro_batch_size(config, scheme.shape.vocabulary);
   const auto bytes = static_cast<std::int64_t>(c10::elementSize(nn::compute_dtype(precision)));
   const auto& attention = config.kernels.attention;
   auto out =
-      nn::footprint(scheme, padded_vocabulary, config.model.tied,
+      nn::footprint(scheme, padded_vocabulary, counts,
                     {.micro_batch_size = sequences,
                      .accumulation_steps = (shard_size(config) + sequences - 1) / sequences,
                      .gradient_shards = config.train.gradient_shards,
@@ -36,6 +36,7 @@ nn::Footprint footprint_of(const config::Config& config, const norm::Scheme& sch
                                            (attention == "auto" && !config.kernels.fused) ||
                                            (attention == "flash" && config.data.mask_documents),
                      .flash_attention = attention == "flash",
+                     .z_loss = config.train.z_loss > 0,
                      .widened_products = widened_products,
                      .recompute = recompute_of(config)});
   // Master weights and two moments. A GPU's are copied into the memory of its host.
@@ -48,12 +49,13 @@ nn::Footprint footprint_of(const config::Config& config, const norm::Scheme& sch
 nn::Footprint footprint_of_rank(const nn::Footprint& whole, const config::Config& config,
                                 nn::Precision precision, std::int64_t parameters,
                                 std::int64_t ranks, bool keeps_masters) {
-  const auto shards = std::max(config.train.gradient_shards, ranks);
+  const auto configured = std::max<std::int64_t>(1, config.train.gradient_shards);
+  const auto shards = std::max(configured, ranks);
   const auto sums = [](std::int64_t count) {  // of the tree over shards
     return static_cast<double>(std::bit_width(static_cast<std::uint64_t>(count)));
   };
   auto out = whole;
-  const double buffer = whole.gradients / sums(shards), own = sums(shards / ranks);
+  const double buffer = whole.gradients / sums(configured), own = sums(shards / ranks);
   const auto divisor = static_cast<double>(ranks);
   // The gradient of a shard, and the partial sums: with "gradients" only of this rank's piece.
   out.gradients =
@@ -75,8 +77,8 @@ PlannedMemory planned_memory(const config::Config& config, const Plan& plan,
     auto tried = config;
     tried.model.recompute = recompute;
     tried.train.micro_batch = plan.micro_batch_size;  // of a GPU, it would depend on the mode
-    const auto whole = footprint_of(tried, plan.scheme, padded_vocabulary, machine.precision,
-                                    machine.widened_products);
+    const auto whole = footprint_of(tried, plan.scheme, padded_vocabulary, plan.counts,
+                                    machine.precision, machine.widened_products);
     return machine.ranks == 1
                ? whole
                : footprint_of_rank(whole, tried, machine.precision, plan.counts.total,

@@ -7,6 +7,7 @@
 #include "evenkeel/config/config.h"
 #include "evenkeel/nn/footprint.h"
 #include "evenkeel/nn/mode.h"
+#include "evenkeel/nn/parameter_specs.h"
 #include "evenkeel/nn/parameters.h"
 #include "evenkeel/norm/scheme.h"
 #include "evenkeel/plan/machine.h"
@@ -21,14 +22,15 @@ nn::Recompute recompute_of(const config::Config& config);
 /// The predicted peak memory of one optimizer step, in bytes by purpose.
 /// \param scheme  bound to the shape of the model
 /// \param padded_vocabulary  rows of the embedding
+/// \param counts  of the model's parameters: Plan::counts
 /// \param widened_products  Machine::widened_products
 nn::Footprint footprint_of(const config::Config& config, const norm::Scheme& scheme,
-                           std::int64_t padded_vocabulary, nn::Precision precision,
-                           bool widened_products = false);
+                           std::int64_t padded_vocabulary, const nn::ParameterCounts& counts,
+                           nn::Precision precision, bool widened_products = false);
 
 /// The memory of one of `ranks` ranks, from that of a run of one process: ranks share the optimizer
 /// state as distributed.shard says. Every rank holds the whole gradient of the shard that it
-/// computes, also with "gradients".
+/// computes, also with "gradients". train.gradient_shards = "auto" is one shard per rank.
 /// \param keeps_masters  of a GPU, where a rank has all master weights also during a step
 nn::Footprint footprint_of_rank(const nn::Footprint& whole, const config::Config& config,
                                 nn::Precision precision, std::int64_t parameters,

@@ -117,7 +117,7 @@ std::int64_t max_micro_batch(const RankPlan& all, const config::Config& config,
   tried.model.recompute = all.plan.recompute;
   const auto fits = [&](std::int64_t sequences) {
     tried.train.micro_batch = sequences;
-    const auto step = footprint_of(tried, all.plan.scheme, rows, precision);
+    const auto step = footprint_of(tried, all.plan.scheme, rows, all.plan.counts, precision);
     return memory_of(all, step, hardware, bytes, shard).total() <= available;
   };
   std::int64_t fitting = 0, beyond = shard_size(config) + 1;

@@ -254,7 +254,7 @@ std::string bench_page(const std::string& name, const std::vector<json>& records
     }
     throw Error(Exit::data,
                 text(name,
-                     ": holds no line that `evenkeel bench ... --out FILE.jsonl` wrote; to "
+                     ": holds no line that `evenkeel bench ... --output FILE.jsonl` wrote; to "
                      "report a run, name its folder"));
   }
   const auto head =

@@ -8,8 +8,8 @@
 
 namespace evenkeel::report {
 
-/// The page of a file of `bench ... --out FILE.jsonl`: one section per benchmark run, with machine,
-/// table, and a figure of the ratios.
+/// The page of a file of `bench ... --output FILE.jsonl`: one section per benchmark run, with its
+/// machine, table, and a figure of the ratios.
 /// \param name  name of the file
 /// \param records  lines of the file; lines that are no benchmark records are skipped
 /// \throws Error (data) if no record is a benchmark record

@@ -85,8 +85,8 @@ std::string page(std::string_view title, std::string_view body, std::string_view
   const auto allowed = text(
       "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'unsafe-inline'; "
       "img-src data: blob:; script-src ",
-      script_hash("page_script"), is_live ? " " + script_hash("watch_script") : "",
-      is_live ? "; connect-src 'self'" : "");
+      script_hash("save_script"), " ", script_hash("page_script"),
+      is_live ? " " + script_hash("watch_script") : "", is_live ? "; connect-src 'self'" : "");
   return text(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"",
@@ -95,7 +95,8 @@ std::string page(std::string_view title, std::string_view body, std::string_view
       "<meta name=\"color-scheme\" content=\"light dark\"/>\n<title>",
       escaped(title), "</title>\n<style>\n", style_sheet(), block_style(),
       "</style>\n</head>\n<body", is_live ? text(" data-live=\"", escaped(events), '"') : "",
-      ">\n<main>\n", body, "</main>\n", element("script", script_text("page_script")), "\n",
+      ">\n<main>\n", body, "</main>\n", element("script", script_text("save_script")), "\n",
+      element("script", script_text("page_script")), "\n",
       is_live ? element("script", script_text("watch_script")) : "", "\n</body>\n</html>\n");
 }
 

@@ -11,7 +11,7 @@
 /// One self-contained HTML page from the files of one or more run folders. Depends on no torch.
 namespace evenkeel::report {
 
-/// True for a file of `bench --out`: a regular file with the extension .jsonl.
+/// True for a file of `bench --output`: a regular file with the extension .jsonl.
 bool is_bench_file(const std::filesystem::path& path);
 
 /// True for a folder that is no run, but contains runs.

@@ -4,7 +4,8 @@
 #include <string>
 #include <string_view>
 
-/// The scripts of a page: page_script.js and watch_script.js, embedded by CMakeLists.txt.
+/// The scripts of a page: page_script.js, save_script.js and watch_script.js, embedded by
+/// CMakeLists.txt.
 namespace evenkeel::report {
 
 /// The text of a script. \param name  stem of its file

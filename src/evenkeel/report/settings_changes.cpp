@@ -54,6 +54,7 @@ std::string schedule_after(const Run& run, std::int64_t step) {
 
 bool affects_weights(const Run& run, const store::RunChange& change) {
   if (config::is_named(change.key, store::free_keys())) return false;
+  if (change.key.starts_with("data.ood")) return false;  // only evaluations read this text
   if (change.key == kScheduleSteps) return !keeps_schedule(run, change);
   if (!store::is_run_length(change.key)) return true;
   const auto steps = schedule_after(run, change.step);

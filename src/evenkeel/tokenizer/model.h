@@ -49,6 +49,7 @@ struct Model {
   std::vector<SpecialToken> special_tokens;
   std::optional<Id> end_of_text, begin_of_text;
   bool strips_first_space = false;  // decode() undoes the prefix of a text
+  std::string text_changes;         // Tokenizer::text_changes()
 
   /// Enters an ordinary token. \param bytes  what it decodes to
   void add_token(std::string bytes, Id id);

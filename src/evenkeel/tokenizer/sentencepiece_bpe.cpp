@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "evenkeel/base/printable.h"
 #include "evenkeel/base/protobuf_field.h"
 #include "evenkeel/base/utf8.h"
 #include "evenkeel/tokenizer/metaspace.h"
@@ -169,22 +170,28 @@ class SentencePieceReader {
 }  // namespace
 
 bool read_sentencepiece_bpe(std::string_view content, Model& model) {
-  // Fields of sentencepiece_model.proto.
-  constexpr std::uint64_t kTrainerSpec = 2, kSpaceAsSuffix = 24, kByteFallback = 35;
-  constexpr std::uint64_t kNormalizerSpec = 3, kCharacterMap = 2, kAddDummyPrefix = 3,
-                          kRemoveExtraSpaces = 4, kEscapeSpaces = 5;
+  constexpr std::uint64_t kTrainerSpec = 2, kByteFallback = 35;  // of sentencepiece_model.proto
   SentencePieceReader reader(content);
   if (!reader.read()) return false;
+  model.sentencepiece_normalizer = read_sentencepiece_normalizer(content);
+  reader.move_to(model, Spec(content, kTrainerSpec).flag(kByteFallback, false));
+  return true;
+}
+
+SentencePieceNormalizer read_sentencepiece_normalizer(std::string_view content) {
+  // Fields of sentencepiece_model.proto.
+  constexpr std::uint64_t kTrainerSpec = 2, kSpaceAsSuffix = 24;
+  constexpr std::uint64_t kNormalizerSpec = 3, kName = 1, kCharacterMap = 2, kAddDummyPrefix = 3,
+                          kRemoveExtraSpaces = 4, kEscapeSpaces = 5;
   const Spec trainer(content, kTrainerSpec), normalizer(content, kNormalizerSpec);
-  model.sentencepiece_normalizer.emplace();
-  auto& out = *model.sentencepiece_normalizer;
+  SentencePieceNormalizer out;
+  out.name = printable_line(normalizer.bytes(kName));
   out.characters = CharacterMap(normalizer.bytes(kCharacterMap));
   out.add_dummy_prefix = normalizer.flag(kAddDummyPrefix, true);
   out.remove_extra_whitespaces = normalizer.flag(kRemoveExtraSpaces, true);
   out.escape_whitespaces = normalizer.flag(kEscapeSpaces, true);
   out.treat_whitespace_as_suffix = trainer.flag(kSpaceAsSuffix, false);
-  reader.move_to(model, trainer.flag(kByteFallback, false));
-  return true;
+  return out;
 }
 
 }  // namespace evenkeel::tokenizer

@@ -17,4 +17,8 @@ namespace evenkeel::tokenizer {
 /// \source sentencepiece, src/bpe_model.cc
 bool read_sentencepiece_bpe(std::string_view content, Model& model);
 
+/// The normalizer of a SentencePiece model, without its user-defined symbols.
+/// \param content  the file, which libsentencepiece has loaded
+SentencePieceNormalizer read_sentencepiece_normalizer(std::string_view content);
+
 }  // namespace evenkeel::tokenizer

@@ -84,6 +84,7 @@ Model sentencepiece_file(const std::string& path, std::string_view content) {
   model.end_of_text = optional_id(processor->eos_id());
   model.begin_of_text = optional_id(processor->bos_id());
   model.strips_first_space = number_of(content, kNormalizerSpec, kAddDummyPrefix, 1) != 0;
+  model.text_changes = read_sentencepiece_normalizer(content).changes();
   if (!read_sentencepiece_bpe(content, model)) {
     model.sentencepiece = std::make_shared<const SentencePiece>(std::move(processor));
   }

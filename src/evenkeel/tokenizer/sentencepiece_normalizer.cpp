@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "evenkeel/base/error.h"
 #include "evenkeel/tokenizer/metaspace.h"
 #include "evenkeel/tokenizer/utf8_decode.h"
 
@@ -54,6 +55,15 @@ std::pair<std::string_view, std::size_t> CharacterMap::at(std::string_view text,
     return {text.substr(at, one), one};
   }
   return {texts_.c_str() + found, length};
+}
+
+std::string SentencePieceNormalizer::changes() const {
+  std::string out;
+  if (!characters.empty()) {
+    out = name.empty() ? "replaces characters" : text("replaces characters (", name, ")");
+  }
+  if (remove_extra_whitespaces) out += text(out.empty() ? "" : " and ", "removes extra spaces");
+  return out;
 }
 
 std::string_view SentencePieceNormalizer::space() const {

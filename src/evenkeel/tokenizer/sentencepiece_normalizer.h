@@ -41,6 +41,11 @@ struct SentencePieceNormalizer {
   bool remove_extra_whitespaces = true;
   bool escape_whitespaces = true;  // ' ' becomes U+2581
   bool treat_whitespace_as_suffix = false;
+  std::string name = {};  // of the map of characters, such as nmt_nfkc
+
+  /// What becomes of a text: "replaces characters (nmt_nfkc) and removes extra spaces". "" if only
+  /// spaces are marked.
+  std::string changes() const;
 
   /// The normalized text.
   /// \param hold       receives it

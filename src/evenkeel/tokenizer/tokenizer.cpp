@@ -139,6 +139,10 @@ bool Tokenizer::begins_with_special() const {
   return model_->begin_of_text.has_value();
 }
 
+const std::string& Tokenizer::text_changes() const {
+  return model_->text_changes;
+}
+
 LineCut Tokenizer::line_cut() const {
   if (model_->is_bytes) return LineCut::after;
   const auto has_line_end = [](const auto& token) {

@@ -60,6 +60,11 @@ class Tokenizer {
   /// Whether the post-processor puts a special token before a text (Llama 3, Llama 2).
   bool begins_with_special() const;
 
+  /// What the normalizer of a SentencePiece model does to every text, as in the package
+  /// sentencepiece: "replaces characters (nmt_nfkc) and removes extra spaces". The ids then decode
+  /// to the changed text. "" for nothing, and for other kinds.
+  const std::string& text_changes() const;
+
   /// Where a text may be divided: known for the tokenizers whose pattern is a WordPattern.
   LineCut line_cut() const;
 

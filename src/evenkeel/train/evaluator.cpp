@@ -19,7 +19,7 @@ std::int64_t sequences_of(double share, std::int64_t all) {
   return std::max<std::int64_t>(1, std::llround(share * static_cast<double>(all)));
 }
 
-/// A text of evaluate.texts in provenance.json.
+/// A text of evaluate.texts, or data.ood, in provenance.json.
 nlohmann::ordered_json text_record(const config::NamedText& named, const data::Corpus& corpus) {
   auto files = nlohmann::ordered_json::array();
   for (const auto& file : corpus.files) {
@@ -31,6 +31,13 @@ nlohmann::ordered_json text_record(const config::NamedText& named, const data::C
           {"files", std::move(files)}};
 }
 
+/// "a.txt, b.txt"
+std::string joined_inputs(const std::vector<std::string>& inputs) {
+  std::string out;
+  for (const auto& each : inputs) out += (out.empty() ? "" : ", ") + each;
+  return out;
+}
+
 evaluate::EvaluationShare share_of(comm::Group* group) {
   if (group == nullptr) return {};
   return {.rank = group->rank(), .ranks = group->ranks(), .gather = [group](const auto& numbers) {
@@ -39,6 +46,16 @@ evaluate::EvaluationShare share_of(comm::Group* group) {
 }
 
 }  // namespace
+
+nlohmann::ordered_json provenance_of_texts(const std::vector<config::NamedText>& named,
+                                           const std::vector<data::Source>& texts) {
+  auto out = nlohmann::ordered_json::object();
+  if (!texts.empty()) out["evaluate_texts_digest"] = data::digest(texts);
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    out["evaluate_texts"].push_back(text_record(named[i], texts[i].corpus));
+  }
+  return out;
+}
 
 Evaluator::Evaluator(const config::Config& config, const data::Corpora& text,
                      std::int64_t vocabulary, comm::Group* group)
@@ -54,7 +71,11 @@ Evaluator::Evaluator(const config::Config& config, const data::Corpora& text,
          data::ValidationWindows(source.corpus, config.model.context,
                                  sequences_of(source.share, config.evaluate.sequences))});
   }
-  if (text.ood) ood_.emplace(*text.ood, config.model.context, config.evaluate.sequences);
+  if (text.ood) {
+    ood_.emplace(*text.ood, config.model.context, config.evaluate.sequences);
+    const auto& inputs = config.data.ood;
+    ood_record_ = text_record({.name = joined_inputs(inputs), .inputs = inputs}, *text.ood);
+  }
   for (const auto& each : text_sources_) {
     texts_.push_back(
         {each.name, 1,
@@ -88,7 +109,7 @@ std::optional<RunTaskScores> Evaluator::evaluate_tasks(const nn::Model& model, s
                                                        const OnRows& on_progress) {
   const auto all = tasks_.row_count();
   const auto on_rows = [&](std::int64_t done) { return on_progress(done, all); };
-  RunTaskScores scores{step, tasks_.evaluate(model, on_rows), {}};
+  RunTaskScores scores{step, tasks_.evaluate(model, on_rows, share_), {}};
   if (scores.results.empty()) return std::nullopt;
   for (const auto& result : scores.results) {
     for (auto& line : tasks_.records(result, step, "train"))
@@ -99,11 +120,8 @@ std::optional<RunTaskScores> Evaluator::evaluate_tasks(const nn::Model& model, s
 }
 
 nlohmann::ordered_json Evaluator::provenance() const {
-  auto out = nlohmann::ordered_json::object();
-  if (!text_sources_.empty()) out["evaluate_texts_digest"] = data::digest(text_sources_);
-  for (std::size_t i = 0; i < text_sources_.size(); ++i) {
-    out["evaluate_texts"].push_back(text_record(named_texts_[i], text_sources_[i].corpus));
-  }
+  auto out = provenance_of_texts(named_texts_, text_sources_);
+  if (!ood_record_.is_null()) out["evaluate_ood"].push_back(ood_record_);
   out.update(tasks_.provenance());
   return out;
 }

@@ -48,6 +48,12 @@ struct RunTaskScores {
 /// Called with rows that are scored, and all rows; false ends the scoring.
 using OnRows = std::function<bool(std::int64_t done, std::int64_t all)>;
 
+/// The fields of "data" in provenance.json for evaluate.texts: "evaluate_texts_digest", and
+/// "evaluate_texts", name, inputs, digest and files of each text. Empty without a text.
+/// \param texts  those of `named`
+nlohmann::ordered_json provenance_of_texts(const std::vector<config::NamedText>& named,
+                                           const std::vector<data::Source>& texts);
+
 /// Evaluates the model of a run on its validation texts, on evaluate.texts and on its tasks.
 class Evaluator {
  public:
@@ -66,10 +72,10 @@ class Evaluator {
   /// True if evaluate.tasks names a task.
   bool has_tasks() const { return !tasks_.tasks().empty(); }
 
-  /// Scores the tasks.
+  /// Scores the tasks. All ranks call it, share the rows, and get the same result.
   /// \param on_progress  called after each pack of rows with the number of rows that are scored and
-  ///                     that of all rows; false ends the scoring
-  /// \return nullopt if on_progress() ended it
+  ///                     that of all rows; false ends the scoring of all ranks
+  /// \return nullopt if on_progress() of a rank ended it
   std::optional<RunTaskScores> evaluate_tasks(const nn::Model& model, std::int64_t step,
                                               const OnRows& on_progress);
 
@@ -89,9 +95,9 @@ class Evaluator {
   /// The tasks of evaluate.tasks.
   const std::vector<evaluate::EncodedTask>& tasks() const { return tasks_.tasks(); }
 
-  /// The fields of "data" in provenance.json: "evaluate_texts_digest"; "evaluate_texts", name,
-  /// inputs, digest and files of each text; TaskSuite::provenance(). Empty without evaluate.texts
-  /// and evaluate.tasks.
+  /// The fields of "data" in provenance.json: provenance_of_texts(); "evaluate_ood", a list of the
+  /// text data.ood with the fields of such a text; TaskSuite::provenance(). Empty without
+  /// evaluate.texts, data.ood and evaluate.tasks.
   nlohmann::ordered_json provenance() const;
 
   /// The results of the last evaluation.
@@ -105,6 +111,7 @@ class Evaluator {
   };
   std::vector<Source> validation_;
   std::optional<data::ValidationWindows> ood_;
+  nlohmann::ordered_json ood_record_;           // of data.ood; null: there is no such text
   std::vector<config::NamedText> named_texts_;  // evaluate.texts
   std::vector<data::Source> text_sources_;      // of named_texts_
   std::vector<Source> texts_;

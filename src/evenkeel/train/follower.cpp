@@ -7,6 +7,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/store/checkpoint.h"
 #include "evenkeel/train/rank_checks.h"
+#include "evenkeel/train/signals.h"
 
 namespace evenkeel::train {
 
@@ -88,6 +89,10 @@ void Follower::follow() {
         break;
       case RankCommand::evaluate:
         evaluator_->evaluate(trainer_->model(), trainer_->progress().step);
+        break;
+      case RankCommand::evaluate_tasks:
+        evaluator_->evaluate_tasks(trainer_->model(), trainer_->progress().step,
+                                   [](std::int64_t, std::int64_t) { return !stop_wanted(); });
         break;
       case RankCommand::save:
         saver_.begin_piece(trainer_->checkpoint_content(), CheckpointSaver::Writer::caller);

@@ -146,6 +146,11 @@ TrainedModel load_run(const std::optional<std::filesystem::path>& run,
   return loaded;
 }
 
+void quantize(const TrainedModel& loaded, nn::Int8Use use) {
+  loaded.model->quantize(use);
+  loaded.parameters->release(nn::ParameterRole::matrix);
+}
+
 bool has_tokenizer(const TrainedModel& loaded) {
   return !data::is_tokenizer_unknown(loaded.config.data, *loaded.encoding, loaded.shape.vocabulary);
 }

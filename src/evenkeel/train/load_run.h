@@ -43,6 +43,9 @@ TrainedModel load_run(const std::optional<std::filesystem::path>& run,
                       const config::Sources& sources, std::optional<std::int64_t> step = {},
                       nn::ParameterUse use = nn::ParameterUse::inference);
 
+/// Model::quantize(), and frees the float weights of the matrices, which nothing reads afterwards.
+void quantize(const TrainedModel& loaded, nn::Int8Use use);
+
 /// False for a model that was trained on token files whose tokenizer is unknown: its tokens have no
 /// text.
 bool has_tokenizer(const TrainedModel& loaded);

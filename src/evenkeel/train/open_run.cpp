@@ -77,11 +77,10 @@ void keep_chosen(config::Config& config, const config::Config& before,
 
 /// True if schedule.steps was "auto" until the run was extended.
 bool is_schedule_kept(const store::Directory& run) {
-  const auto changes = store::read_provenance(run).value("changes", nlohmann::json::array());
-  const auto last = std::find_if(changes.rbegin(), changes.rend(), [](const nlohmann::json& each) {
-    return each.value("what", "") == "schedule.steps";
-  });
-  return last != changes.rend() && last->value("before", "") == "\"auto\"";
+  const auto changes = store::run_changes(store::read_provenance(run));
+  const auto last = std::find_if(changes.rbegin(), changes.rend(),
+                                 [](const auto& each) { return each.key == "schedule.steps"; });
+  return last != changes.rend() && last->before == "\"auto\"";
 }
 
 /// Refuses a --preset that is not the run's: the run has a value of every key of a preset.

@@ -15,6 +15,7 @@ namespace {
 const char* activity_of(RankCommand command) {
   switch (command) {
     case RankCommand::evaluate:
+    case RankCommand::evaluate_tasks:
       return "the evaluation after step ";
     case RankCommand::save:
     case RankCommand::save_background:

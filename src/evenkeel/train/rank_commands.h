@@ -14,6 +14,7 @@ enum class RankCommand {
   wait,             // for the next command
   step,             // train a step
   evaluate,         // the validation texts
+  evaluate_tasks,   // the tasks of evaluate.tasks
   save,             // write a checkpoint
   save_background,  // begin to write a checkpoint
   finish_save,      // complete it

@@ -307,9 +307,9 @@ void Run::evaluate() {
 
 void Run::evaluate_tasks() {
   if (!evaluator_->has_tasks()) return;
+  commands_.send(RankCommand::evaluate_tasks);
   const auto step = progress().step;
   const auto on_rows = [&](std::int64_t done, std::int64_t all) {
-    commands_.keep_waiting();
     console_.show_activity(text("step ", step, ": ", done, " of ", all, " rows of tasks scored"));
     return !stop_wanted();
   };
@@ -318,6 +318,7 @@ void Run::evaluate_tasks() {
     recorder_.record(*scores);
     return;
   }
+  commands_.send(RankCommand::wait);  // which rank had the signal
   console_.info(text("step ", step, ": the tasks are not scored; the next start does it"));
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/data/token_corpus.h"
@@ -49,13 +50,43 @@ std::string changed_file(const nlohmann::json& before, const nlohmann::json& now
               was.size() > is.size() ? ", gone)" : ", new)");
 }
 
+/// True for a change that an earlier call permitted with --override, and that no checkpoint has
+/// yet.
+bool is_unsaved_change(const OpenRun& run, const nlohmann::json& record) {
+  const auto provenance = store::read_provenance(run.lock->directory());
+  const auto changes = provenance.value("changes", nlohmann::json::array());
+  return std::find(changes.begin(), changes.end(), record) != changes.end();
+}
+
+/// Compares a value of a checkpoint with that of now. Its last argument is that of --override.
+using Compare = std::function<void(const std::string& what, const nlohmann::json& was,
+                                   const nlohmann::json& is, const char* key)>;
+
+/// Compares the tokenizer and the texts of the training.
+/// \param before, now  the field "data" of MANIFEST.json
+void compare_data(const nlohmann::json& before, const nlohmann::json& now, const Compare& compare) {
+  const nlohmann::json none;
+  compare("the digest of the tokenizer", before.value("tokenizer_digest", none),
+          now.value("tokenizer_digest", none), "data");
+  const auto compare_text = [&](const char* what, const char* digest, const char* files) {
+    compare(text(what, changed_file(before, now, files)), before.at(digest), now.at(digest),
+            "data");
+  };
+  compare_text("the digest of the training text", "train_digest", kFiles);
+  // A part of the training text that is held out has the files of the training text.
+  const bool has_files = now.contains(kValidationFiles) || before.contains(kValidationFiles);
+  compare_text("the digest of the validation text", "validation_digest",
+               has_files ? kValidationFiles : kFiles);
+}
+
 /// A list of texts or tasks in the field "data" of provenance.json. Two entries are of the same
 /// text or task if their fields `name` and `place` are equal.
 struct EvaluatedList {
   const char *field, *key, *name, *place;
 };
-constexpr std::array<EvaluatedList, 2> kEvaluatedLists = {
+constexpr std::array<EvaluatedList, 3> kEvaluatedLists = {
     {{.field = "evaluate_texts", .key = "evaluate.texts ", .name = "name", .place = "inputs"},
+     {.field = "evaluate_ood", .key = "data.ood ", .name = "name", .place = "inputs"},
      {.field = "evaluate_tasks", .key = "evaluate.tasks ", .name = "label", .place = "path"}}};
 
 /// True for an entry of such a list that can be compared: with a digest, and with the path of each
@@ -76,12 +107,15 @@ bool is_of_evaluation(const std::string& what) {
                      [&](const auto& list) { return what.starts_with(list.key); });
 }
 
-/// "evaluate.texts wiki (wiki.txt)", "evaluate.tasks quiz.jsonl", "evaluate.tasks piqa (FOLDER)"
+/// "evaluate.texts wiki (wiki.txt)", "data.ood other.txt", "evaluate.tasks quiz.jsonl",
+/// "evaluate.tasks piqa (FOLDER)"
 std::string evaluated_name(const EvaluatedList& list, const nlohmann::json& was,
                            const nlohmann::json& is) {
   const auto name = is.at(list.name).get<std::string>();
   const auto path = is.value("path", name);  // of a task
-  return text(list.key, name, path == name ? changed_file(was, is, kFiles) : text(" (", path, ")"));
+  if (path != name) return text(list.key, name, " (", path, ")");
+  const auto file = changed_file(was, is, kFiles);
+  return text(list.key, name, file == text(" (", name, ")") ? "" : file);
 }
 
 }  // namespace
@@ -171,48 +205,33 @@ void RunProvenance::resume(const store::VerifiedCheckpoint& checkpoint, const Op
                      folder.string()));
   }
   try {
-    compare_with(checkpoint, run.changes, overrides, folder);
+    compare_with(checkpoint, run, overrides);
   } catch (const nlohmann::json::exception&) {
     throw_no_provenance(checkpoint);
   }
   compare_evaluation(checkpoint.step, run, overrides, evaluation);
 }
 
-void RunProvenance::compare_with(const store::VerifiedCheckpoint& checkpoint,
-                                 const std::vector<ConfigChange>& changes,
-                                 const std::vector<std::string>& overrides,
-                                 const std::filesystem::path& folder) {
+void RunProvenance::compare_with(const store::VerifiedCheckpoint& checkpoint, const OpenRun& run,
+                                 const std::vector<std::string>& overrides) {
   const auto& before = checkpoint.manifest;
   if (before.contains("changes")) changes_ = before.at("changes");
   if (!changes_.is_array()) throw_no_provenance(checkpoint);
-  for (const auto& change : changes) changes_.push_back(record_of(checkpoint.step, change));
+  for (const auto& change : run.changes) changes_.push_back(record_of(checkpoint.step, change));
   const auto now = json();
-  const auto compare = [&](const char* what, const nlohmann::json& was, const nlohmann::json& is,
-                           const char* key) {
+  const Compare compare = [&](const std::string& what, const nlohmann::json& was,
+                              const nlohmann::json& is, const char* key) {
     if (was == is) return;
-    if (config::is_named(key, overrides)) {
-      changes_.push_back(record_of(checkpoint.step, {what, was.dump(), is.dump()}));
-      return;
+    const auto record = record_of(checkpoint.step, {what, was.dump(), is.dump()});
+    if (!config::is_named(key, overrides) && !is_unsaved_change(run, record)) {
+      throw Error(Exit::differs, text(run.folder.string(), ": ", what, " was ", was.dump(),
+                                      " when the checkpoint was written, but is ", is.dump(),
+                                      " now; allow it with --override ", key));
     }
-    throw Error(Exit::differs, text(folder.string(), ": ", what, " was ", was.dump(),
-                                    " when the checkpoint was written, but is ", is.dump(),
-                                    " now; allow it with --override ", key));
+    changes_.push_back(record);
   };
   if (!before.contains("data") || !before.contains("isa")) throw_no_provenance(checkpoint);
-  const nlohmann::json now_data = now.at("data");
-  const auto& before_data = before.at("data");
-  compare("the digest of the tokenizer", before_data.value("tokenizer_digest", nlohmann::json()),
-          now_data.value("tokenizer_digest", nlohmann::json()), "data");
-  const auto compare_text = [&](const char* what, const char* digest, const char* files) {
-    compare(text(what, changed_file(before_data, now_data, files)).c_str(), before_data.at(digest),
-            now_data.at(digest), "data");
-  };
-  compare_text("the digest of the training text", "train_digest", kFiles);
-  // A part of the training text that is held out has the files of the training text.
-  const bool has_files =
-      now_data.contains(kValidationFiles) || before_data.contains(kValidationFiles);
-  compare_text("the digest of the validation text", "validation_digest",
-               has_files ? kValidationFiles : kFiles);
+  compare_data(before.at("data"), now.at("data"), compare);
   for (const char* const key : {"isa", "libtorch", "libtorch_isa"}) {
     compare(key, before.at(key), now.at(key), "numerics");
   }
@@ -236,11 +255,12 @@ void RunProvenance::compare_evaluation(std::int64_t step, const OpenRun& run,
   }
   const auto data = before.value("data", nlohmann::json());
   for (const auto& change : changed_evaluation(data, evaluation)) {
-    if (!config::is_named("data", overrides)) {
+    const char* const word = change.key.starts_with("data.ood") ? "data.ood" : "data";
+    if (!config::is_named(word, overrides)) {
       throw Error(Exit::differs,
                   text(run.folder.string(), ": the digest of ", change.key, " was ", change.before,
                        " when provenance.json was written, but is ", change.after,
-                       " now; restore it, or allow it with --override data"));
+                       " now; restore it, or allow it with --override ", word));
     }
     changes_.push_back(record_of(step, change));
   }

@@ -3,7 +3,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -18,9 +17,10 @@ namespace evenkeel::train {
 /// \throws Error (no_checkpoint, exit code 77) if the manifest has none
 std::string config_text_of(const store::VerifiedCheckpoint& checkpoint);
 
-/// The texts of evaluate.texts and the tasks that `before` and `now` both have, and whose digests
-/// differ: {"evaluate.texts wiki (wiki.txt)", "\"DIGEST\"", "\"DIGEST\""}. Another list of files
-/// under the name of a text is another text; a task of another path is another task.
+/// The texts of evaluate.texts, the text data.ood and the tasks that `before` and `now` both have,
+/// and whose digests differ: {"evaluate.texts wiki (wiki.txt)", "\"DIGEST\"", "\"DIGEST\""}.
+/// Another list of files under the name of a text is another text; a task of another path is
+/// another task.
 /// \param before, now  the field "data" of provenance.json; what an older version did not record
 ///                     and what is damaged in `before` is not compared
 std::vector<ConfigChange> changed_evaluation(const nlohmann::json& before,
@@ -42,7 +42,8 @@ class RunProvenance {
 
   /// Takes the earlier changes from a checkpoint, appends the new ones, and compares text and
   /// arithmetic with those of the checkpoint, the texts and tasks of the evaluation with those of
-  /// provenance.json. A difference would make the resumed run a different run.
+  /// provenance.json. A difference would make the resumed run a different run. One that an earlier
+  /// call permitted for this checkpoint needs no second override.
   /// \param overrides   permitted differences: "data", "numerics", "train.precision"
   /// \param evaluation  Evaluator::provenance()
   /// \throws Error (differs, exit code 78), with the first difference that is not permitted;
@@ -57,9 +58,8 @@ class RunProvenance {
   void write(const store::Directory& run, const nlohmann::ordered_json& more) const;
 
  private:
-  void compare_with(const store::VerifiedCheckpoint& checkpoint,
-                    const std::vector<ConfigChange>& changes,
-                    const std::vector<std::string>& overrides, const std::filesystem::path& folder);
+  void compare_with(const store::VerifiedCheckpoint& checkpoint, const OpenRun& run,
+                    const std::vector<std::string>& overrides);
   void compare_evaluation(std::int64_t step, const OpenRun& run,
                           const std::vector<std::string>& overrides,
                           const nlohmann::ordered_json& evaluation);

@@ -38,6 +38,11 @@ std::vector<std::string> notes_of(const config::Config& config, const RunSetup& 
                          ", with \"none\" ", bytes_text(plan.memory.total()), ", and ",
                          bytes_text(setup.machine.free_memory), " are free"));
   }
+  const auto& tokenizer = setup.text.encoding->tokenizer();
+  if (!tokenizer.text_changes().empty()) {
+    notes.push_back(text("the tokenizer ", tokenizer.text_changes(),
+                         ", as the package sentencepiece does: the model learns the changed text"));
+  }
   if (config.kernels.attention == "flash" && caps_scores(scheme)) {
     notes.emplace_back(
         "scores are capped, which LibTorch's flash attention cannot do: attention is computed "

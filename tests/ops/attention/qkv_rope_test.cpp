@@ -12,7 +12,7 @@ namespace {
 
 using testing::Tensors;
 
-constexpr std::int64_t kRotatedHeads = 6, kRotatedKvHeads = 2, kTokens = 5;
+constexpr std::int64_t kRotatedHeads = 6, kRotatedKvHeads = 2, kTokens = 21;
 
 at::Tensor turn_of(std::int64_t width, at::ScalarType dtype) {
   const auto angle = at::outer(at::arange(kTokens, at::kDouble), at::linspace(0.1, 2, width / 2));

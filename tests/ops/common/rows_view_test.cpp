@@ -7,9 +7,12 @@
 #include <functional>
 #include <vector>
 
+#include "evenkeel/ops/norms/affine.h"
+#include "evenkeel/ops/norms/bounded.h"
 #include "evenkeel/ops/norms/layer_norm.h"
 #include "evenkeel/ops/norms/rms_norm.h"
 #include "evenkeel/ops/norms/row_norm.h"
+#include "evenkeel/ops/norms/seed_norm.h"
 #include "ops/gradients.h"
 
 namespace evenkeel {
@@ -29,6 +32,9 @@ std::pair<at::Tensor, bool> read_rows(const at::Tensor& x) {
   }
   return {found.view(x.sizes()), data == x.const_data_ptr<float>()};
 }
+
+/// A norm of x with a gain.
+using NormOfRows = std::function<at::Tensor(const at::Tensor&, const at::Tensor&)>;
 
 TEST(RowsView, HasTheRowsOfEveryLayout) {
   const auto products = at::arange(2. * 3 * 20, at::kFloat).view({2, 3, 20});
@@ -71,7 +77,7 @@ TEST(RowsView, RunsHaveAllRowsInOrder) {
 // added up by fours where they are adjacent.
 TEST(RowsView, NormsOfColumnsAreThoseOfTheirCopies) {
   at::manual_seed(6);
-  const std::vector<std::function<at::Tensor(const at::Tensor&, const at::Tensor&)>> norms = {
+  const std::vector<NormOfRows> norms = {
       [](const auto& x, const auto& gain) { return ops::layer_norm(x, gain, gain); },
       [](const auto& x, const auto& gain) { return ops::rms_norm(x, gain); },
       [](const auto& x, const auto& gain) {
@@ -96,6 +102,68 @@ TEST(RowsView, NormsOfColumnsAreThoseOfTheirCopies) {
         EXPECT_TRUE(testing::close(got[1], wanted[1], 1e-4, 1e-4)) << i << ", gain of " << dtype;
       }
     }
+  }
+}
+
+/// DyT, Derf, SeeDNorm, and Scale with one value for each feature and for each of four groups.
+std::vector<NormOfRows> norms_with_equal_gradients() {
+  const auto bounded = [](bool is_erf) {
+    return [is_erf](const at::Tensor& x, const at::Tensor& gain) {
+      const auto value = gain.narrow(0, 0, 1).to(at::kDouble);
+      return ops::bounded(x, value, value, gain, gain, is_erf);
+    };
+  };
+  return {bounded(false), bounded(true),
+          [](const auto& x, const auto& gain) {
+            return ops::seed_norm(x, gain, 0.1 * gain, gain, gain, 1e-5);
+          },
+          [](const auto& x, const auto& gain) { return ops::affine(x, gain, gain); },
+          [](const auto& x, const auto& gain) { return ops::affine(x, gain.narrow(0, 0, 4)); }};
+}
+
+/// Columns of a matrix of 80 rows as rows [2, 40, 96], as three heads of 32, and as eight of 12.
+Tensors layouts_of_columns(const at::Tensor& products) {
+  const auto columns = products.narrow(2, 32, 96);
+  return {columns, columns.view({2, 40, 3, 32}), columns.view({2, 40, 8, 12})};
+}
+
+/// Passes if the results and all gradients are those of a copy of x, bit for bit.
+void expect_bits_of_copy(const NormOfRows& norm, const at::Tensor& x, const at::Tensor& gain,
+                         const at::Tensor& dy) {
+  const auto run = [&](const Tensors& in) { return Tensors{norm(in[0], in[1])}; };
+  const auto copy = x.contiguous();
+  EXPECT_TRUE(run({x, gain})[0].equal(run({copy, gain})[0]));
+  const auto got = testing::gradients(run, {x, gain}, {dy});
+  const auto wanted = testing::gradients(run, {copy, gain}, {dy});
+  EXPECT_TRUE(got[0].equal(wanted[0])) << "x";
+  EXPECT_TRUE(got[1].equal(wanted[1])) << "gain";
+}
+
+TEST(RowsView, OtherNormsOfColumnsHaveTheBitsOfTheirCopies) {
+  at::manual_seed(8);
+  for (const auto dtype : {at::kDouble, at::kFloat, at::kBFloat16}) {
+    const auto wide = dtype == at::kDouble ? at::kDouble : at::kFloat;
+    for (const auto& x : layouts_of_columns(at::randn({2, 40, 160}).to(dtype))) {
+      const auto gain = at::randn({x.size(-1)}, wide);
+      const auto dy = at::randn(x.sizes()).to(dtype);
+      int number = 0;
+      for (const auto& norm : norms_with_equal_gradients()) {
+        SCOPED_TRACE(::testing::Message() << number++ << " of " << dtype << x.sizes());
+        expect_bits_of_copy(norm, x, gain, dy);
+      }
+    }
+  }
+}
+
+// The sums of such terms differ if they are added up one by one, not by fours: 2^60 swallows ones.
+TEST(RowsView, GainsOfScaleAreAddedUpByFoursWhereRowsLieApart) {
+  at::manual_seed(9);
+  const auto large = at::randint(-1, 2, {2, 40, 160}, at::kDouble) * 0x1p60;
+  const auto small = at::randint(-9, 10, {2, 40, 160}, at::kDouble);
+  const auto affine = [](const auto& x, const auto& gain) { return ops::affine(x, gain); };
+  for (const auto& x : layouts_of_columns((large + small).to(at::kBFloat16))) {
+    SCOPED_TRACE(::testing::Message() << x.sizes());
+    expect_bits_of_copy(affine, x, at::ones({x.size(-1)}), at::ones(x.sizes(), at::kBFloat16));
   }
 }
 

@@ -38,6 +38,13 @@ void refused_gather(const at::Tensor& index) {
   ops::gather_sum(at::ones({4, 3}), index, at::zeros({4}, at::kLong));
 }
 
+/// The last of many rows does not exist.
+void refused_last_row() {
+  const auto index = at::zeros({9000}, at::kLong);
+  index.narrow(0, 8999, 1).fill_(-1);
+  ops::gather_sum(at::ones({4, 3}), index, at::zeros({4, 2250}, at::kLong));
+}
+
 OperatorCase gather_sum_case() {
   return {
       .name = "gather_sum",
@@ -55,7 +62,8 @@ OperatorCase gather_sum_case() {
             "is [4]",
             [] { refused_gather(at::zeros({2}, at::kLong)); }},
            {"[gather_sum] rows must be 0 to 3, but are 4 to 4",
-            [] { refused_gather(at::full({4}, 4, at::kLong)); }}}};
+            [] { refused_gather(at::full({4}, 4, at::kLong)); }},
+           {"[gather_sum] rows must be 0 to 3, but are -1 to 0", refused_last_row}}};
 }
 
 /// The experts of each token by at::topk, and a stable sort of them. Scores are distinct.
@@ -83,6 +91,8 @@ OperatorCase expert_assignment_case() {
                         [] { ops::expert_assignment(at::ones({3, 4}, at::kBFloat16), 1); }},
                        {"[expert_assignment] k must be 1 to 4, the number of experts, but is 5",
                         [] { ops::expert_assignment(at::ones({3, 4}), 5); }}},
+          .rows = 2100,  // three blocks of 4096 choices
+          .rows_of_threads = 2100,
           .has_gradient = false};
 }
 

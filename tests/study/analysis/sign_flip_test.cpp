@@ -3,10 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <numeric>
 #include <vector>
+
+#include "evenkeel/study/analysis/statistics.h"
 
 namespace evenkeel::study {
 namespace {
@@ -73,11 +77,36 @@ double p_by_counting_sums(const std::vector<double>& values) {
 }
 
 TEST(SignFlipP, IsExactUpToItsLimit) {
-  for (const int pairs : {17, 20, 31, 32}) {
+  for (const int pairs : {17, 20, 31, 32, 33, 40}) {
     std::vector<double> values;
     for (int i = 0; i < pairs; ++i) values.push_back(i * 11 % 17 - 6);
     EXPECT_EQ(sign_flip_p(values), p_by_counting_sums(values)) << pairs;
   }
+}
+
+// numpy: the sums of the first 20 and of the last 20, 2^20 each; 0.65 % of their pairs reach it.
+TEST(SignFlipP, IsExactOfFortyDifferentSizes) {
+  std::vector<double> values;
+  for (int i = 0; i < 40; ++i) values.push_back(std::sin(i) + 0.3);
+  EXPECT_NEAR(sign_flip_p(values), 0.0064530958770774305, 1e-9);
+}
+
+// Above the limit equal sizes and small integers have few sums. Equal sizes: the binomial tail.
+TEST(SignFlipP, IsExactOfManyPairsWithFewSums) {
+  std::vector<double> signs(60, 0.01), integers;
+  std::fill_n(signs.begin(), 20, -0.01);
+  EXPECT_NEAR(sign_flip_p(signs), sign_test_p(40, 20), 1e-12);
+  for (int i = 0; i < 60; ++i) integers.push_back(i * 11 % 17 - 6);
+  EXPECT_NEAR(sign_flip_p(integers), p_by_counting_sums(integers), 1e-12);
+  EXPECT_EQ(sign_flip_p(std::vector<double>(50, 0.0)), 1);
+}
+
+// Only their own assignment and its opposite reach the sum; 0 has two signs.
+TEST(SignFlipP, IsExactOfManyPairsWithOneSign) {
+  EXPECT_EQ(sign_flip_p(std::vector<double>(200, 1.0)), std::ldexp(1.0, -199));
+  std::vector<double> values(5, 0.0);
+  for (int i = 0; i < 45; ++i) values.push_back(-std::sqrt(i + 1));
+  EXPECT_EQ(sign_flip_p(values), std::ldexp(1.0, -44));
 }
 
 // Above the limit random assignments are drawn: their p is near the exact one of a pair less.
@@ -86,9 +115,19 @@ TEST(SignFlipP, DrawsAssignmentsOfManyPairs) {
   for (std::size_t i = 0; i < kExactFlipPairs; ++i)
     values.push_back(std::sin(static_cast<double>(i)) + 0.3);
   const double exact = sign_flip_p(values);
-  values.push_back(0);
+  values.push_back(1e-6);  // doubles the sums, and hardly changes them
   EXPECT_NEAR(sign_flip_p(values), exact, 0.01);
-  EXPECT_EQ(sign_flip_p(std::vector<double>(200, 1.0)), 1.0 / 5000);
+  std::vector<double> agreeing{-1e-3};
+  for (int i = 0; i < 199; ++i) agreeing.push_back(1 + std::sqrt(i));
+  EXPECT_EQ(sign_flip_p(agreeing), 1.0 / 5000);
+}
+
+TEST(SmallestSignFlipP, IsThatOfDifferencesWithOneSign) {
+  for (const std::int64_t pairs : {1, 2, 6, 32, 33, 40, 100}) {
+    const std::vector<double> equal(static_cast<std::size_t>(pairs), 0.02);
+    EXPECT_EQ(smallest_sign_flip_p(pairs), sign_flip_p(equal)) << pairs;
+  }
+  EXPECT_GT(smallest_sign_flip_p(5000), 0);
 }
 
 }  // namespace

@@ -38,6 +38,17 @@ TEST(TostP, AndNonequivalencePAreOppositeClaims) {
   EXPECT_NEAR(nonequivalence_p(near, 0), near.p, 1e-12);
 }
 
+// Without variance all tests are the sign-flip test, at every number of pairs.
+TEST(PairedTest, OfEqualDifferencesIsTheSignFlipTest) {
+  for (const int pairs : {2, 3, 32, 33, 40, 60}) {
+    const auto equal = paired_test(std::vector<double>(static_cast<std::size_t>(pairs), 0.02));
+    const double p = std::ldexp(1.0, 1 - pairs);
+    EXPECT_EQ(equal.p, p) << pairs;
+    EXPECT_EQ(tost_p(equal, 0.03), p) << pairs;
+    EXPECT_EQ(nonequivalence_p(equal, 0.01), p) << pairs;
+  }
+}
+
 // With 2 pairs, t has one degree of freedom (Cauchy): P(T > t) = atan(1 / t) / pi for t > 0. The
 // values 1 and 3 have the mean 2 and the standard error 1.
 TEST(NonequivalenceP, IsTheSumOfBothTailsAtTheMargin) {

@@ -69,6 +69,22 @@ TEST(VerdictText, NamesTheSignFlipTestWhereOnlyTIsSignificant) {
   EXPECT_TRUE(mentions(text, ", not significant")) << text;
 }
 
+// Of test = "bootstrap" from 10 pairs on: most resamples lack the outlier, and are far from 0.
+TEST(VerdictText, NamesTheBootstrapThatTheSignFlipTestReplaces) {
+  auto results = two_arms({-1, -1.1, -1.2, -1.3, -1.4, -1.5, -1.6, -1.7, -1.8, -1.9, -2, -30},
+                          std::vector<double>(12, 0.0));
+  results.study.uses_bootstrap = true;
+  const auto text = first_sentence(results);
+  EXPECT_TRUE(mentions(text, "do not differ significantly with 12 seeds")) << text;
+  EXPECT_TRUE(mentions(text, "; with the sign-flip test in place of the bootstrap, p is ")) << text;
+  // Of equal differences with one outlier, too many resamples have no variance: a t-test.
+  results =
+      two_arms({-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -30}, std::vector<double>(12, 0.0));
+  results.study.uses_bootstrap = true;
+  const auto of_t = first_sentence(results);
+  EXPECT_TRUE(mentions(of_t, "; with the sign-flip test in place of the t-test, p is ")) << of_t;
+}
+
 TEST(VerdictText, SaysThatConstantsAreNotTested) {
   EXPECT_EQ(first_sentence(equivalence({1, 1, 1}, {1, 1, 1})),
             "validation loss of hybrid less that of pre: 0 [0, 0] nats per token (3 seeds); not "

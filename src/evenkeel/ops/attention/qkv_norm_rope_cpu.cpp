@@ -48,6 +48,9 @@ struct QkvLayout {
         all(parts[0].count + parts[1].count + parts[2].count),
         positions(q.size(1)),
         count(q.size(0) * q.size(1)) {}
+  bool has_norm() const { return parts[0].gain || parts[1].gain || parts[2].gain; }
+  /// Rows of a task of the backward pass: those of a sum over rows, or without norms, as forward.
+  std::int64_t backward_rows() const { return has_norm() ? kernels::kBlockRows : cpu::kTaskRows; }
   std::array<QkvPart, 3> parts;  // q, k and v
   std::int64_t width;            // of a head
   std::int64_t all;              // heads of a row: of q, k and v
@@ -129,7 +132,8 @@ struct QkvBackward {
 };
 
 /// \param dx    the gradients of the sources; written
-/// \param sums  [blocks of rows, 3 * width], double: gradients of the gains are added
+/// \param sums  [blocks of rows, 3 * width], double: gradients of the gains are added; no blocks
+///              without norms
 template <typename scalar_t>
 void norm_rope_rows_backward(const QkvBackward& in, const QkvLayout& layout,
                              const std::array<RowsView, 3>& dx, const Tensor& sums) {
@@ -156,7 +160,7 @@ void norm_rope_rows_backward(const QkvBackward& in, const QkvLayout& layout,
          .cos_sin = part.is_rotated ? angle_rows + row % layout.positions * width : nullptr,
          .rstd = scales + row * layout.all + part.first,
          .dx = to[p] + dx[p].offset(row),
-         .dgain = dgain + (block * 3 + static_cast<std::int64_t>(p)) * width,
+         .dgain = part.gain ? dgain + (block * 3 + static_cast<std::int64_t>(p)) * width : nullptr,
          .scratch = scratch,
          .count = part.count,
          .width = width});
@@ -167,14 +171,14 @@ void norm_rope_rows_backward(const QkvBackward& in, const QkvLayout& layout,
       for (std::size_t p = 0; p < 3; ++p) backward_part(row, block, p, scratch.data());
     }
   };
-  cpu::for_each_block(layout.count, kernels::kBlockRows, each_block);
+  cpu::for_each_block(layout.count, layout.backward_rows(), each_block);
 }
 
 /// The gradients of the gains of q, k and v.
 /// \param dx  the gradients of the columns of q, k and v; written
 Tensors3 backward_of_columns(const QkvBackward& in, const QkvLayout& layout, const Tensors3& dx) {
   const auto width = layout.width;
-  const auto blocks = kernels::blocks_of(layout.count, kernels::kBlockRows);
+  const auto blocks = layout.has_norm() ? kernels::blocks_of(layout.count, kernels::kBlockRows) : 0;
   const auto sums = at::zeros({blocks, 3 * width}, in.rstd.options().dtype(at::kDouble));
   const auto views = views_of(dx);
   const auto dtype = dx[0].scalar_type();

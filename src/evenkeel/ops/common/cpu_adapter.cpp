@@ -22,15 +22,23 @@ int thread_count() {
 }
 
 at::Tensor tree_sum(const at::Tensor& sums) {
-  const auto blocks = sums.size(0);
-  const auto width = sums.size(1);
+  constexpr std::int64_t kBlocks = 64;  // a power of two: the tree begins with trees of so many
+  constexpr std::int64_t kColumns = 256;
+  const auto blocks = sums.size(0), width = sums.size(1);
   if (blocks == 0) return sums.sum(0);
   auto* const values = mutable_data<double>(sums);
-  constexpr std::int64_t kColumnsPerTask = 256;
-  parallel_for(0, width, kColumnsPerTask, [&](std::int64_t begin, std::int64_t end) {
-    kernels::cpu::tree_sum(values, blocks, width, begin, end);
+  const auto subtrees = kernels::blocks_of(blocks, kBlocks);
+  const auto strips = kernels::blocks_of(width, kColumns);
+  const auto grain = std::max<std::int64_t>(1, kColumns / std::max<std::int64_t>(1, width));
+  parallel_for(0, subtrees * strips, grain, [&](std::int64_t begin, std::int64_t end) {
+    for (auto task = begin; task < end; ++task) {
+      const auto block = task / strips * kBlocks, column = task % strips * kColumns;
+      kernels::cpu::tree_sum(values + block * width, std::min(kBlocks, blocks - block), width,
+                             column, std::min(column + kColumns, width));
+    }
   });
-  return sums[0];
+  if (subtrees == 1) return sums[0];
+  return tree_sum(sums.slice(0, 0, blocks, kBlocks).contiguous());
 }
 
 at::Tensor vector_gradient_from_blocks(const at::Tensor& sums,

@@ -66,11 +66,13 @@ void parallel_for(std::int64_t begin, std::int64_t end, std::int64_t grain, cons
   });
 }
 
+/// Rows of a task whose rows are independent.
+inline constexpr std::int64_t kTaskRows = 16;
+
 /// Calls work(row) for every row, in parallel. Rows must be independent.
 template <typename Work>
 void for_each_row(std::int64_t rows, const Work& work) {
-  constexpr std::int64_t kRowsPerTask = 16;
-  parallel_for(0, rows, kRowsPerTask, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(0, rows, kTaskRows, [&](std::int64_t begin, std::int64_t end) {
     for (auto row = begin; row < end; ++row) work(row);
   });
 }

@@ -3,6 +3,7 @@
 #include <torch/library.h>
 
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "evenkeel/ops/common/cpu_adapter.h"
@@ -33,24 +34,42 @@ void select_top_k(const T* scores, std::int64_t experts, std::int64_t k, std::in
   }
 }
 
-/// Sorts the choices by expert with a stable counting sort: one pass over them.
+/// Sorts the choices by expert with a stable counting sort. Blocks of choices are counted in
+/// parallel, and sorted in parallel: the rows of an expert's choices in a block follow those in
+/// earlier blocks.
 void sort_by_expert(const ExpertAssignment& assignment) {
+  constexpr std::int64_t kBlock = 4096;
   const auto choices = assignment.top_experts.numel();
   const auto k = assignment.top_k(), experts = assignment.experts();
   const auto* const expert = assignment.top_experts.const_data_ptr<std::int64_t>();
+  const auto blocks = kernels::blocks_of(choices, kBlock);
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(blocks * experts));
+  auto* const next = counts.data();  // [blocks, experts]: the number, then the next row
+  cpu::for_each_block(choices, kBlock,
+                      [&](std::int64_t block, std::int64_t begin, std::int64_t end) {
+                        for (auto i = begin; i < end; ++i) ++next[block * experts + expert[i]];
+                      });
   auto* const offsets = assignment.offsets.mutable_data_ptr<std::int64_t>();
-  for (std::int64_t i = 0; i < choices; ++i) ++offsets[expert[i] + 1];
-  for (std::int64_t e = 0; e < experts; ++e) offsets[e + 1] += offsets[e];
-  std::vector<std::int64_t> next(offsets, offsets + experts);
+  std::int64_t row = 0;
+  for (std::int64_t e = 0; e < experts; ++e) {
+    for (std::int64_t block = 0; block < blocks; ++block) {
+      const auto count = std::exchange(next[block * experts + e], row);
+      row += count;
+    }
+    offsets[e + 1] = row;
+  }
   auto* const permutation = assignment.permutation.mutable_data_ptr<std::int64_t>();
   auto* const token_of_row = assignment.token_of_row.mutable_data_ptr<std::int64_t>();
   auto* const inverse = assignment.inverse_permutation.mutable_data_ptr<std::int64_t>();
-  for (std::int64_t i = 0; i < choices; ++i) {
-    const auto at = next[static_cast<std::size_t>(expert[i])]++;
-    permutation[at] = i;
-    token_of_row[at] = i / k;
-    inverse[i] = at;
-  }
+  cpu::for_each_block(choices, kBlock,
+                      [&](std::int64_t block, std::int64_t begin, std::int64_t end) {
+                        for (auto i = begin; i < end; ++i) {
+                          const auto at = next[block * experts + expert[i]]++;
+                          permutation[at] = i;
+                          token_of_row[at] = i / k;
+                          inverse[i] = at;
+                        }
+                      });
 }
 
 std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> expert_assignment_cpu(const Tensor& scores_any,

@@ -8,6 +8,7 @@
 #include "evenkeel/kernels/cpu/portable/bounded.h"
 #include "evenkeel/ops/common/cpu_adapter.h"
 #include "evenkeel/ops/common/operands.h"
+#include "evenkeel/ops/common/rows_view.h"
 
 namespace evenkeel::ops {
 
@@ -29,20 +30,20 @@ BoundedParameters bounded_parameters(const Tensor& alpha, const OptionalTensor& 
 
 Tensor bounded_forward_cpu(const Tensor& x, const Tensor& alpha, const OptionalTensor& shift,
                            const OptionalTensor& gain, const OptionalTensor& bias, bool erf) {
-  const auto rows = x.contiguous();
+  const auto rows = rows_view(x);
   const auto gains = vector_or(gain, 1, x);
   const auto biases = vector_or(bias, 0, x);
   const auto width = width_of(x);
   const auto parameters = bounded_parameters(alpha, shift, erf);
   auto y = empty_contiguous_like(x);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "bounded_forward", [&] {
-    const auto* const from = const_data<scalar_t>(rows, x.numel());
+    const auto* const from = const_data<scalar_t>(rows.tensor);
     const auto* const gain_data = const_data<OpMathType<KernelType<scalar_t>>>(gains, width);
     const auto* const bias_data = const_data<OpMathType<KernelType<scalar_t>>>(biases, width);
     auto* const to = mutable_data<scalar_t>(y);
     cpu::for_each_row(row_count(x), [&](std::int64_t row) {
-      kernels::cpu::bounded_row(from + row * width, gain_data, bias_data, to + row * width, width,
-                                parameters);
+      kernels::cpu::bounded_row(from + rows.offset(row), gain_data, bias_data, to + row * width,
+                                width, parameters);
     });
   });
   return y;
@@ -52,7 +53,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> bounded_backward_cpu(
     const Tensor& dy, const Tensor& x, const Tensor& alpha, const OptionalTensor& shift,
     const OptionalTensor& gain, const OptionalTensor& bias, bool erf) {
   const auto upstream = dy.contiguous();
-  const auto rows = x.contiguous();
+  const auto rows = rows_view(x);
   const auto gains = vector_or(gain, 1, x);
   const auto width = width_of(x);
   const auto parameters = bounded_parameters(alpha, shift, erf);
@@ -62,7 +63,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> bounded_backward_cpu(
   const auto value_sums = at::zeros({gain_sums.size(0), 2}, at::kDouble);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "bounded_backward", [&] {
     const auto* const dy_rows = const_data<scalar_t>(upstream, x.numel());
-    const auto* const x_rows = const_data<scalar_t>(rows, x.numel());
+    const auto* const x_rows = const_data<scalar_t>(rows.tensor);
     const auto* const gain_data = const_data<OpMathType<KernelType<scalar_t>>>(gains, width);
     auto* const to = mutable_data<scalar_t>(dx);
     auto* const dgain = mutable_data<double>(gain_sums);
@@ -71,7 +72,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> bounded_backward_cpu(
     cpu::for_each_row_of_blocks(row_count(x), [&](std::int64_t row, std::int64_t block) {
       kernels::cpu::bounded_row_backward<KernelType<scalar_t>>(
           {.dy = dy_rows + row * width,
-           .x = x_rows + row * width,
+           .x = x_rows + rows.offset(row),
            .gain = gain_data,
            .dx = to + row * width,
            .dalpha = alpha_shift_sums + 2 * block,

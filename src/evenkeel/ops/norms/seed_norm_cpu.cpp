@@ -7,6 +7,7 @@
 #include "evenkeel/kernels/cpu/portable/seed_norm.h"
 #include "evenkeel/ops/common/cpu_adapter.h"
 #include "evenkeel/ops/common/operands.h"
+#include "evenkeel/ops/common/rows_view.h"
 
 namespace evenkeel::ops {
 
@@ -39,16 +40,16 @@ struct SeedNormVectors {
 Tensor seed_norm_forward_cpu(const Tensor& x, const Tensor& alpha, const Tensor& beta,
                              const OptionalTensor& gain, const OptionalTensor& bias,
                              double epsilon) {
-  const auto rows = x.contiguous();
+  const auto rows = rows_view(x);
   const SeedNormVectors vectors(x, alpha, beta, gain, bias);
   const auto width = width_of(x);
   auto y = empty_contiguous_like(x);
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "seed_norm_forward", [&] {
     const auto parameters = vectors.raw<scalar_t>(epsilon, width);
-    const auto* const from = const_data<scalar_t>(rows, x.numel());
+    const auto* const from = const_data<scalar_t>(rows.tensor);
     auto* const to = mutable_data<scalar_t>(y);
     cpu::for_each_row(row_count(x), [&](std::int64_t row) {
-      kernels::cpu::seed_norm_row(from + row * width, parameters, to + row * width, width);
+      kernels::cpu::seed_norm_row(from + rows.offset(row), parameters, to + row * width, width);
     });
   });
   return y;
@@ -58,7 +59,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> seed_norm_backward_cpu(
     const Tensor& dy, const Tensor& x, const Tensor& alpha, const Tensor& beta,
     const OptionalTensor& gain, const OptionalTensor& bias, double epsilon) {
   const auto upstream = dy.contiguous();
-  const auto rows = x.contiguous();
+  const auto rows = rows_view(x);
   const SeedNormVectors vectors(x, alpha, beta, gain, bias);
   const auto width = width_of(x);
   auto dx = empty_contiguous_like(x);
@@ -68,7 +69,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> seed_norm_backward_cpu(
   AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "seed_norm_backward", [&] {
     const auto parameters = vectors.raw<scalar_t>(epsilon, width);
     const auto* const dy_rows = const_data<scalar_t>(upstream, x.numel());
-    const auto* const x_rows = const_data<scalar_t>(rows, x.numel());
+    const auto* const x_rows = const_data<scalar_t>(rows.tensor);
     auto* const to = mutable_data<scalar_t>(dx);
     auto* const dalpha = mutable_data<double>(alpha_sums);
     auto* const dbeta = mutable_data<double>(beta_sums);
@@ -77,7 +78,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> seed_norm_backward_cpu(
     cpu::for_each_row_of_blocks(row_count(x), [&](std::int64_t row, std::int64_t block) {
       kernels::cpu::seed_norm_row_backward<KernelType<scalar_t>>(
           {.dy = dy_rows + row * width,
-           .x = x_rows + row * width,
+           .x = x_rows + rows.offset(row),
            .dx = to + row * width,
            .dalpha = dalpha + block * width,
            .dbeta = dbeta + block * width,

@@ -49,6 +49,7 @@ Moments moments_of(const std::vector<double>& values) {
 struct TestResult {
   double critical_value = 0;  // half width of the 95 % interval, in standard errors of the mean
   double p = 1;
+  DifferenceTest test = DifferenceTest::student_t;
 };
 
 TestResult student_t_test(double t, std::size_t pairs) {
@@ -96,7 +97,9 @@ TestResult bootstrap_t_test(double t, const std::vector<double>& differences, Mo
   const auto at_least =
       std::count_if(all.begin(), all.end(), [t](double each) { return each >= std::abs(t); });
   std::nth_element(all.begin(), all.begin() + kRank, all.end(), std::greater<>());
-  return {.critical_value = all[kRank], .p = static_cast<double>(at_least + 1) / (kResamples + 1)};
+  return {.critical_value = all[kRank],
+          .p = static_cast<double>(at_least + 1) / (kResamples + 1),
+          .test = DifferenceTest::bootstrap};
 }
 
 TestResult test_result(double t, const std::vector<double>& differences, Moments moments,
@@ -116,7 +119,7 @@ Interval symmetric_interval(double mean, double half_width) {
 /// test. Arms whose runs are equal bit for bit are equal.
 double equal_differences_p(const PairedDifference& difference) {
   if (difference.mean == 0) return 0;
-  return std::ldexp(1.0, 1 - static_cast<int>(std::min<std::int64_t>(difference.pairs, 60)));
+  return smallest_sign_flip_p(difference.pairs);
 }
 
 bool finite(double value) {
@@ -151,6 +154,7 @@ PairedDifference paired_test(const std::vector<double>& differences, DifferenceT
   const TestResult tested = test_result(moments.mean / error, differences, moments, test);
   result.interval = symmetric_interval(moments.mean, tested.critical_value * error);
   result.p = tested.p;
+  result.test = tested.test;
   return result;
 }
 

@@ -32,6 +32,8 @@ struct PairedDifference {
   double sign_flip_p = 1;         // sign_flip_p() of the same differences
   double effect_size = 0;         // mean / standard_deviation (Cohen's d_z); 0 if all
                                   // differences are 0, infinite if they are equal and not 0
+  DifferenceTest test =
+      DifferenceTest::student_t;  // of `interval`, and of `p` but of max_trainable
 };
 
 /// The two-sided 5 % critical value of Student's t.

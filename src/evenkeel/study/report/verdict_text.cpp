@@ -53,19 +53,20 @@ std::string smallest_effect_note(const Study& study, const Verdict& verdict,
 }
 
 /// "; with the sign-flip test in place of the t-test, p is 0.12, not significant" if p is
-/// significant; likewise the reverse. Each p is the smaller of its test's and of Fisher's p of the
-/// failures, corrected.
+/// significant; likewise the reverse, and of the bootstrap. Each p is the smaller of its test's and
+/// of Fisher's p of the failures, corrected.
 std::string sign_flip_note(const Verdict& verdict) {
   const bool is_significant = verdict.p < kSignificanceLevel;
   const auto& difference = *verdict.difference;
   if (difference.pairs < static_cast<std::int64_t>(kLeastFlipPairs)) return "";
   // The smallest p of so many pairs: what it does not confirm, no data could.
-  const double smallest =
-      std::ldexp(1.0, 1 - static_cast<int>(std::min<std::int64_t>(difference.pairs, 60)));
+  const double smallest = smallest_sign_flip_p(difference.pairs);
   if (is_significant && difference.sign_flip_p <= smallest) return "";
   if (is_significant == (verdict.sign_flip_p < kSignificanceLevel)) return "";
-  return text("; with the sign-flip test in place of the t-test, p is ",
-              p_text(verdict.sign_flip_p), is_significant ? ", not significant" : ", significant");
+  const bool is_bootstrap = difference.test == DifferenceTest::bootstrap;
+  return text("; with the sign-flip test in place of the ", is_bootstrap ? "bootstrap" : "t-test",
+              ", p is ", p_text(verdict.sign_flip_p),
+              is_significant ? ", not significant" : ", significant");
 }
 
 /// "; that hybrid_norm fails less often: p 0.007 (Fisher)"

@@ -233,7 +233,7 @@ EK_AMX void pack_panels_amx(const Bf16Product& in, const ProductRange& panels,
 
 std::int64_t amx_product_scratch(const Bf16Product& in, std::int64_t rows) {
   const auto all = up_to(kSide, rows);
-  return std::max(kHugePage, 2 * all * steps_of(in) * kSide + 4 * (all * kSide + 2 * kSquare));
+  return 2 * all * steps_of(in) * kSide + 4 * (all * kSide + 2 * kSquare);
 }
 
 EK_AMX void multiply_panels_amx(const Bf16Product& in, const std::uint32_t* pairs,

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <type_traits>
 
 #include "evenkeel/kernels/cpu/avx512/avx512_bf16.h"
+#include "evenkeel/kernels/cpu/avx512/columns_avx512.h"
 
 /// Rows of bfloat16 that are divided by a statistic of themselves, in float32 where
 /// has_avx512_bf16(): what layer_norm_avx512.cpp and row_norm_avx512.cpp share.
@@ -64,45 +66,58 @@ EK_AVX512_BF16_INLINE std::optional<RowStatistic> near_statistic(const Bf16* x,
   return RowStatistic{.mean = mean, .variance = mean_square - mean * mean};
 }
 
-/// The statistic in double and one pass. mean(x^2) - mean(x)^2 loses at most 16 bits plus
-/// log2(width) bits by cancellation, of the 53 of a double.
-EK_AVX512_BF16_INLINE RowStatistic far_statistic(const Bf16* x, std::int64_t width) {
-  auto sum = avx512::zero_doubles(), squares = sum;
-  for (std::int64_t i = 0; i < width; i += 16) {
-    const auto value = avx512::to_doubles(avx512::load_16(x + i, avx512::tail_mask_16(width - i)));
+/// Sixteen partial sums of x and of x^2 in double.
+struct DoubleSums {
+  const Bf16* x;
+  avx512::DoubleVec16 sum, squares;
+
+  template <typename Mask>
+  EK_AVX512_BF16_INLINE void operator()(std::int64_t i, Mask mask) {
+    const auto value = avx512::to_doubles(avx512::load_16(x + i, mask));
     sum = avx512::add(sum, value);
     squares = avx512::add_squares(squares, value);
   }
+};
+
+/// The statistic in double and one pass. mean(x^2) - mean(x)^2 loses at most 16 bits plus
+/// log2(width) bits by cancellation, of the 53 of a double.
+EK_AVX512_BF16_INLINE RowStatistic far_statistic(const Bf16* x, std::int64_t width) {
+  DoubleSums sums{x, avx512::zero_doubles(), avx512::zero_doubles()};
+  avx512::for_each_16_columns(width, sums);
   const auto features = static_cast<double>(width);
-  const double mean = avx512::reduce_add(sum) / features;
-  const double variance = avx512::reduce_add(squares) / features - mean * mean;
+  const double mean = avx512::reduce_add(sums.sum) / features;
+  const double variance = avx512::reduce_add(sums.squares) / features - mean * mean;
   return {.mean = mean, .variance = std::max(variance, 0.0)};
 }
 
-/// Stores sixteen results. \return the lanes that underflow: the instruction rounds them to 0
-template <bool kNear, typename Mask>
-EK_AVX512_BF16_INLINE __mmask16 scale_16(const Bf16* x, const Centred& row, const float* gain,
-                                         const float* bias, Bf16* y, Mask mask) {
-  const __m512 x_hat = x_hat_of<kNear>(avx512::load_16(x, mask), row, mask);
-  const __m512 result =
-      _mm512_fmadd_ps(x_hat, avx512::load_16(gain, mask), avx512::load_16(bias, mask));
-  avx512::store_16(y, result, mask);
-  return avx512::subnormal_mask(result);
-}
+/// y = gain * x_hat + bias.
+template <bool kNear>
+struct ScaledColumns {
+  const Bf16* x;
+  const Centred& row;
+  const float* gain;
+  const float* bias;
+  Bf16* y;
+  __mmask16 subnormal;  // lanes that underflow: the instruction rounds them to 0
+
+  template <typename Mask>
+  EK_AVX512_BF16_INLINE void operator()(std::int64_t i, Mask mask) {
+    const __m512 x_hat = x_hat_of<kNear>(avx512::load_16(x + i, mask), row, mask);
+    const __m512 result =
+        _mm512_fmadd_ps(x_hat, avx512::load_16(gain + i, mask), avx512::load_16(bias + i, mask));
+    avx512::store_16(y + i, result, mask);
+    subnormal |= avx512::subnormal_mask(result);
+  }
+};
 
 /// y = gain * x_hat + bias.
 /// \return false if a result is subnormal, which the rounding instruction would make 0
 template <bool kNear>
 EK_AVX512_BF16_INLINE bool scale(const Bf16* x, const Centred& row, const float* gain,
                                  const float* bias, Bf16* y, std::int64_t width) {
-  __mmask16 subnormal = 0;
-  std::int64_t i = 0;
-  for (; i + 16 <= width; i += 16) {
-    subnormal |= scale_16<kNear>(x + i, row, gain + i, bias + i, y + i, avx512::AllLanes{});
-  }
-  const auto rest = avx512::tail_mask_16(width - i);
-  if (rest != 0) subnormal |= scale_16<kNear>(x + i, row, gain + i, bias + i, y + i, rest);
-  return subnormal == 0;
+  ScaledColumns<kNear> step{x, row, gain, bias, y, 0};
+  avx512::for_each_16_columns(width, step);
+  return step.subnormal == 0;
 }
 
 /// Rows of a backward pass.
@@ -131,20 +146,29 @@ struct Projections {
 };
 
 /// Sixteen partial sums each, for the projections of a row, and the largest |g|.
-struct Partial {
-  __m512 sum, dot, squares, largest;  // squares: of x
-};
 /// \tparam kNear  true: `dot` is the sum of g * x
-template <bool kNear, typename Mask>
-EK_AVX512_BF16_INLINE void add_16(Partial& to, const Bf16* dy, const Bf16* x, const float* gain,
-                                  const Centred& row, Mask mask) {
-  const __m512 g = _mm512_mul_ps(avx512::load_16(dy, mask), avx512::load_16(gain, mask));
-  const __m512 value = avx512::load_16(x, mask);
-  to.sum = _mm512_add_ps(to.sum, g);
-  to.dot = _mm512_fmadd_ps(g, kNear ? value : x_hat_of<false>(value, row, mask), to.dot);
-  if constexpr (kNear) to.squares = _mm512_fmadd_ps(value, value, to.squares);
-  to.largest = avx512::max_abs(to.largest, g);
-}
+template <bool kNear>
+struct PartialProjections {
+  const Bf16* dy;
+  const Bf16* x;
+  const float* gain;
+  const Centred& row;
+  __m512 sum, dot, squares, largest;  // squares: of x
+
+  template <typename Mask>
+  EK_AVX512_BF16_INLINE void operator()(std::int64_t i, Mask mask) {
+    if constexpr (std::is_same_v<Mask, avx512::AllLanes>) {
+      prefetch_ahead(dy + i);
+      prefetch_ahead(x + i);
+    }
+    const __m512 g = _mm512_mul_ps(avx512::load_16(dy + i, mask), avx512::load_16(gain + i, mask));
+    const __m512 value = avx512::load_16(x + i, mask);
+    sum = _mm512_add_ps(sum, g);
+    dot = _mm512_fmadd_ps(g, kNear ? value : x_hat_of<false>(value, row, mask), dot);
+    if constexpr (kNear) squares = _mm512_fmadd_ps(value, value, squares);
+    largest = avx512::max_abs(largest, g);
+  }
+};
 
 /// \param at  offset of the row
 /// \return false if the row is outside the safe range of float32, or kNear without is_near()
@@ -153,18 +177,10 @@ EK_AVX512_BF16_INLINE bool projections_of(const Gradient& args, std::int64_t at,
                                           const RowFactors& factors, const Centred& row,
                                           Projections& projections) {
   if (!fits_float32(factors.rstd)) return false;
-  const Bf16* const dy = args.dy + at;
-  const Bf16* const x = args.x + at;
   const __m512 none = _mm512_setzero_ps();
-  Partial of_row = {none, none, none, none};
-  std::int64_t i = 0;
-  for (; i + 16 <= args.width; i += 16) {
-    prefetch_ahead(dy + i);
-    prefetch_ahead(x + i);
-    add_16<kNear>(of_row, dy + i, x + i, args.gain + i, row, avx512::AllLanes{});
-  }
-  const auto rest = avx512::tail_mask_16(args.width - i);
-  if (rest != 0) add_16<kNear>(of_row, dy + i, x + i, args.gain + i, row, rest);
+  PartialProjections<kNear> of_row{args.dy + at, args.x + at, args.gain, row,
+                                   none,         none,        none,      none};
+  avx512::for_each_16_columns(args.width, of_row);
 
   const auto features = static_cast<double>(args.width);
   const auto total = static_cast<double>(_mm512_reduce_add_ps(of_row.sum));
@@ -180,44 +196,36 @@ EK_AVX512_BF16_INLINE bool projections_of(const Gradient& args, std::int64_t at,
   return avx512::max_fits_float32(_mm512_mul_ps(of_row.largest, row.rstd));
 }
 
-/// Computes sixteen columns of kRows rows.
-/// \param at  offset of the first row
-template <bool kNear, bool kStatistic, int kRows, typename Mask>
-EK_AVX512_BF16_INLINE void columns_backward(const Gradient& args, std::int64_t at, std::int64_t i,
-                                            const Centred (&rows)[kRows],
-                                            const Projections (&projections)[kRows], Mask mask) {
-  const __m512 gain = avx512::load_16(args.gain + i, mask);
-  __m512 dgain = _mm512_setzero_ps(), dbias = dgain;
-#pragma GCC unroll 8
-  for (int r = 0; r < kRows; ++r) {
-    const auto offset = at + r * args.stride + i;
-    const __m512 upstream = avx512::load_16(args.dy + offset, mask);
-    const __m512 x_hat = x_hat_of<kNear>(avx512::load_16(args.x + offset, mask), rows[r], mask);
-    dgain = _mm512_fmadd_ps(upstream, x_hat, dgain);
-    dbias = _mm512_add_ps(dbias, upstream);
-    const __m512 g = _mm512_mul_ps(upstream, gain);
-    const __m512 through = kStatistic
-                               ? _mm512_fmadd_ps(x_hat, projections[r].slope, projections[r].g)
-                               : projections[r].g;
-    avx512::store_16(args.dx + offset, _mm512_fmsub_ps(g, rows[r].rstd, through), mask);
-  }
-  if (args.dgain != nullptr) avx512::add_16(args.dgain + i, dgain, mask);
-  if (args.dbias != nullptr) avx512::add_16(args.dbias + i, dbias, mask);
-}
-
-/// Columns [first, last) of kRows rows.
+/// The gradients of some columns of kRows rows.
 /// \tparam kStatistic  whether the statistic is of these columns
 template <bool kNear, bool kStatistic, int kRows>
-EK_AVX512_BF16_INLINE void range_backward(const Gradient& args, std::int64_t at, std::int64_t first,
-                                          std::int64_t last, const Centred (&rows)[kRows],
-                                          const Projections (&projections)[kRows]) {
-  auto i = first;
-  for (; i + 16 <= last; i += 16) {
-    columns_backward<kNear, kStatistic>(args, at, i, rows, projections, avx512::AllLanes{});
+struct CentredRowsBackward {
+  const Gradient& args;
+  std::int64_t at;  // offset of the first row
+  const Centred (&rows)[kRows];
+  const Projections (&projections)[kRows];
+
+  template <typename Mask>
+  EK_AVX512_BF16_INLINE void operator()(std::int64_t i, Mask mask) const {
+    const __m512 gain = avx512::load_16(args.gain + i, mask);
+    __m512 dgain = _mm512_setzero_ps(), dbias = dgain;
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) {
+      const auto offset = at + r * args.stride + i;
+      const __m512 upstream = avx512::load_16(args.dy + offset, mask);
+      const __m512 x_hat = x_hat_of<kNear>(avx512::load_16(args.x + offset, mask), rows[r], mask);
+      dgain = _mm512_fmadd_ps(upstream, x_hat, dgain);
+      dbias = _mm512_add_ps(dbias, upstream);
+      const __m512 g = _mm512_mul_ps(upstream, gain);
+      const __m512 through = kStatistic
+                                 ? _mm512_fmadd_ps(x_hat, projections[r].slope, projections[r].g)
+                                 : projections[r].g;
+      avx512::store_16(args.dx + offset, _mm512_fmsub_ps(g, rows[r].rstd, through), mask);
+    }
+    if (args.dgain != nullptr) avx512::add_16(args.dgain + i, dgain, mask);
+    if (args.dbias != nullptr) avx512::add_16(args.dbias + i, dbias, mask);
   }
-  const auto rest = avx512::tail_mask_16(last - i);
-  if (rest != 0) columns_backward<kNear, kStatistic>(args, at, i, rows, projections, rest);
-}
+};
 
 /// Computes kRows rows in one pass over the gradients of gain and bias.
 /// \param at  offset of the first row
@@ -233,8 +241,10 @@ EK_AVX512_BF16_INLINE bool rows_backward(const Gradient& args, std::int64_t at,
       return false;
     }
   }
-  range_backward<kNear, true>(args, at, 0, args.partial, rows, projections);
-  range_backward<kNear, false>(args, at, args.partial, args.width, rows, projections);
+  using OfStatistic = CentredRowsBackward<kNear, true, kRows>;
+  using OfOthers = CentredRowsBackward<kNear, false, kRows>;
+  avx512::for_each_16_columns(0, args.partial, OfStatistic{args, at, rows, projections});
+  avx512::for_each_16_columns(args.partial, args.width, OfOthers{args, at, rows, projections});
   return true;
 }
 

@@ -7,14 +7,19 @@
 
 namespace evenkeel::kernels::cpu::avx512 {
 
-/// Calls step(i, mask) for the columns of a row, sixteen at a time from column i on; `mask` is
-/// AllLanes, or has the lanes of the last columns.
+/// Calls step(i, mask) for the columns [first, last) of a row, sixteen at a time from column i on;
+/// `mask` is AllLanes, or has the lanes of the last columns.
+template <typename Step>
+EK_AVX512_BF16_INLINE void for_each_16_columns(std::int64_t first, std::int64_t last, Step&& step) {
+  auto i = first;
+  for (; i + 16 <= last; i += 16) step(i, AllLanes{});
+  const auto rest = tail_mask_16(last - i);
+  if (rest != 0) step(i, rest);
+}
+/// All columns of a row.
 template <typename Step>
 EK_AVX512_BF16_INLINE void for_each_16_columns(std::int64_t width, Step&& step) {
-  std::int64_t i = 0;
-  for (; i + 16 <= width; i += 16) step(i, AllLanes{});
-  const auto rest = tail_mask_16(width - i);
-  if (rest != 0) step(i, rest);
+  for_each_16_columns(0, width, step);
 }
 
 /// Sixteen doubles in float32.

@@ -29,10 +29,6 @@ struct RightOperand {
   std::int64_t panel = 0;  // stride between panels, in pairs
 };
 
-/// Bytes of scratch that the allocator puts into one huge page, where packed operands do not
-/// displace each other from a cache.
-inline constexpr std::int64_t kHugePage = 2 << 20;
-
 constexpr std::int64_t up_to(std::int64_t multiple, std::int64_t count) {
   return (count + multiple - 1) / multiple * multiple;
 }

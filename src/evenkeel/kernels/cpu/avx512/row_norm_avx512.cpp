@@ -22,13 +22,22 @@ EK_AVX512_BF16_INLINE double sum_of_squares(const Bf16* x, std::int64_t width) {
   return static_cast<double>(_mm512_reduce_add_ps(sums));
 }
 
+/// Sixteen maxima of |x|.
+struct LargestOfRow {
+  const Bf16* x;
+  __m512 largest;
+
+  template <typename Mask>
+  EK_AVX512_BF16_INLINE void operator()(std::int64_t i, Mask mask) {
+    largest = avx512::max_abs(largest, avx512::load_16(x + i, mask));
+  }
+};
+
 /// max|x|
 EK_AVX512_BF16_INLINE double largest_of(const Bf16* x, std::int64_t width) {
-  __m512 largest = _mm512_setzero_ps();
-  for (std::int64_t i = 0; i < width; i += 16) {
-    largest = avx512::max_abs(largest, avx512::load_16(x + i, avx512::tail_mask_16(width - i)));
-  }
-  return static_cast<double>(_mm512_reduce_max_ps(largest));
+  LargestOfRow row{x, _mm512_setzero_ps()};
+  avx512::for_each_16_columns(width, row);
+  return static_cast<double>(_mm512_reduce_max_ps(row.largest));
 }
 
 struct CheckedFactors {

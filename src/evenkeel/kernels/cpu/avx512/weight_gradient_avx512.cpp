@@ -8,8 +8,7 @@
 namespace evenkeel::kernels::cpu {
 
 std::int64_t WeightGradient::scratch() {
-  static_assert(sizeof(bf16_weight_gradient::Scratch) <= kHugePage);
-  return kHugePage;
+  return sizeof(bf16_weight_gradient::Scratch);
 }
 
 EK_AMX void add_weight_gradient_avx512(const WeightGradient& args, void* scratch) {
