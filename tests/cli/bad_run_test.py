@@ -108,8 +108,9 @@ class Damage(program.Case):
                     "scheme", "train", "--quiet", "--run", "plain")
         self.refuse(77, "plain/checkpoints/step-00000006/model.safetensors: holds "
                     "blocks.0.attention.k_norm.gain [8], which the model does not have; it is of "
-                    "another scheme or model", "train", "--quiet", "--run", "plain", "--override",
-                    "scheme", "--set", "train.steps=8")
+                    "another scheme or model; --override cannot change the tensors of a run: go back to scheme = "
+                    '"hybrid_norm_star", or start a new run with --run', "train", "--quiet", "--run", "plain",
+                    "--override", "scheme", "--set", "train.steps=8")
 
     def test_reading_verbs_say_why_none_is_usable(self):
         run = self.copy()
@@ -126,7 +127,8 @@ class Damage(program.Case):
         shutil.copytree(folder_of(other, 6), folder_of(run, 6))
         file = "run/checkpoints/step-00000006/model.safetensors"
         self.refuse(77, f"{file}: blocks.0.feed_forward.up_gate.weight must be F32 [48, 16], but is "
-                    "F32 [64, 16]; it is of another model or precision", *self.arguments, "--quiet",
+                    "F32 [64, 16]; it is of another model or precision; --override cannot change the tensors of a run: "
+                    "go back to model.inner = 32, or start a new run with --run", *self.arguments, "--quiet",
                     "--override", "model.inner", "--set", "train.steps=8")
 
 
@@ -213,9 +215,10 @@ class Change(program.Case):
         manifest = json.loads((folder_of(self.run_folder, longest) / "MANIFEST.json").read_text())
         self.assertEqual(manifest["changes"].count(planned), 1)
 
-    def test_a_run_that_was_made_shorter_than_it_is_has_ended(self):
-        self.succeed("train", "--run", "run", "--override", "train.steps",
-                     *settings({"train.steps": 2}))
+    def test_a_run_is_not_made_shorter_than_it_is(self):
+        self.refuse_change("run: the run has 4 steps, more than the 2 of train.steps; name 4 or more: --set "
+                           "train.steps=4 --override train.steps ends the run at its step 4", "--override",
+                           "train.steps", *settings({"train.steps": 2}))
         self.assertIn("\nfinished already at step 4; ", self.succeed("train", "--run", "run")[1])
 
     def test_an_edited_run_toml_is_a_change(self):

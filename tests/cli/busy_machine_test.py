@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A training on a busy machine waits shortly at barriers, and computes the same bits."""
+"""A training on a busy machine waits shortly at barriers, and computes the same bits. `bench step` judges nothing."""
 import contextlib
 import os
 import pathlib
@@ -44,6 +44,17 @@ class BusyMachine(program.Case):
         code, error = self.finish(process)
         self.assertEqual(code, 0, error)
         self.assertEqual(state_at(quiet, STEPS), state_at(self.folder / "run", STEPS))
+
+    def test_serial_shares_are_not_printed(self):
+        """They are times in which threads sleep: other processes make them larger than the step."""
+        self.start_loops()
+        done = subprocess.run([program.PROGRAM, "bench", "step", *map(str, small(train_threads=2)), "--schemes",
+                               "pre_norm", "--rounds", "3"], cwd=self.folder, capture_output=True, check=False,
+                              timeout=program.LIMIT, env=WITHOUT_WAIT_POLICY | {"EVENKEEL_BENCH_SMALL": "1"})
+        self.assertEqual(done.returncode, 75, done)  # not judged
+        table = done.stdout.decode().partition("\nserial share: ")[2]
+        shares = [line.split() for line in table.splitlines() if line.startswith("pre_norm ")]
+        self.assertEqual(shares, [["pre_norm", *["-"] * 9]])
 
 
 if __name__ == "__main__":

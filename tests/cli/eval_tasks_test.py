@@ -192,7 +192,9 @@ class Tasks(program.Case):
             (65, "long.jsonl: document 7 has a continuation of 80 tokens, but at most 32 fit; raise "
                  "evaluate.max_context", "eval", "--run", "run", "--task", "long.jsonl"),
             (65, "cut.jsonl.gz: the gzip data end too early, after 156 bytes; copy or download the file again", "eval", "--run", "run", "--task", "cut.jsonl.gz"),
-            (64, 'no task is named "hellaswog" in nowhere; did you mean "hellaswag"? `evenkeel eval --list-tasks` lists all',
+            (64, 'no task is named "hellaswog", and the folder of tasks nowhere is missing; set evaluate.task_folder or '
+                 'EVENKEEL_TASKS to a folder of tasks; did you mean "hellaswag"? `evenkeel eval --list-tasks` '
+                 'lists all',
              "eval", "--run", "run", "--task", "hellaswog", "--set", "evaluate.task_folder=nowhere"),
             (77, "run: has no checkpoint of step 31, but of: 30, 60",
              "eval", "--run", "run", "--checkpoint", "31"),

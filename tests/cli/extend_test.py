@@ -153,8 +153,9 @@ class Extend(program.Case):
         before = files()
         for key, old, new in (("schedule.peak", "0.003", "0.001"), ("seed", "1", "7"),
                               ("optimizer.clip", "1.0", "2.0"), ("model.inner", "24", "64")):
+            advice = "start another run" if key == "model.inner" else "extend the run with --set train.steps=40"
             self.refuse(78, f"run: the run ended at step 20 with {key} = {old}, so that {new} has no effect: nothing "
-                        "is left to train; leave it out, or extend the run with --set train.steps=40",
+                        f"is left to train; leave it out, or {advice}",
                         "train", "--run", "run", "--set", f"{key}={new}", "--override", key)
             self.assertEqual(files(), before)
         self.succeed("train", "--quiet", "--run", "run", "--override", "schedule.peak",
@@ -162,6 +163,17 @@ class Extend(program.Case):
         self.assertAlmostEqual(self.rates()[30], 0.001 * FLOOR, delta=1e-12)
         self.assertIn("Settings changed at step 20 (schedule.peak 0.003 → 0.001): this command does not repeat the "
                       "run.", (self.run_folder / "report.html").read_text())
+
+    def test_a_change_of_the_tensors_says_what_to_do(self):
+        config = (self.run_folder / "run.toml").read_bytes()
+        done = self.evenkeel("train", "--quiet", "--run", "run", "--override", "model",
+                             *settings({"model.layers": 2, "train.steps": 40}))
+        self.assertEqual(done.returncode, 77)
+        self.assertRegex(done.stderr.decode(), r"^evenkeel: run/checkpoints/step-00000020/model\.safetensors: wants a "
+                         r"tensor blocks\.1\.\S+ F32 \[.*\], but has none; it is of another model; --override cannot "
+                         r"change the tensors of a run: go back to model\.layers = 1, or start a new run with --run\n$")
+        self.assertEqual((self.run_folder / "run.toml").read_bytes(), config)
+        self.succeed("train", "--quiet", "--run", "run", "--set", "train.steps=21")
 
     def test_a_finished_run_evaluates_with_other_settings(self):
         error = self.succeed("train", "--run", "run", "--set", "log.every=5")[1]
@@ -276,6 +288,36 @@ class Extend(program.Case):
         self.succeed("train", "--quiet", "--run", "run", "--set", "train.steps=95")
         self.assertEqual(max(saved_steps(self.run_folder)), 95)
 
+    def test_a_stopped_run_has_not_ended(self):
+        """Fewer steps than the run has are refused, whatever else changes and is permitted."""
+        self.succeed("train", "--quiet", "--run", "run", "--set", "train.steps=100", "--set", "checkpoint.every=30")
+        shutil.rmtree(folder_of(self.run_folder, 100))  # as if it had been stopped at step 90
+        config = (self.run_folder / "run.toml").read_bytes()
+        shorter = ["train", "--run", "run", "--set", "train.steps=50"]
+        too_short = ("run: the run has 90 steps, more than the 50 of train.steps; name 90 or more: --set "
+                     "train.steps=90 --override train.steps ends the run at its step 90")
+        seed = ["--set", "seed=5", "--override", "seed"]
+        for more in (seed, ["--set", "data.train=none.txt", "--override", "data"]):
+            self.refuse(78, "run: the run was started with train.steps = 100, not 50; leave it out, start another "
+                        "run, or allow it with --override train.steps", *shorter, *more)
+            self.refuse(78, too_short, *shorter, *more, "--override", "train.steps")
+        self.refuse(78, too_short, *shorter, "--override", "train.steps")
+        ending = ["train", "--run", "run", "--set", "train.steps=90", "--override", "train.steps"]
+        self.refuse(78, "run: the run ends at step 90 with seed = 1, so that 5 has no effect: nothing is left to "
+                    "train; leave it out, or train more than 90 steps", *ending, *seed)
+        self.assertEqual((self.run_folder / "run.toml").read_bytes(), config)
+        self.assertIn("\nfinished already at step 90; ", self.succeed(*ending)[1])
+
+    def test_a_recorded_length_below_the_steps_is_refused(self):
+        """Such a length needs no second --override."""
+        config, provenance = self.run_folder / "run.toml", self.run_folder / "provenance.json"
+        config.write_text(config.read_text().replace("\nsteps = 20\n", "\nsteps = 5\n", 1))
+        change = {"step": 20, "what": "train.steps", "before": "20", "after": "5"}
+        provenance.write_text(json.dumps(json.loads(provenance.read_text()) | {"changes": [change]}))
+        self.refuse(78, "run: the run has 20 steps, more than the 5 of train.steps; name 20 or more: --set "
+                    "train.steps=20 --override train.steps ends the run at its step 20", "train", "--run", "run")
+        self.succeed("train", "--quiet", "--run", "run", "--set", "train.steps=20", "--override", "train.steps")
+
     def test_an_edited_run_toml_makes_no_shorter_run(self):
         file = self.run_folder / "run.toml"
         file.write_text(file.read_text().replace("\nsteps = 20\n", "\nsteps = 5\n", 1))
@@ -283,11 +325,16 @@ class Extend(program.Case):
                     "allow it with --override train.steps", "train", "--run", "run")
 
     def test_a_length_in_tokens_is_named(self):
-        self.train("tokens", train_tokens=640)
+        self.train("tokens", train_tokens=640, checkpoint_every=4)
         self.refuse(78, "tokens: the run was started with train.tokens = 640, not train.steps = 4; leave it out, start "
                     "another run, or allow it with --override train.tokens",
                     "train", "--run", "tokens", "--set", "train.steps=4")
-        self.succeed("train", "--quiet", "--run", "tokens", "--set", "train.steps=4", "--override", "train.tokens")
+        self.refuse(78, "tokens: the run has 10 steps, more than the 4 of train.steps; name 10 or more: --set "
+                    "train.steps=10 --override train.steps ends the run at its step 10", "train", "--run", "tokens",
+                    "--set", "train.steps=4", "--override", "train.tokens")
+        shutil.rmtree(folder_of(self.folder / "tokens", 10))  # as if it had been stopped at step 8
+        self.succeed("train", "--quiet", "--run", "tokens", "--set", "train.steps=9", "--override", "train.tokens")
+        self.assertEqual(max(saved_steps(self.folder / "tokens")), 9)
 
     def test_an_override_on_a_new_run_is_noted(self):
         error = self.succeed("train", "--run", "new", "--override", "numerics", *small(train_steps=1))[1]

@@ -199,6 +199,15 @@ class Recorded(program.Case):
         self.assertIn("6 of 6 runs of hybrid_norm failed", json.loads(said)["verdicts"][0]["sentence"])
         self.assertEqual(self.judge(rows, "--quiet"), (said, ""))
 
+    def test_an_equivalence_has_no_sign_flip_p(self):
+        alike = ('[[claims]]\nsays = "Alike"\nis = "alike"\nmargin = 0.1\nof = { scheme = "hybrid_norm" }\n'
+                 'than = { scheme = "pre_norm" }\n')
+        rows = [f"{scheme},{seed},finished,,{factor * seed},2,{factor * seed}\n"
+                for scheme, factor in (("pre_norm", 1), ("hybrid_norm", 1.01)) for seed in (1, 2, 3)]
+        lower, same = json.loads(self.judge(rows, more=alike)[0])["verdicts"]
+        self.assertIsNone(same["sign_flip_p"])
+        self.assertGreater(lower["sign_flip_p"], 0)
+
     def test_a_byte_order_mark(self):
         rows = [f"{scheme},{seed},finished,,{seed},2,{seed}\n"
                 for scheme in ("pre_norm", "hybrid_norm") for seed in (1, 2)]

@@ -171,6 +171,29 @@ class TokenFiles(program.Case):
         again = self.evenkeel("eval", "--run", "unknown", "--task", "task.jsonl")
         self.assertEqual((again.returncode, again.stderr), (65, unknown.stderr))
 
+    def test_an_export_keeps_what_is_known_of_the_token_files(self):
+        """Prompts of a run on token files begin without end-of-text, in the exported model and its import, too."""
+        self.write("a.md", program.BOOK)
+        self.succeed("tokenize", "a.md", "--train-vocabulary", 280, "--output", "tok", "--quiet")
+        self.succeed("tokenize", "a.md", "--tokenizer", "tok/tokenizer.json", "--output", "tokens", "--quiet")
+        self.ids("raw.bin", [i % 300 for i in range(800)])
+        self.train("run", data_train="tokens", data_tokenizer="tok/tokenizer.json", train_steps=1)
+        self.train("unknown", data_train="raw.bin", model_vocabulary=300, train_steps=1)
+        for run, tokenizer in (("run", "tokenizer.json"), ("unknown", "unknown")):
+            self.succeed("export", "--run", run, "--output", f"{run}-out", "--quiet")
+            out = self.succeed("import", f"{run}-out", "--output", f"{run}-again")[0]
+            self.assertIn(f", tokenizer {tokenizer}\n", out)
+        self.assertIs(json.loads((self.folder / "run-out/tokenizer_config.json").read_text())["add_bos_token"], False)
+        self.assertEqual((self.folder / "run-out/tokenizer.json").read_bytes(),
+                         (self.folder / "tok/tokenizer.json").read_bytes())
+        shutil.rmtree(self.folder / "tokens")
+        (self.folder / "raw.bin").unlink()
+        text = ("--prompt", "The old", "--tokens", 8, "--temperature", 0)
+        wanted = self.succeed("generate", "--run", "run", *text)[0]
+        self.assertEqual(self.succeed("generate", "--run", "run-again", *text)[0], wanted)
+        self.refuse(64, "the model was trained on token files, and its tokenizer is unknown; name it with --set "
+                    "data.tokenizer=tokenizer.json", "generate", "--run", "unknown-again", *text)
+
     def test_a_vocabulary_without_a_tokenizer_may_be_smaller_than_that_of_bytes(self):
         self.ids("a.bin", [i % 65 for i in range(800)])
         self.train("run", data_train="a.bin", train_steps=2, model_vocabulary=65)

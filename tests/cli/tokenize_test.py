@@ -152,8 +152,8 @@ class TextFiles(program.Case):
         (self.folder / "all").mkdir()
         self.write("all/a.jsonl", '{"text": "one"}\n{oops}\n{"body": ""}\n{"text": "two"}\n')
         tokenize = ("--tokenizer", "bytes", "--output", "tok", "--quiet")
-        message = "all/a.jsonl:2: must be JSON, but is not at column 2; mend or remove it"
-        self.refuse(65, message, "tokenize", "all", *tokenize)
+        message = "all/a.jsonl:2: must be JSON, but is not at column 2"
+        self.refuse(65, f"{message}; mend or remove it", "tokenize", "all", *tokenize)
         out, error = self.succeed("tokenize", "all", *tokenize, "--skip-invalid", "--json")
         result = json.loads(out)
         self.assertEqual((result["documents"], result["invalid_lines"]), (2, 2))

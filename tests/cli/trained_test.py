@@ -111,6 +111,22 @@ class TrainedModel(program.Case):
         out = self.succeed("eval", "--run", "run", "--quiet")[0]
         self.assertIn(f"\nloss         {last['val_loss']:.4f} nats per token\n", out)
 
+    def test_eval_says_its_precision(self):
+        for precision in ("float32", "bfloat16", "float64"):
+            arguments = ["eval", "--run", "run", "--quiet", "--sequences", 1, "--set", f"train.precision={precision}"]
+            self.assertEqual(json.loads(self.succeed(*arguments, "--json")[0])["precision"], precision)
+            self.assertEqual(self.succeed(*arguments)[0].splitlines()[1], f"precision    {precision}")
+        self.assertIn(json.loads(self.succeed("eval", "--run", "run", "--quiet", "--json")[0])["precision"],
+                      ("float32", "bfloat16"))  # of "auto"
+
+    def test_export_takes_small_units_of_sizes(self):
+        sizes = {}
+        for unit in "Kk":
+            self.succeed("export", "--run", "run", "--output", unit, "--quiet", "--shard", f"3{unit}")
+            sizes[unit] = {each.name: each.stat().st_size for each in (self.folder / unit).glob("*.safetensors")}
+        self.assertGreater(len(sizes["K"]), 2)
+        self.assertEqual(sizes["k"], sizes["K"])
+
     def loss_of(self, is_masked, *documents):
         """The loss of documents in one window, in nats, with or without data.mask_documents."""
         name = "_".join(documents).replace(" ", "") + ".jsonl"

@@ -195,6 +195,12 @@ class Runs(program.Case):
         self.assertEqual(self.succeed("runs")[0], "no runs in runs yet; `evenkeel train` makes one\n")
         self.assertEqual(json.loads(self.succeed("runs", "--json")[0]), [])
 
+    def test_a_run_is_listed_itself(self):
+        self.train("good", train_steps=2)
+        listed = json.loads(self.succeed("runs", "good", "--json")[0])
+        self.assertEqual([(run["run"], run["step"]) for run in listed], [("good", 2)])
+        self.assertEqual(self.succeed("runs", "good")[0].splitlines()[1].split()[:3], ["good", "finished", "2/2"])
+
     def test_a_missing_folder(self):
         self.refuse(65, "none: must be a folder, but is missing; name a folder with runs", "runs", "none")
         self.refuse(65, "book.txt: must be a folder, but is a file; name a folder with runs", "runs", "book.txt")
@@ -293,6 +299,16 @@ class Verify(program.Case):
         results = {more: self.succeed("verify", self.GOLDEN, "--json", *more)[0]
                    for more in ((), ("--precision", "float32"), ("--formulas",), ("--attention", "explicit"))}
         self.assertEqual(len(set(results.values())), len(results))
+
+
+class UnknownOption(program.Case):
+    def test_suggests_a_near_option_only(self):
+        self.refuse_each([(64, f"{verb} has no option {given}; {hint}see `evenkeel {verb} --help`", verb, given)
+                          for verb, given, hint in [
+                              ("generate", "--quiet", ""), ("eval", "--text", ""),
+                              ("generate", "--sett", 'did you mean "--set"? '),
+                              ("generate", "--temprature", 'did you mean "--temperature"? '),
+                              ("generate", "--temp", 'did you mean "--temperature"? ')]])
 
 
 class OwnScheme(program.Case):

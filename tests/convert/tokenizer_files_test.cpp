@@ -118,9 +118,9 @@ TEST(TokenizerFiles, ReplaceAnotherBeginAndKeepTheOtherSteps) {
 
 TEST(TokenizerFiles, OfTiktokenRanksAreATokenizerJson) {
   const TestFolder folder;
-  folder.write("gpt2.tiktoken", "YQ== 0\nYg== 1\nYWI= 2\n");
+  folder.write("whisper.tiktoken", "YQ== 0\nYg== 1\nYWI= 2\n");
   config::Data data;
-  data.tokenizer = (folder.path() / "gpt2.tiktoken").string();
+  data.tokenizer = (folder.path() / "whisper.tiktoken").string();
   const auto files = exported(data::TextEncoding(data));
   EXPECT_EQ(files.size(), 3U);
   const auto& model = files.at("tokenizer.json").at("model");

@@ -263,6 +263,19 @@ class Examples(unittest.TestCase):
             self.assertLess(last, first)
             self.assertTrue((runs / "tuned/config.json").is_file())
 
+    def test_only_the_loss_of_our_own_class_is_replaced(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run, exported = pathlib.Path(folder) / "run", pathlib.Path(folder) / "model"
+            subprocess.run([PROGRAM, "train", "--quiet", "--run", run, "--scheme", "hybrid_norm_star", "--set",
+                            "train.steps=3", "--set", "model.layers=1", "--set", "evaluate.sequences=2"], check=True)
+            subprocess.run([PROGRAM, "export", "--run", run, "--output", exported, "--as", "evenkeel"], check=True)
+            model, ids = evenkeel.load_run(exported).train(), torch.arange(60, 80)[None]
+            wanted = model(ids, labels=ids).loss
+            self.assertEqual(evenkeel.patch(model), {"norm": 0, "swiglu": 0, "attention": 0, "loss": 1})
+            found = model(ids, labels=ids)
+            self.assertIsNone(found.logits)
+            torch.testing.assert_close(found.loss, wanted)
+
     def test_a_tuned_run_of_another_scheme_is_a_model_of_transformers(self):
         with tempfile.TemporaryDirectory() as folder:
             runs = pathlib.Path(folder)

@@ -21,7 +21,8 @@ const store::RunChange kLowerPeak = {60, "schedule.peak", "0.004", "0.001"};
 /// A finished run of 40 steps with the configuration of the program, and of these --set.
 Run changed_run(const std::string& seed, double validation,
                 const std::vector<store::RunChange>& changes = {},
-                const std::vector<std::string>& sets = {"train.steps=40"}) {
+                std::vector<std::string> sets = {"train.steps=40"}) {
+  sets.push_back("seed=" + seed);
   Run run;
   run.name = "seed-" + seed;
   run.folder = "runs/" + run.name;
@@ -30,7 +31,6 @@ Run changed_run(const std::string& seed, double validation,
   run.step = run.steps = 40;
   run.config = config::to_toml(config::resolve({.preset = {}, .scheme = {}, .sets = sets}));
   run.settings = flattened_toml(*run.config);
-  run.settings.emplace_back("seed", seed);
   run.changes = changes;
   run.validation_loss.add(40, validation);
   return run;

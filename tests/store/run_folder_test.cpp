@@ -63,6 +63,17 @@ TEST(ListRuns, ReportsStatusAndMetrics) {
   EXPECT_GE(listed[0].age_seconds, 0);
 }
 
+TEST(ListRuns, OfARunIsThatRun) {
+  const auto run = new_run_folder(fresh_folder(), "a");
+  write_status(Directory(run), {"finished", 30, 40, "pre_norm", "tiny"});
+  new_run_folder(run, "inner");
+  put(run / "inner-1" / "run.toml", "");
+  const auto listed = list_runs(run);
+  ASSERT_EQ(listed.size(), 1U);
+  EXPECT_EQ(listed[0].folder, run);
+  EXPECT_EQ(listed[0].step, 30);
+}
+
 TEST(Status, IsReadAsItWasWritten) {
   const auto run = new_run_folder(fresh_folder(), "a");
   EXPECT_FALSE(read_status(Directory(run)).has_value());

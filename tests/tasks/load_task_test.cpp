@@ -176,6 +176,19 @@ TEST_F(Tasks, ThatAreUnknownHaveANearestLabel) {
             "`evenkeel eval --list-tasks` lists all");
 }
 
+TEST_F(Tasks, ThatAreUnknownSayThatTheirFolderIsMissing) {
+  const auto refused_in = [](const std::string& folder) {
+    return data::refusal([&] { load_task("helaswag", folder); });
+  };
+  const std::string end =
+      "; set evaluate.task_folder or EVENKEEL_TASKS to a folder of tasks; did you mean "
+      "\"hellaswag\"? `evenkeel eval --list-tasks` lists all";
+  const std::string begin = "exit code 64: no task is named \"helaswag\", and the folder of tasks ";
+  EXPECT_EQ(refused_in(path("none")), begin + path("none") + " is missing" + end);
+  const auto note = put("note.txt", "");
+  EXPECT_EQ(refused_in(note), begin + note + " is a file" + end);
+}
+
 TEST_F(Tasks, ThatAreNamedByAPathMustBeRequestFiles) {
   EXPECT_EQ(
       refused("quizz.jsonl"),

@@ -45,7 +45,7 @@ class TiktokenJson : public data::TemporaryFolder {};
 TEST_F(TiktokenJson, HasTheIdsOfTheRanks) {
   const std::string parts[] = {"a", "b", "a", "b", " ", "\n", "\r\n", "é", "1", "'S", "xyz", "."};
   for (const auto* name : {"gpt2", "cl100k_base", "o200k_base", "llama3", "qwen2", "whisper"}) {
-    const auto ours = Tokenizer::load(file(text(name, ".tiktoken"), ranks()));
+    const auto ours = Tokenizer::load(file("r.tiktoken", ranks()), {name});
     const auto theirs = Tokenizer::load(file(text(name, ".json"), tiktoken_json(ours)));
     EXPECT_EQ(theirs.kind(), "byte-level BPE");
     EXPECT_EQ(theirs.vocabulary(), ours.vocabulary()) << name;

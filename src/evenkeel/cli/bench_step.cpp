@@ -47,9 +47,13 @@ std::map<std::string, double> by_part(const bench::StepArm& arm) {
   return parts;
 }
 
-/// Prints the serial share of a step by part, in per cent.
-void print_serial_shares(const bench::StepResult& result) {
+/// Prints the serial share of a step by part, in per cent; "-" on a busy machine, where threads
+/// also wait for other processes and the parts add up to more than the step.
+void print_serial_shares(const bench::StepResult& result, bool is_judged) {
   if (result.arms.front().serial.empty()) return;
+  const auto print_share = [&](double share) {
+    is_judged ? print(" %10.2f", 100 * share) : print(" %10s", "-");
+  };
   print("\nserial share: one thread works and all other threads wait, %% of a step\n%-22s", "");
   for (const char* part : kParts) print(" %10s", part);
   print(" %10s", "all");
@@ -60,8 +64,8 @@ void print_serial_shares(const bench::StepResult& result) {
       for (const auto& sum : {part, std::string("all")}) parts[sum] += seconds / arm.serial_step;
     }
     print("\n%-22s", arm.scheme.c_str());
-    for (const char* part : kParts) print(" %10.2f", 100 * parts[part]);
-    print(" %10.2f", 100 * parts["all"]);
+    for (const char* part : kParts) print_share(parts[part]);
+    print_share(parts["all"]);
   }
   print("\n");
 }
@@ -101,8 +105,8 @@ std::string rounds_text(const bench::StepResult& result) {
 }
 
 /// Prints the machine, one line per scheme (seconds and tokens/s of a step, ratio to the GEMM-bound
-/// time, ratio to the first scheme, page faults per step), and print_parts().
-void bench_step_print(const bench::StepResult& result) {
+/// time, ratio to the first scheme, page faults per step), print_parts() and print_serial_shares().
+void bench_step_print(const bench::StepResult& result, bool is_judged) {
   print("%s\n%s tokens per step; products at %s FLOP/s; peak memory of all arms %s\n%s\n\n",
         result.machine.description.c_str(), with_commas(result.tokens).c_str(),
         with_unit(result.gemm_rate).c_str(), bytes_text(result.peak_bytes).c_str(),
@@ -119,7 +123,7 @@ void bench_step_print(const bench::StepResult& result) {
           ratio.least, arm.faults);
   }
   print_parts(result);
-  print_serial_shares(result);
+  print_serial_shares(result, is_judged);
 }
 
 /// One record per scheme. "floor_seconds" is the GEMM-bound time; "operators" and "serial" are in
@@ -169,7 +173,7 @@ Exit run_bench_step(const BenchStepOptions& options) {
       bench::time_steps(options.common.sources(), options.schemes, options.bench.rounds);
   const auto verdict = monitor.verdict(result.contention);
   if (!options.bench.json) {
-    bench_step_print(result);
+    bench_step_print(result, /*is_judged=*/verdict.empty());
     print_interval_note(options.bench.rounds);
   }
   write_records(options.bench, bench_step_as_json(result, verdict));

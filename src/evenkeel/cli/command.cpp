@@ -120,7 +120,18 @@ GivenCommand given_command(const CLI::App& program) {
   return out;
 }
 
-/// The message about the first argument that no option takes: the nearest option, or --set for a
+/// True if `word` may be a typing mistake for the option, or its beginning. The dashes, which all
+/// options have, do not make two words near, and short words need a common first letter.
+bool is_near(const std::string& word, const std::string& option) {
+  const auto bare = [](const std::string& name) {
+    return name.substr(std::min(name.size(), name.find_first_not_of('-')));
+  };
+  const auto ours = bare(word), theirs = bare(option);
+  if (theirs.starts_with(ours)) return true;
+  return ours.substr(0, 1) == theirs.substr(0, 1) && !nearest(ours, {theirs}).empty();
+}
+
+/// The message about the first argument that no option takes: a near option, or --set for a
 /// word such as data.train=book.txt.
 std::string unexpected_arguments(const CLI::App& program) {
   const auto given = given_command(program);
@@ -134,12 +145,13 @@ std::string unexpected_arguments(const CLI::App& program) {
     return text(given.name, ": unexpected argument \"", word, "\"; ",
                 is_setting ? text("did you mean --set ", word, "? ") : "", help);
   }
+  const auto unknown = word.substr(0, word.find('='));
   std::vector<std::string> options;
   for (const auto* const option : given.command->get_options()) {
-    if (is_option(option->get_name())) options.push_back(option->get_name());
+    const auto name = option->get_name();
+    if (is_option(name) && is_near(unknown, name)) options.push_back(name);
   }
-  const auto option = word.substr(0, word.find('='));
-  return text(given.name, " has no option ", option, did_you_mean(option, options, help));
+  return text(given.name, " has no option ", unknown, did_you_mean(unknown, options, help));
 }
 
 }  // namespace

@@ -31,6 +31,7 @@ void eval_print(const evaluate::Evaluation& evaluation) {
 
 void print_evaluations(const std::string& scheme, const Evaluations& evaluations) {
   print("scheme       %s, step %lld\n", scheme.c_str(), static_cast<long long>(evaluations.step));
+  print("precision    %s\n", evaluations.precision.c_str());
   if (!evaluations.quantize.empty()) print("weights      %s\n", evaluations.quantize.c_str());
   if (evaluations.validation) eval_print(*evaluations.validation);
   for (const auto& [name, evaluation, documents] : evaluations.sources) {
@@ -53,7 +54,8 @@ void print_evaluations(const std::string& scheme, const Evaluations& evaluations
 nlohmann::ordered_json evaluations_as_json(const std::string& scheme,
                                            const Evaluations& evaluations,
                                            const evaluate::TaskSuite& suite) {
-  nlohmann::ordered_json out = {{"scheme", scheme}, {"step", evaluations.step}};
+  nlohmann::ordered_json out = {
+      {"scheme", scheme}, {"step", evaluations.step}, {"precision", evaluations.precision}};
   if (!evaluations.quantize.empty()) out["quantize"] = evaluations.quantize;
   if (const auto& validation = evaluations.validation) {
     out["tokens"] = validation->tokens;

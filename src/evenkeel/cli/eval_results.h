@@ -23,6 +23,7 @@ struct NamedEvaluation {
 /// The results of one checkpoint.
 struct Evaluations {
   std::int64_t step = 0;
+  std::string precision;                           // of the computation: "float32", "bfloat16", ...
   std::string quantize;                            // --quantize: "int8", or ""
   std::optional<evaluate::Evaluation> validation;  // of a mixture: the mean, weighted by share
   std::vector<NamedEvaluation> sources;            // of a mixture
@@ -31,11 +32,11 @@ struct Evaluations {
   std::vector<evaluate::TaskResult> tasks;         // of evaluate.tasks
 };
 
-/// Prints scheme and step, then the results.
+/// Prints scheme, step and precision, then the results.
 void print_evaluations(const std::string& scheme, const Evaluations& evaluations);
 
-/// The fields of metrics.jsonl ("val_loss", "ood_loss", ...), with scheme, step and perplexity, and
-/// the lines of evaluations.jsonl under "tasks".
+/// The fields of metrics.jsonl ("val_loss", "ood_loss", ...), with scheme, step, precision and
+/// perplexity, and the lines of evaluations.jsonl under "tasks".
 nlohmann::ordered_json evaluations_as_json(const std::string& scheme,
                                            const Evaluations& evaluations,
                                            const evaluate::TaskSuite& suite);

@@ -92,7 +92,7 @@ void print_results(const study::Results& results, const std::filesystem::path& f
       print("%s\n", printable_line(study::sentence(results, verdict)).c_str());
   }
   if (!results.is_complete) {
-    print("%s\n", is_recorded ? "the file does not have all runs"
+    print("%s\n", is_recorded ? "runs are missing from the file, or crashed"
                               : "not all runs are finished; the same command resumes them");
   }
   if (!results.is_reported) return;

@@ -25,6 +25,8 @@
 #include "evenkeel/evaluate/evaluation.h"
 #include "evenkeel/evaluate/task_suite.h"
 #include "evenkeel/nn/matrix.h"
+#include "evenkeel/nn/parameters.h"
+#include "evenkeel/ops/common/operands.h"
 #include "evenkeel/plan/batch_size.h"
 #include "evenkeel/store/checkpoint.h"
 #include "evenkeel/train/load_run.h"
@@ -100,7 +102,10 @@ void evaluate_corpora(const train::TrainedModel& loaded, const EvalOptions& opti
 /// Evaluates the model on all inputs.
 Evaluations evaluations_of(const train::TrainedModel& loaded, const EvalOptions& options,
                            const EvaluationInputs& inputs) {
-  Evaluations evaluations{.step = loaded.step, .quantize = options.common.quantize};
+  const auto dtype = nn::compute_dtype(loaded.machine.precision);
+  Evaluations evaluations{.step = loaded.step,
+                          .precision = ops::dtype_name(dtype),
+                          .quantize = options.common.quantize};
   if (inputs.corpora) evaluate_corpora(loaded, options, *inputs.corpora, evaluations);
   for (const auto& source : inputs.texts) {
     evaluations.texts.push_back({source.name,

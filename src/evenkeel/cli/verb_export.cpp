@@ -3,8 +3,10 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <string>
 
 #include "evenkeel/base/number.h"
 #include "evenkeel/base/print.h"
@@ -91,6 +93,13 @@ void check_export_output(const ExportOptions& options) {
                                 output.string()));
 }
 
+/// The bytes of --shard, which may have a small k, too.
+/// \throws Error (usage) for a word that is no size
+std::uint64_t shard_bytes(std::string word) {
+  if (word.ends_with('k')) word.back() = 'K';
+  return convert::parse_size(word);
+}
+
 /// What was written: the folder, or with --as gguf the file in it.
 std::filesystem::path written_path(const convert::ExportRequest& request) {
   return request.as == "gguf" ? request.output / "model.gguf" : request.output;
@@ -109,7 +118,7 @@ Exit run_export(ExportOptions& options) {
   request.run = *options.common.run;
   request.output = *options.output;
   request.average = options.average;
-  if (options.shard) request.shard_bytes = convert::parse_size(*options.shard);
+  if (options.shard) request.shard_bytes = shard_bytes(*options.shard);
   request.command = command_line(options);
   train::catch_signals(/*announces=*/false);
   request.stop_wanted = train::stop_wanted;
@@ -156,7 +165,8 @@ Verb add_export(const Command& program) {
       .show_default()
       .one_of({"float32", "bfloat16", "float16"});
   command
-      .add_option("--shard", options->shard, "the most bytes of a file, as 5G; default: one file")
+      .add_option("--shard", options->shard,
+                  "the most bytes of a file, as 5G or 300k; default: one file")
       .type_name("SIZE");
   command
       .add_option("--average", options->average,

@@ -113,7 +113,7 @@ void sort_runs(std::vector<store::RunSummary>& runs, const std::string& order) {
   });
 }
 
-/// Prints the runs below a folder as a table or as a JSON array.
+/// Prints the runs below a folder, or the run that it is, as a table or as a JSON array.
 /// \return Exit::success, also without runs
 /// \throws Error (data, exit code 65) if the folder is missing, unless it is that of new runs
 Exit run_runs(const RunsOptions& options) {
@@ -148,9 +148,9 @@ Exit run_runs(const RunsOptions& options) {
 
 }  // namespace
 
-/// `runs` lists the run folders below a folder: state, steps, model, best validation loss in nats
-/// per token, speed, and time since the last write. Exit code: 0, also for an empty folder; 65 for
-/// a missing one.
+/// `runs` lists the run folders below a folder, or a run itself: state, steps, model, best
+/// validation loss in nats per token, speed, and time since the last write. Exit code: 0, also for
+/// an empty folder; 65 for a missing one.
 Verb add_runs(const Command& program) {
   const auto options = std::make_shared<RunsOptions>();
   const auto command = program.add_subcommand("runs", verb_summary("runs"));
@@ -160,7 +160,7 @@ Verb add_runs(const Command& program) {
       .type_name("ORDER")
       .one_of({"loss", "age", "name"});
   add_json(command, options->common);
-  command.add_option("folder", options->folder, "folder of the runs").type_name("FOLDER");
+  command.add_option("folder", options->folder, "folder of the runs, or a run").type_name("FOLDER");
   command.footer(kRunsExamples);
   return {command, [options] { return run_runs(*options); }};
 }

@@ -131,9 +131,20 @@ void check_is_not_empty(const data::EncodedText& sum) {
               text("no input has a text; the first invalid line: ", sum.json.first_invalid));
 }
 
+/// A reason without its last clause if that says how to mend a line, which a line that is left out
+/// on request does not need.
+std::string without_advice(const std::string& reason) {
+  const auto at = reason.rfind("; ");
+  if (at == std::string::npos) return reason;
+  const auto clause = std::string_view(reason).substr(at);
+  const bool is_advice = clause.starts_with("; mend ") || clause.starts_with("; convert ");
+  return is_advice ? reason.substr(0, at) : reason;
+}
+
 /// Prints what was written, and what was left out.
 void print_written(const TokenizeOptions& options, const data::ShardManifest& manifest,
-                   const data::JsonCounts& counts) {
+                   data::JsonCounts counts) {
+  counts.first_invalid = without_advice(counts.first_invalid);
   if (const auto met = counts.description(); !met.empty()) {
     print_message(with_options("note: " + met));
   }

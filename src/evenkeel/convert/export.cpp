@@ -301,6 +301,7 @@ class Exporter {
             {"is_mean", source_.checkpoints.size() > 1},
             {"checkpoints", checkpoints},
             {"scheme", norm::scheme_json(source_.scheme, source_.steps)},
+            {"data", source_.training_text},
             {"run_toml", source_.run_toml}};
   }
 
@@ -319,8 +320,7 @@ class Exporter {
 std::vector<std::string> export_formats() {
   std::vector<std::string> names = {"auto"};
   for (const auto& each : model_classes()) names.emplace_back(each.name);
-  names.emplace_back("evenkeel");
-  names.emplace_back("gguf");
+  names.insert(names.end(), {"evenkeel", "gguf"});
   return names;
 }
 

@@ -125,8 +125,7 @@ void add_special_ids(GgufKeys& keys, const data::TextEncoding& encoding, std::in
   if (const auto end = end_of_turn(encoding.tokenizer(), rows)) {
     keys.emplace_back("tokenizer.ggml.eot_token_id", *end);
   }
-  keys.emplace_back("tokenizer.ggml.add_bos_token",
-                    encoding.begins_with_end_of_text() && encoding.end_of_text().has_value());
+  keys.emplace_back("tokenizer.ggml.add_bos_token", encoding.prompt_begins_with_end_of_text());
 }
 
 }  // namespace

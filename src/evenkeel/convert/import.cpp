@@ -26,6 +26,7 @@
 #include "evenkeel/convert/tensor_map.h"
 #include "evenkeel/convert/tokenizer_files.h"
 #include "evenkeel/data/text_encoding.h"
+#include "evenkeel/data/token_corpus.h"
 
 namespace evenkeel::convert {
 
@@ -43,6 +44,7 @@ constexpr std::uint64_t kMaxImportedTokenizer = std::uint64_t{256} << 20;
 struct Exported {
   config::Config config;
   norm::Steps steps;
+  std::optional<data::TrainedOn> trained_on;
 };
 
 /// nullopt without evenkeel.json.
@@ -66,6 +68,7 @@ std::optional<Exported> read_exported(const std::filesystem::path& folder) {
   };
   exported.steps = {.done = step("step"),
                     .planned = std::max<std::int64_t>(step("planned_steps"), 1)};
+  exported.trained_on = data::trained_on(json);
   return exported;
 }
 
@@ -97,7 +100,7 @@ class Importer {
       throw Error(Exit::data, text(request_.folder.string(), ": has no ", kExportMark,
                                    ", which has the scheme of an Evenkeel model; export it again"));
     }
-    if (exported) config_ = exported->config;
+    if (exported) config_ = exported->config, trained_on_ = exported->trained_on;
     if (class_ != nullptr) {
       take_class(hf_, *class_, config_);
     } else {
@@ -149,7 +152,8 @@ class Importer {
     }
     has_tokenizer_ = !name.empty();
     if (name.empty()) {
-      result_.tokenizer = data.tokenizer;
+      const bool is_unknown = trained_on_ && !trained_on_->knows_tokenizer;
+      result_.tokenizer = is_unknown ? "unknown" : data.tokenizer;
     } else if (auto content = read_file(request_.folder / name, kMaxImportedTokenizer);
                is_byte_tokenizer(content)) {
       data.tokenizer = "bytes";
@@ -160,7 +164,7 @@ class Importer {
       result_.tokenizer = name;
     }
     if (!has_own_data_) take_end_of_text((request_.folder / name).string());
-    encoding_ = std::make_shared<const data::TextEncoding>(data);
+    encoding_ = std::make_shared<const data::TextEncoding>(data, trained_on_);
     if (!name.empty() && data.tokenizer != "bytes")
       data.tokenizer = (request_.output / name).string();
     if (class_ != nullptr) take_vocabulary();
@@ -320,8 +324,8 @@ class Importer {
                                  .encoding = has_tokenizer_ ? encoding_.get() : nullptr};
     output_.write(kImportMark, origin_json(origin).dump(2) + "\n");
     keep_files(output_.folder(), origin);
-    write_imported_run(output_.folder(), {.config = &config_, .scheme = &scheme_, .specs = specs},
-                       map, weights_, [&] { output_.check_stop(); });
+    const ImportedModel model = {&config_, &scheme_, specs, trained_on_};
+    write_imported_run(output_.folder(), model, map, weights_, [&] { output_.check_stop(); });
   }
 
   const ImportRequest& request_;
@@ -332,6 +336,7 @@ class Importer {
   config::Config config_;
   norm::Scheme scheme_;
   std::shared_ptr<const data::TextEncoding> encoding_;
+  std::optional<data::TrainedOn> trained_on_;
   bool has_own_data_ = false, has_tokenizer_ = false;
   ImportResult result_;
 };

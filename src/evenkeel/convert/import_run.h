@@ -2,11 +2,13 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "evenkeel/config/config.h"
 #include "evenkeel/convert/tensor_map.h"
 #include "evenkeel/convert/weights.h"
+#include "evenkeel/data/text_encoding.h"
 #include "evenkeel/norm/parameter_specs.h"
 #include "evenkeel/norm/scheme.h"
 #include "evenkeel/store/directory.h"
@@ -18,6 +20,7 @@ struct ImportedModel {
   const config::Config* config = nullptr;
   const norm::Scheme* scheme = nullptr;  // bound
   std::vector<norm::ParameterSpec> specs;
+  std::optional<data::TrainedOn> trained_on;  // nullopt: not known
 };
 
 /// Writes run.toml, scheme.txt, status.json and a checkpoint of step 0 with float32 weights and no

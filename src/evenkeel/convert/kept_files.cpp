@@ -39,7 +39,7 @@ OrderedJson tokenizer_key(const data::TextEncoding& encoding) {
   const auto end = encoding.end_of_text();
   return {{"digest", encoding.tokenizer().digest()},
           {"end_of_text", end ? OrderedJson(*end) : OrderedJson()},
-          {"begin", encoding.begins_with_end_of_text()}};
+          {"begin", encoding.prompt_begins_with_end_of_text()}};
 }
 
 /// The JSON object of a file; an empty one if the file is missing or damaged.

@@ -24,6 +24,7 @@ struct RunSource {
   config::Config config;  // data.tokenizer is the copy in the run folder
   std::shared_ptr<const data::TextEncoding> encoding;
   bool has_tokenizer = true;               // false: trained on token files of an unknown tokenizer
+  nlohmann::ordered_json training_text;    // data::record_of_training_text()
   norm::Steps steps;                       // of the last checkpoint, and planned
   norm::Scheme scheme;                     // bound
   std::int64_t rows = 0;                   // of the embedding, padding rows included

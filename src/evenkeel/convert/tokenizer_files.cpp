@@ -131,7 +131,7 @@ NamedTexts tokenizer_files(const data::TextEncoding& encoding, std::int64_t cont
   auto file = vocabulary_file(encoding);
   const bool is_json = !file.json.is_null();
   const auto end = spelled_end_of_text(encoding, file);
-  const bool begins = encoding.begins_with_end_of_text() && end;
+  const bool begins = encoding.prompt_begins_with_end_of_text() && end;
   NamedTexts files;
   files.emplace_back(is_json ? "tokenizer.json" : "tokenizer.model",
                      beginning_with(std::move(file), encoding, begins ? end : std::nullopt));

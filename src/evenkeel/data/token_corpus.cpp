@@ -188,8 +188,13 @@ bool is_tokenizer_unknown(const config::Data& data, const TextEncoding& encoding
 nlohmann::ordered_json record_of_training_text(const config::Data& data,
                                                const TextEncoding& encoding,
                                                std::int64_t vocabulary) {
-  return {{"token_files", are_token_files(data.train, data)},
-          {"tokenizer_known", !is_tokenizer_unknown(data, encoding, vocabulary)}};
+  const auto& before = encoding.trained_on();
+  return record_of({.token_files = before ? before->token_files : are_token_files(data.train, data),
+                    .knows_tokenizer = !is_tokenizer_unknown(data, encoding, vocabulary)});
+}
+
+nlohmann::ordered_json record_of(const TrainedOn& training) {
+  return {{"token_files", training.token_files}, {"tokenizer_known", training.knows_tokenizer}};
 }
 
 std::optional<TrainedOn> trained_on(const nlohmann::json& record) {

@@ -26,13 +26,15 @@ bool are_token_files(const std::vector<std::string>& inputs, const config::Data&
 bool is_tokenizer_unknown(const config::Data& data, const TextEncoding& encoding,
                           std::int64_t vocabulary);
 
-/// What a run records of its training text in provenance.json and MANIFEST.json, under "data".
+/// What a run records of its training text under "data" of provenance.json and MANIFEST.json, and
+/// an exported model in evenkeel.json.
 /// \param vocabulary  of the model
 nlohmann::ordered_json record_of_training_text(const config::Data& data,
                                                const TextEncoding& encoding,
                                                std::int64_t vocabulary);
+nlohmann::ordered_json record_of(const TrainedOn& training);
 /// The same, read; nullopt in records of earlier versions.
-/// \param record  the content of provenance.json or MANIFEST.json
+/// \param record  the content of one of these files
 std::optional<TrainedOn> trained_on(const nlohmann::json& record);
 
 /// \param what  the text that is to be tokenized: "data.ood"

@@ -59,12 +59,33 @@ std::string confounding_conditions(const std::vector<Run>& runs) {
   return out;
 }
 
+/// "<strong>a</strong> has the lowest validation loss: 0.6000 nats per token, 0.1500 below c"; or
+/// the runs whose losses are equally low.
+/// \param runs  sorted by is_better(); the first one has a finite loss
+std::string lowest_loss_text(const std::vector<Run>& runs) {
+  const double best = validation(runs.front());
+  std::string names;
+  std::size_t equal = 0;
+  for (; equal < runs.size() && validation(runs[equal]) == best; ++equal) {
+    const auto* const separator = equal == 0 ? "" : " and ";
+    names += separator + element("strong", escaped(runs[equal].name));
+  }
+  auto out = text(names,
+                  equal == 1 ? " has the lowest validation loss: "
+                             : " have equal validation losses, the lowest: ",
+                  loss_text(best), " nats per token");
+  if (equal == runs.size() || !std::isfinite(validation(runs[equal]))) return out;
+  const auto lead = loss_text(validation(runs[equal]) - best);
+  const bool is_rounded = lead == loss_text(0);
+  return text(out, ", ", is_rounded ? "less than 0.0001" : lead, " below ",
+              escaped(runs[equal].name));
+}
+
 /// A sentence with the lowest validation loss and its lead; or the reason why no run is the best.
 /// \param runs  sorted by is_better()
 /// \param differing  result of confounding_conditions()
 std::string comparison_page_verdict(const std::vector<Run>& runs, const std::string& differing) {
-  const double best = validation(runs.front()), next = validation(runs[1]);
-  if (!std::isfinite(best)) {
+  if (!std::isfinite(validation(runs.front()))) {
     const bool has_failed = std::any_of(runs.begin(), runs.end(), [](const Run& run) {
       return end_validation(run).failure.has_value();
     });
@@ -75,12 +96,7 @@ std::string comparison_page_verdict(const std::vector<Run>& runs, const std::str
     return text("No run is called the best: the runs differ in ", element("strong", differing),
                 ". Their validation losses cannot be compared.");
   }
-  auto out = text(element("strong", escaped(runs.front().name)),
-                  " has the lowest validation loss: ", loss_text(best), " nats per token");
-  if (std::isfinite(next)) {
-    out += text(", ", loss_text(next - best), " below ", escaped(runs[1].name));
-  }
-  out += '.';
+  const auto out = lowest_loss_text(runs) + '.';
   const auto caution = caution_text(runs);
   return caution.empty() ? out : text(out, " ", element("span", caution, "muted"));
 }
@@ -111,7 +127,8 @@ std::string runs_table(const std::vector<Run>& runs, bool has_best, bool has_flo
   auto rows = element("tr", head) + "\n";
   const auto styles = line_styles(runs);
   for (std::size_t at = 0; at < runs.size(); ++at) {
-    rows += row(runs[at], styles[at], has_best && at == 0, has_floor);
+    const bool is_best = has_best && validation(runs[at]) == validation(runs.front());
+    rows += row(runs[at], styles[at], is_best, has_floor);
   }
   return element("div", element("table", rows), "scroll") + "\n" +
          element(

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <iterator>
 #include <map>
+#include <set>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
@@ -113,6 +114,59 @@ std::string failures_text(const std::vector<Run>& runs, const SeedGroup& group) 
   return out;
 }
 
+/// The runs of a group, each seed once: its run that began first. Runs of unknown seeds all count.
+SeedGroup distinct_seeds(const std::vector<Run>& runs, SeedGroup group) {
+  std::stable_sort(group.begin(), group.end(), [&](std::size_t left, std::size_t right) {
+    return runs[left].started < runs[right].started;
+  });
+  std::set<std::string> known;
+  std::erase_if(group, [&](std::size_t at) {
+    const auto seed = value_of(runs[at].settings, "seed");
+    return !seed.empty() && !known.insert(seed).second;
+  });
+  std::sort(group.begin(), group.end());
+  return group;
+}
+
+/// The runs of a group that distinct_seeds() leaves out: "b (seed 1, as a)".
+std::string repetitions_text(const std::vector<Run>& runs, const SeedGroup& group) {
+  std::string out;
+  std::map<std::string, std::size_t> counted;  // seed -> its run
+  const auto kept = distinct_seeds(runs, group);
+  for (const auto at : kept) counted[value_of(runs[at].settings, "seed")] = at;
+  for (const auto at : group) {
+    if (std::find(kept.begin(), kept.end(), at) != kept.end()) continue;
+    const auto seed = value_of(runs[at].settings, "seed");
+    out += text(out.empty() ? "" : ", ", escaped(runs[at].name), " (seed ", escaped(seed), ", as ",
+                escaped(runs[counted.at(seed)].name), ")");
+  }
+  return out;
+}
+
+/// Paragraphs with the runs that are in no mean over seeds: failed ones, and repeated seeds.
+std::string left_out_text(const std::vector<Run>& runs) {
+  std::string failed, repeated;
+  const auto add = [](std::string& list, const std::string& names) {
+    if (!names.empty()) list += text(list.empty() ? "" : ", ", names);
+  };
+  for (const auto& group : seed_groups(runs)) {
+    if (group.size() < 2) continue;
+    add(failed, failures_text(runs, distinct_seeds(runs, group)));
+    add(repeated, repetitions_text(runs, group));
+  }
+  std::string out;
+  if (!failed.empty()) {
+    out += element("p", text("Left out of the means: ", failed, "."), "below") + "\n";
+  }
+  if (repeated.empty()) return out;
+  return out +
+         element("p",
+                 text("Each seed counts once, with its run that began first. Repeated: ", repeated,
+                      "."),
+                 "below") +
+         "\n";
+}
+
 /// The row of sizes_table().
 std::string sizes_row(const Run& run, const LineStyle& style, const Run* baseline) {
   const auto cell = [](const std::string& value) { return element("td", value, "number"); };
@@ -173,12 +227,9 @@ std::string seeds_section(const std::vector<Run>& runs) {
   chart.wide = true;
   const auto number = [](const std::string& name) { return element("th", name, "number"); };
   const auto cell = [](const std::string& value) { return element("td", value, "number"); };
-  std::string rows, left_out;
+  std::string rows;
   for (const auto& group : seed_groups(runs)) {
-    if (group.size() < 2) continue;
-    const auto failed = failures_text(runs, group);
-    if (!failed.empty()) left_out += text(left_out.empty() ? "" : ", ", failed);
-    const auto members = with_validation(runs, group);
+    const auto members = with_validation(runs, distinct_seeds(runs, group));
     if (members.size() < 2) continue;
     auto line = mean_line(runs, members);
     line.colour = static_cast<int>(chart.lines.size()) % kColours;
@@ -193,9 +244,7 @@ std::string seeds_section(const std::vector<Run>& runs) {
                               cell(loss_text(deviation))) +
             "\n";
   }
-  if (!left_out.empty()) {
-    left_out = element("p", text("Left out of the means: ", left_out, "."), "below") + "\n";
-  }
+  const auto left_out = left_out_text(runs);
   if (rows.empty()) return left_out;
   const auto head =
       element("tr", element("th", "scheme") + number("seeds") + number("mean validation loss") +
@@ -207,7 +256,7 @@ std::string seeds_section(const std::vector<Run>& runs) {
 std::string caution_text(const std::vector<Run>& runs) {
   const auto groups = seed_groups(runs);
   const auto is_single = [&](const SeedGroup& group) {
-    return with_validation(runs, group).size() == 1;
+    return with_validation(runs, distinct_seeds(runs, group)).size() == 1;
   };
   if (std::none_of(groups.begin(), groups.end(), is_single)) return "";
   return "A difference between single runs may be noise of the seed: compare several seeds before "

@@ -21,7 +21,8 @@ std::string sizes_table(const std::vector<Run>& runs);
 
 /// Mean and standard deviation of the last validation loss of each group with several seeds, and
 /// their validation losses over steps as mean and range, without the runs that failed, which are
-/// named; "" without such a group.
+/// named; "" without such a group. Runs of one seed count once, with the run that began first; the
+/// runs that repeat a seed are named.
 std::string seeds_section(const std::vector<Run>& runs);
 
 /// A sentence of caution about a best run; "" if every scheme has several seeds with a validation

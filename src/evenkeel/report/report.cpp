@@ -53,6 +53,19 @@ std::vector<std::string> write_index(const std::filesystem::path& folder,
   return {};
 }
 
+/// The run folders, each once, however its path is written.
+std::vector<std::filesystem::path> distinct_folders(
+    const std::vector<std::filesystem::path>& runs) {
+  std::set<std::filesystem::path> known;
+  std::vector<std::filesystem::path> out;
+  for (const auto& run : runs) {
+    std::error_code none;
+    const auto folder = std::filesystem::canonical(run, none);
+    if (known.insert(none ? run : folder).second) out.push_back(run);
+  }
+  return out;
+}
+
 }  // namespace
 
 bool is_folder_of_runs(const std::filesystem::path& folder) {
@@ -83,11 +96,14 @@ std::vector<std::string> write_report(const std::vector<std::filesystem::path>& 
     write_file(*page, bench_page(runs.front().string(), lines.records));
     return {};
   }
-  if (runs.size() == 1 && is_folder_of_runs(runs.front())) return write_index(runs.front(), page);
+  const auto folders = distinct_folders(runs);
+  if (folders.size() == 1 && is_folder_of_runs(runs.front())) {
+    return write_index(runs.front(), page);
+  }
   std::vector<Run> read;
   std::vector<std::string> losses;
-  read.reserve(runs.size());
-  for (const auto& folder : runs) {
+  read.reserve(folders.size());
+  for (const auto& folder : folders) {
     read.push_back(read_run(folder));
     for (const auto& each : record_losses(read.back())) {
       losses.push_back(text(folder.string(), ": ", each));

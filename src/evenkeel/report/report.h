@@ -21,7 +21,7 @@ bool is_folder_of_runs(const std::filesystem::path& folder);
 /// Writes `page` from the files of the run folders: metrics.jsonl, probes.jsonl, status.json,
 /// run.toml, provenance.json, health.jsonl, sample.txt, scheme.txt. The page names missing and
 /// damaged files.
-/// \param runs  one run folder, several run folders to compare, a folder of runs
+/// \param runs  one run folder, several run folders to compare (each counts once), a folder of runs
 ///              (is_folder_of_runs) for a table of all, with links to the report.html that exist,
 ///              or one file (is_bench_file)
 /// \param page  output file, whose symbolic links are followed; nullopt: report.html in the only

@@ -313,6 +313,10 @@ std::vector<path> run_folders(const path& runs) {
 
 std::vector<RunSummary> list_runs(const path& runs) {
   std::vector<RunSummary> all;
+  if (auto run = summary_of(runs)) {
+    all.push_back(std::move(*run));
+    return all;
+  }
   for (const auto& folder : run_folders(runs)) {
     if (auto run = summary_of(folder)) all.push_back(std::move(*run));
   }

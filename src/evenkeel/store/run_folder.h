@@ -92,7 +92,7 @@ struct RunSummary {
 /// \throws Error (io, exit code 74) if a folder cannot be read
 std::vector<std::filesystem::path> run_folders(const std::filesystem::path& runs);
 
-/// The runs of run_folders(), in this order.
+/// The runs of run_folders(), in this order; that run alone if the folder is a run itself.
 /// \throws Error (io, exit code 74) if a folder or a file cannot be read
 std::vector<RunSummary> list_runs(const std::filesystem::path& runs);
 

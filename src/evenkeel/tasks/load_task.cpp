@@ -160,6 +160,19 @@ bool looks_like_path(const std::string& name) {
          fs::exists(data::with_home(name), error);
 }
 
+/// Refuses a name that is neither a label nor that of a request file in the folder.
+[[noreturn]] void refuse_unknown(const std::string& name, const fs::path& folder) {
+  std::error_code error;
+  const auto place =
+      fs::is_directory(folder, error)
+          ? text(" in ", folder.string())
+          : text(", and the folder of tasks ", folder.string(), " is ",
+                 fs::exists(folder, error) ? "a file" : "missing",
+                 "; set evaluate.task_folder or EVENKEEL_TASKS to a folder of tasks");
+  throw Error(Exit::usage, text("no task is named \"", printable_line(name), "\"", place,
+                                did_you_mean_label(name)));
+}
+
 }  // namespace
 
 Task load_task(const std::string& label_or_path, const fs::path& folder) {
@@ -181,8 +194,7 @@ Task load_task(const std::string& label_or_path, const fs::path& folder) {
                                            : "is missing",
                                  "; docs/evaluation.md describes them"));
   }
-  throw Error(Exit::usage, text("no task is named \"", printable_line(label_or_path), "\" in ",
-                                folder.string(), did_you_mean_label(label_or_path)));
+  refuse_unknown(label_or_path, folder);
 }
 
 }  // namespace evenkeel::tasks

@@ -20,19 +20,22 @@ struct SpecialAfterRanks {
   int offset;  // id - number of tokens in the file
 };
 
+constexpr std::size_t kAnyRanks = 0;
+
 /// An encoding that people know by a name.
 struct Encoding {
   std::vector<std::string> names;
   std::string_view pattern;
   Syntax syntax;
   std::vector<SpecialAfterRanks> specials;
+  std::size_t ranks;  // of the file of tiktoken; kAnyRanks: files of this name differ
 };
 
 const std::vector<Encoding>& encodings() {
   static const std::vector<Encoding> kEncodings = {
-      {{"gpt2", "r50k", "r50k_base"}, kTiktokenGpt2Pattern, Syntax::perl, {{kEndOfText, 0}}},
-      {{"whisper", "multilingual"}, kGpt2Pattern, Syntax::perl, {{kEndOfText, 0}}},
-      {{"p50k", "p50k_base"}, kTiktokenGpt2Pattern, Syntax::perl, {{kEndOfText, -24}}},
+      {{"gpt2", "r50k", "r50k_base"}, kTiktokenGpt2Pattern, Syntax::perl, {{kEndOfText, 0}}, 50256},
+      {{"whisper", "multilingual"}, kGpt2Pattern, Syntax::perl, {{kEndOfText, 0}}, kAnyRanks},
+      {{"p50k", "p50k_base"}, kTiktokenGpt2Pattern, Syntax::perl, {{kEndOfText, -24}}, 50280},
       {{"cl100k", "cl100k_base", "gpt4"},
        kTiktokenGpt4Pattern,
        Syntax::perl,
@@ -40,11 +43,13 @@ const std::vector<Encoding>& encodings() {
         {"<|fim_prefix|>", 2},
         {"<|fim_middle|>", 3},
         {"<|fim_suffix|>", 4},
-        {"<|endofprompt|>", 20}}},
+        {"<|endofprompt|>", 20}},
+       100256},
       {{"o200k", "o200k_base", "gpt4o"},
        kO200kPattern,
        Syntax::perl,
-       {{kEndOfText, 1}, {"<|endofprompt|>", 20}}},
+       {{kEndOfText, 1}, {"<|endofprompt|>", 20}},
+       199998},
       {{"llama3"},
        kGpt4Pattern,
        Syntax::perl,
@@ -53,11 +58,13 @@ const std::vector<Encoding>& encodings() {
         {"<|start_header_id|>", 6},
         {"<|end_header_id|>", 7},
         {"<|eot_id|>", 9},
-        {"<|reserved_special_token_250|>", 255}}},
+        {"<|reserved_special_token_250|>", 255}},
+       kAnyRanks},
       {{"qwen", "qwen2"},
        kQwen2Pattern,
        Syntax::perl,
-       {{kEndOfText, 0}, {"<|im_start|>", 1}, {"<|im_end|>", 2}}}};
+       {{kEndOfText, 0}, {"<|im_start|>", 1}, {"<|im_end|>", 2}},
+       kAnyRanks}};
   return kEncodings;
 }
 
@@ -121,44 +128,85 @@ const Encoding* selected_encoding(const std::string& path, std::string_view cont
   return nullptr;
 }
 
+/// The lines of the ranks of a file.
+struct RankLines {
+  std::vector<std::size_t> of_rank;  // the number of the line, by rank; 0: no line has the rank
+  std::size_t count = 0;             // of ranks
+
+  bool has(Id rank) const { return rank < of_rank.size() && of_rank[rank] != 0; }
+  void add(Id rank, std::size_t line) {
+    if (rank >= of_rank.size()) of_rank.resize(std::size_t{rank} + 1);
+    of_rank[rank] = line;
+    ++count;
+  }
+};
+
 /// Enters the token of a line. Whisper's file has a line "= 50256": a rank without a token.
-void read_line(std::string_view line, const std::string& where, Model& model) {
-  if (line.starts_with("= ")) return;
+/// \return the rank
+Id read_line(std::string_view line, const std::string& where, const RankLines& lines,
+             Model& model) {
   const auto space = line.find(' ');
-  const auto bytes = base64_decoded(line.substr(0, space));
+  const auto word = line.substr(0, space);
+  const bool has_token = word != "=";
+  const auto bytes = has_token ? base64_decoded(word) : std::optional<std::string>("");
   const auto digits = space == std::string_view::npos ? "" : line.substr(space + 1);
   Id id = 0;
   const char* const start = digits.data();
   const char* const stop = start + digits.size();
   const auto [read, error] = std::from_chars(start, stop, id);
   const bool is_number = !digits.empty() && error == std::errc() && read == stop;
-  if (!bytes || bytes->empty() || !is_number || id >= kMaxVocabulary) {
+  if (!bytes || bytes->empty() == has_token || !is_number || id >= kMaxVocabulary) {
     refuse(where, "must be a token in base 64, a space and a rank below ", kMaxVocabulary,
            ", but is ", printable_line(line.substr(0, 80)));
   }
-  const bool is_taken = id < model.token_bytes.size() && !model.token_bytes[id].empty();
-  if (is_taken || model.ids.contains(*bytes)) {
+  if (lines.has(id) || model.ids.contains(*bytes)) {
     refuse(where, "must have a token and a rank of its own, but another line has them, too");
   }
+  if (!has_token) return id;
   if (bytes->size() == 1) model.bpe.byte_ids[static_cast<unsigned char>(bytes->front())] = id;
   model.add_token(*bytes, id);
+  return id;
 }
 
-/// \return the number of lines with a rank
-std::size_t read_lines(const std::string& path, std::string_view content, Model& model) {
-  std::size_t number = 0, ranks = 0;
+RankLines read_lines(const std::string& path, std::string_view content, Model& model) {
+  RankLines lines;
+  std::size_t number = 0;
   while (!content.empty()) {
     const auto end = std::min(content.find('\n'), content.size());
     auto line = content.substr(0, end);
     if (line.ends_with('\r')) line.remove_suffix(1);
     ++number;
     if (!line.empty()) {
-      read_line(line, evenkeel::text(path, ":", number), model);
-      ++ranks;
+      lines.add(read_line(line, evenkeel::text(path, ":", number), lines, model), number);
     }
     content.remove_prefix(std::min(end + 1, content.size()));
   }
-  return ranks;
+  return lines;
+}
+
+/// Refuses a file that lacks a rank below its last one, except the id of a special token, or that
+/// has not as many ranks as it must: the special tokens would get other ids.
+/// \param encoding  nullptr: without special tokens
+/// \param wanted    number of ranks; kAnyRanks: any
+void check_ranks(const std::string& path, const RankLines& lines, const Encoding* encoding,
+                 std::size_t wanted) {
+  const auto count = static_cast<std::int64_t>(wanted == kAnyRanks ? lines.count : wanted);
+  const auto is_special = [&](std::int64_t rank) {
+    return encoding != nullptr && std::ranges::any_of(encoding->specials, [&](const auto& each) {
+             return rank == count + each.offset;
+           });
+  };
+  const auto& of_rank = lines.of_rank;
+  for (std::size_t rank = 0; rank < of_rank.size(); ++rank) {
+    if (of_rank[rank] != 0 || is_special(static_cast<std::int64_t>(rank))) continue;
+    auto next = rank;
+    while (of_rank[next] == 0) ++next;  // the last one is not 0
+    refuse(evenkeel::text(path, ":", of_rank[next]), "rank ", rank, " must be in the file, too, ",
+           "but this line has rank ", next, "; copy or download the file again");
+  }
+  if (wanted == kAnyRanks || lines.count == wanted) return;
+  refuse(path, "must have the ", wanted, " ranks of ", encoding->names[0], ", but has ",
+         lines.count, "; copy or download the file again");
 }
 
 /// Calls act(left, right, id) for each pair of tokens that together are a token.
@@ -208,8 +256,11 @@ Model tiktoken_file(const std::string& path, std::string_view content, const std
   model.kind = kTiktoken;
   model.path = path;
   model.bpe.byte_ids.fill(kNoId);
-  const auto ranks = read_lines(path, content, model);
+  const auto lines = read_lines(path, content, model);
   if (model.ids.empty()) refuse(path, "must have a token in each line, but is empty");
+  // A pattern that a caller names may also be that of other ranks than tiktoken's.
+  const bool is_of_tiktoken = encoding != nullptr && pattern.empty();
+  check_ranks(path, lines, encoding, is_of_tiktoken ? encoding->ranks : kAnyRanks);
   std::size_t pairs = 0;
   for_each_pair(model.ids, [&](Id, Id, Id) { ++pairs; });
   model.bpe.merges = Merges(pairs);
@@ -225,7 +276,7 @@ Model tiktoken_file(const std::string& path, std::string_view content, const std
                            std::nullopt,
                            Split{Regex(used, syntax, evenkeel::text(path, ": pattern")),
                                  WordPattern::of(used, syntax), Behavior::isolated, false}});
-  if (encoding != nullptr) add_specials(*encoding, ranks, path, model);
+  if (encoding != nullptr) add_specials(*encoding, lines.count, path, model);
   return model;
 }
 

@@ -8,6 +8,7 @@
 #include "evenkeel/plan/run_length.h"
 #include "evenkeel/store/run_changes.h"
 #include "evenkeel/store/run_folder.h"
+#include "evenkeel/train/change_refusal.h"
 #include "evenkeel/train/run_provenance.h"
 
 namespace evenkeel::train {
@@ -32,29 +33,6 @@ class UnsavedChanges {
   std::int64_t step_;
   nlohmann::json changes_;
 };
-
-/// The length of a run as the key that sets it: "train.tokens = 10000".
-std::string length_text(const config::Config& config) {
-  const auto& train = config.train;
-  return train.steps > 0 ? text("train.steps = ", train.steps)
-                         : text("train.tokens = ", train.tokens);
-}
-
-/// \param before  configuration of the run
-/// \param after   configuration of the command
-[[noreturn]] void refuse(const std::filesystem::path& run, const config::KeyDifference& difference,
-                         const config::Config& before, const config::Config& after) {
-  auto key = difference.key;
-  auto what = text(key, " = ", difference.before, ", not ", difference.after);
-  const bool changes_key = (before.train.steps > 0) != (after.train.steps > 0);
-  if (store::is_run_length(key) && changes_key) {
-    key = before.train.steps > 0 ? "train.steps" : "train.tokens";
-    what = text(length_text(before), ", not ", length_text(after));
-  }
-  throw Error(Exit::differs,
-              text(run.string(), ": the run was started with ", what,
-                   "; leave it out, start another run, or allow it with --override ", key));
-}
 
 /// The configuration of the checkpoint, taken from its manifest: run.toml may have been edited.
 config::Config configuration_of(const store::CheckpointSearch& newest,
@@ -154,21 +132,9 @@ std::vector<ConfigChange> later_changes(const OpenRun& run, const config::Config
   return changes;
 }
 
-/// Refuses a change that --override permits, but that no step is left to be trained with: run.toml
-/// would say that the weights were trained with it.
-/// \param done  steps of the run, which are all
-[[noreturn]] void refuse_without_effect(const std::filesystem::path& run,
-                                        const ConfigChange& change, std::int64_t done) {
-  throw Error(Exit::differs,
-              text(run.string(), ": the run ended at step ", done, " with ", change.key, " = ",
-                   change.before, ", so that ", change.after,
-                   " has no effect: nothing is left to train; leave it out, or extend the run with "
-                   "--set train.steps=",
-                   2 * done));
-}
-
 /// Appends the differences between checkpoint and command to the changes of the run.
-/// \throws Error (differs) for one that is not permitted, or has no effect
+/// \throws Error (differs) for one that is not permitted or has no effect, and for fewer steps than
+///         the run has
 void add_changes(OpenRun& run, const config::Config& before, const Request& request) {
   const auto& overrides = request.overrides;
   const auto later = request.checkpoint ? later_changes(run, before) : std::vector<ConfigChange>();
@@ -179,6 +145,7 @@ void add_changes(OpenRun& run, const config::Config& before, const Request& requ
       run.newest.found && run.done.step >= plan::steps_of(run.config, run.done);
   const bool frees_length =
       config::is_named("train.steps", overrides) || config::is_named("train.tokens", overrides);
+  std::vector<ConfigChange> without_effect;
   for (const auto& difference : config::differences(before, run.config)) {
     const ConfigChange change = {difference.key, difference.before, difference.after};
     const bool is_free = store::is_run_length(change.key)
@@ -189,12 +156,14 @@ void add_changes(OpenRun& run, const config::Config& before, const Request& requ
     });
     const bool is_named = config::is_named(change.key, overrides);
     const bool allowed = was_made || is_named || unsaved.has(change);
-    if (!is_free && !allowed) refuse(run.folder, difference, before, run.config);
-    if (is_finished && !is_free && is_named && !was_made) {
-      refuse_without_effect(run.folder, change, run.done.step);
-    }
+    if (!is_free && !allowed) refuse_without_override(run.folder, difference, before, run.config);
+    if (is_finished && !is_free && is_named && !was_made) without_effect.push_back(change);
     run.changes.push_back(change);
   }
+  // Only now: a length that is not permitted says nothing about the end of the run.
+  check_length(run);
+  if (without_effect.empty()) return;
+  refuse_without_effect(run, without_effect.front(), steps_with_length(run, before));
 }
 
 /// Sets schedule.steps = "auto" to the steps of a run whose batches had other sizes before: those

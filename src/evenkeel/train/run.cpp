@@ -12,6 +12,7 @@
 #include "evenkeel/store/imported_files.h"
 #include "evenkeel/store/json_lines.h"
 #include "evenkeel/store/run_folder.h"
+#include "evenkeel/train/change_refusal.h"
 #include "evenkeel/train/evaluator.h"
 #include "evenkeel/train/health/skip_budget.h"
 #include "evenkeel/train/rank_checks.h"
@@ -113,7 +114,7 @@ void Run::start() {
 
 void Run::resume(const store::VerifiedCheckpoint& checkpoint) {
   provenance_.resume(checkpoint, open_, request_.overrides, evaluator_->provenance());
-  trainer_->restore(checkpoint);
+  restore_with_advice(open_.changes, [&] { trainer_->restore(checkpoint); });
   const auto steps = progress().steps;
   if (const auto planned = plan::planned_steps(open_.config); steps > planned && planned > 0) {
     console_.info(text("the schedule stays that of ", planned,

@@ -153,6 +153,22 @@ TEST(ClaimAnalysis, EquivalenceNeedsTheWholeIntervalWithinTheMargin) {
   EXPECT_EQ(first_verdict(apart).outcome, Outcome::contradicted);
 }
 
+// p of an equivalence is of TOST. It stays in the family of the other claim, which has three.
+TEST(ClaimAnalysis, HasNoSignFlipTestOfAnEquivalence) {
+  auto results = two_arms({1.00, 1.11, 1.19, 1.31}, {1.10, 1.20, 1.30, 1.40});
+  results.study.claims.push_back(results.study.claims[0]);
+  results.study.claims[1].kind = Claim::Kind::equivalent;
+  results.study.claims[1].margin = 0.01;
+  analyze_claims(results);
+  const auto& lower = results.verdicts.at(0);
+  const auto& equivalent = results.verdicts.at(1);
+  ASSERT_TRUE(lower.difference && equivalent.difference);
+  EXPECT_EQ(equivalent.outcome, Outcome::contradicted);
+  EXPECT_TRUE(std::isnan(equivalent.sign_flip_p));
+  EXPECT_EQ(lower.difference->sign_flip_p, 0.125);  // four pairs that agree
+  EXPECT_EQ(lower.sign_flip_p, 0.25);  // after the smallest p, that of "beyond the margin"
+}
+
 // As where no answer is right: tests of equivalence go by how differences scatter.
 TEST(ClaimAnalysis, DoesNotCallEqualConstantsAProvenEquivalence) {
   auto results = two_arms({1, 1, 1}, {1, 1, 1});

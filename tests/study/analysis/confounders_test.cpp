@@ -10,10 +10,13 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-/// The confounders as a report lists them.
+/// The confounders, each followed by its lines in a report.
 Lines lines_of(const Results& results) {
   Lines out;
-  for (const auto& each : confounders(results)) out.push_back(confounder_text(each));
+  for (const auto& each : confounders(results)) {
+    out.push_back(each.covariate);
+    for (const auto& line : confounder_lines(each)) out.push_back(line);
+  }
   return out;
 }
 
@@ -40,7 +43,7 @@ TEST(Confounders, NameWhatDiffersApartFromTheScheme) {
                    {"Hybrid", {"scheme=hybrid_norm", "model.init=megatron"}},
                    {"Star", {"scheme=hybrid_norm_star", "model.init=megatron"}}}};
   EXPECT_EQ(lines_of(three(axis, {"normal", "megatron", "megatron"})),
-            Lines{"initialisation: normal (Pre); megatron (Hybrid, Star)"});
+            (Lines{"initialisation", "normal: Pre", "megatron: Hybrid; Star"}));
   EXPECT_EQ(lines_of(three(axis, {"normal", "normal", "normal"})), Lines{});
 }
 
@@ -61,8 +64,8 @@ TEST(Confounders, LeaveOutTheParametersOfNorms) {
   results.arms[1].parameters = 1110;
   results.arms[1].tokens = 2048;
   EXPECT_EQ(lines_of(results),
-            (Lines{"tokens a run: 512 (pre); 2,048 (hybrid)",
-                   "parameters without those of norms: 100 (pre); 1,100 (hybrid)"}));
+            (Lines{"tokens a run", "512: pre", "2,048: hybrid", "parameters without those of norms",
+                   "100: pre", "1,100: hybrid"}));
 }
 
 }  // namespace

@@ -39,5 +39,25 @@ TEST(OwnSchemes, AreThoseOfFilesMergedWithTheirParents) {
   fs::remove_all(folder);
 }
 
+TEST(OwnSchemes, OfOneFileAreRefused) {
+  const auto folder = fs::path(::testing::TempDir()) / text("own_schemes_twice-", ::getpid());
+  fs::create_directories(folder);
+  write_file(folder / "mine.toml", "extends = \"pre_norm\"\n");
+  fs::create_symlink(folder / "mine.toml", folder / "link.toml");
+  const auto first = (folder / "mine.toml").string();
+  for (const auto& again : {folder / "." / "mine.toml", folder / "link.toml"}) {
+    std::string said = "none";
+    try {
+      own_schemes_of(text("\"pre_norm\", \"", first, "\", \"", again.string(), '"'));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.exit(), Exit::usage);
+      said = error.what();
+    }
+    EXPECT_EQ(said, text("my.toml:2: grid.scheme has one file twice, as \"", first, "\" and as \"",
+                         again.string(), "\"; leave one out"));
+  }
+  fs::remove_all(folder);
+}
+
 }  // namespace
 }  // namespace evenkeel::study

@@ -193,6 +193,17 @@ TEST(HtmlReport, SaysThatRunsAreMissing) {
                    "those of the finished runs."}));
 }
 
+TEST(HtmlReport, SaysThatRunsCrashed) {
+  auto results = sample_results();
+  results.is_complete = false;
+  auto& runs = arm_of(results, "hybrid_norm").seed_runs;
+  runs[1].state = SeedRun::State::crashed;
+  EXPECT_TRUE(page_has(checked(results), "This study is incomplete: 1 of 9 runs crashed. "));
+  runs[2].state = SeedRun::State::missing;
+  EXPECT_TRUE(page_has(checked(results),
+                       "This study is incomplete: 1 of 9 runs crashed; 1 of 9 runs is missing. "));
+}
+
 // A study of which nothing ran yet.
 TEST(HtmlReport, ShowsAStudyWithoutAnyRun) {
   auto results = sample_results();
@@ -212,6 +223,13 @@ TEST(HtmlReport, ShowsAStudyWithoutAnyArm) {
   EXPECT_EQ(element_contents(text, "<p class=\"notice\">"),
             (Words{"This study is incomplete: its grid has no run yet."}));
   EXPECT_EQ(element_contents(text, "<p class=\"verdict\">"), (Words{"No claim is measured yet."}));
+}
+
+TEST(HtmlReport, SaysWhereVerdictsDoNotNameTheSignFlipTest) {
+  EXPECT_TRUE(page_has(checked(sample_results()),
+                       "A verdict says where this test disagrees, except with fewer than 6 pairs, "
+                       "or where no data of so many seeds could be significant after the "
+                       "correction."));
 }
 
 TEST(HtmlReport, HasNoDifferencesWithoutABaseline) {
@@ -241,8 +259,9 @@ TEST(HtmlReport, WarnsOfATunedValueAtTheEdgeOfItsRange) {
   EXPECT_TRUE(page_has(fairness, "12 trials; their steps equal those of 7.5 whole runs"));
   EXPECT_TRUE(page_has(fairness, "<th class=\"number\">loss at 50 %</th>"));
   EXPECT_TRUE(page_has(fairness, "<span class=\"state failed\">failed</span>"));
-  EXPECT_TRUE(
-      page_has(fairness, "initialisation: normal (pre_norm); megatron (hybrid_norm, post_norm)"));
+  EXPECT_TRUE(page_has(fairness,
+                       "<li>initialisation<ul><li>normal: pre_norm</li>"
+                       "<li>megatron: hybrid_norm; post_norm</li></ul></li>"));
 }
 
 TEST(HtmlReport, ComparesTheDirectionWithThePapers) {

@@ -44,12 +44,13 @@ std::vector<std::string> time_lines(const std::string& text) {
 
 TEST(MarkdownReport, HasTheSectionsOfTheHtmlReport) {
   const auto text = markdown_report(sample_results());
-  for (const char* line : {"# Where the norms stand", "Does it matter where norms stand?",
-                           "## Verdicts", "HybridNorm ends lower than Pre-Norm.",
-                           "## Against the baseline", "## Compared with the paper", "## Fairness",
-                           "- initialisation: normal (pre_norm); megatron (hybrid_norm, post_norm)",
-                           "## Runs", "## To repeat it", "./ek study sample --size smoke",
-                           "1 run has no value and is in no mean: post_norm: 1 failed of 3."}) {
+  for (const char* line :
+       {"# Where the norms stand", "Does it matter where norms stand?", "## Verdicts",
+        "HybridNorm ends lower than Pre-Norm.", "## Against the baseline",
+        "## Compared with the paper", "## Fairness", "- initialisation", "  - normal: pre_norm",
+        "  - megatron: hybrid_norm; post_norm", "## Runs", "## To repeat it",
+        "./ek study sample --size smoke",
+        "1 run has no value and is in no mean: post_norm: 1 failed of 3."}) {
     EXPECT_TRUE(has_line(text, line)) << line;
   }
 }
@@ -94,6 +95,13 @@ TEST(MarkdownReport, SaysThatRunsAreMissing) {
   EXPECT_TRUE(has_line(markdown_report(results),
                        "This study is incomplete: 1 of 9 runs is missing. The results below are "
                        "those of the finished runs."));
+}
+
+TEST(MarkdownReport, ListsTheArmsOfEachConfounder) {
+  EXPECT_NE(markdown_report(sample_results())
+                .find("- initialisation\n  - normal: pre_norm\n"
+                      "  - megatron: hybrid_norm; post_norm\n\n"),
+            std::string::npos);
 }
 
 TEST(MarkdownReport, SaysThatRecordsWereLost) {

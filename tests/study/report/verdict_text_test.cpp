@@ -38,12 +38,24 @@ TEST(VerdictText, SaysWhetherTheIntervalExcludesTheSmallestEffect) {
   auto results = two_arms({1.0, 1.3, 1.1}, {1.1, 1.2, 1.25});
   const auto text = first_sentence(results);
   EXPECT_TRUE(mentions(text, "do not differ significantly with 3 seeds")) << text;
-  EXPECT_TRUE(text.ends_with("; the interval does not exclude differences of 0.01 nats per token"))
+  EXPECT_TRUE(
+      text.ends_with("; the interval does not exclude differences of 0.01 nats per token and more"))
       << text;
   results.study.smallest_effect = 0.4;
   EXPECT_TRUE(first_sentence(results).ends_with(
       "; the interval excludes differences of 0.4 nats per token and more"))
       << first_sentence(results);
+}
+
+// p of the difference is 0.029, times two or three by Holm; the interval is [-0.17, -0.03].
+TEST(VerdictText, SaysThatAnIntervalBeyondTheSmallestEffectExcludesNoLargerOne) {
+  auto results = two_arms({1.0, 1.07, 1.23}, {1.1, 1.2, 1.3});
+  results.study.claims.push_back(equivalence({}, {}).study.claims[0]);
+  const auto text = first_sentence(results);
+  EXPECT_TRUE(mentions(text, "do not differ significantly with 3 seeds")) << text;
+  EXPECT_TRUE(
+      text.ends_with("; the interval does not exclude differences of 0.01 nats per token and more"))
+      << text;
 }
 
 // Seven of eight seeds agree, and one is far off: t needs normal differences, the signs do not.
@@ -67,6 +79,16 @@ TEST(VerdictText, NamesTheSignFlipTestWhereOnlyTIsSignificant) {
   EXPECT_TRUE(mentions(text, "; with the sign-flip test in place of the t-test, p is 0.06"))
       << text;
   EXPECT_TRUE(mentions(text, ", not significant")) << text;
+}
+
+// Six seeds that agree have the smallest p of the sign-flip test, 0.031, times two by Holm: no
+// data of six seeds could confirm the claim among these.
+TEST(VerdictText, LeavesOutASignFlipTestThatNoDataCouldPass) {
+  auto results = two_arms({1.0, 1.1, 1.2, 1.3, 1.4, 1.5}, {1.1, 1.21, 1.3, 1.39, 1.5, 1.6});
+  results.study.claims.push_back(equivalence({}, {}).study.claims[0]);
+  const auto text = first_sentence(results);
+  EXPECT_TRUE(text.starts_with("validation loss of hybrid is lower than of pre by ")) << text;
+  EXPECT_FALSE(mentions(text, "sign-flip")) << text;
 }
 
 // Of test = "bootstrap" from 10 pairs on: most resamples lack the outlier, and are far from 0.
@@ -111,7 +133,43 @@ TEST(VerdictText, SaysThatRunsAreMissing) {
   auto results = two_arms({1.00, 1.11, 1.19, 1.25}, {1.10, 1.20, 1.30, 1.35});
   results.arms[0].seed_runs[3].state = SeedRun::State::missing;
   const auto text = first_sentence(results);
-  EXPECT_TRUE(mentions(text, "; not tested: runs of hybrid are missing")) << text;
+  EXPECT_TRUE(mentions(text, "; not tested: runs of hybrid are missing; a verdict needs all"))
+      << text;
+  EXPECT_TRUE(text.ends_with("; 1 of 4 runs of hybrid are missing")) << text;
+}
+
+TEST(VerdictText, SaysThatRunsCrashed) {
+  auto results = two_arms({1.00, 1.11, 1.19, 1.25}, {1.10, 1.20, 1.30, 1.35});
+  results.arms[0].seed_runs[3].state = SeedRun::State::crashed;
+  auto text = first_sentence(results);
+  EXPECT_TRUE(mentions(text, "; not tested: runs of hybrid crashed; a verdict needs all")) << text;
+  EXPECT_TRUE(text.ends_with("; 1 of 4 runs of hybrid crashed")) << text;
+  results.arms[1].seed_runs[3].state = SeedRun::State::missing;
+  text = first_sentence(results);
+  EXPECT_TRUE(mentions(text, "not tested: runs of hybrid crashed and runs of pre are missing;"))
+      << text;
+  results.arms[0].seed_runs[3].state = SeedRun::State::missing;
+  text = first_sentence(results);
+  EXPECT_TRUE(mentions(text, "not tested: runs of hybrid and runs of pre are missing;")) << text;
+  results.arms[0].seed_runs[2].state = SeedRun::State::crashed;
+  text = first_sentence(results);
+  EXPECT_TRUE(mentions(text, "runs of hybrid crashed or are missing and runs of pre are missing;"))
+      << text;
+}
+
+TEST(VerdictText, SaysThatRunsOfAShareOfFailuresCrashed) {
+  auto results = two_arms({1, 1, 1}, {1, kFailed, kFailed});
+  results.study.claims[0].kind = Claim::Kind::fails;
+  results.study.claims[0].of = {{"scheme", "pre"}};
+  results.study.claims[0].than.clear();
+  auto& runs = results.arms[1].seed_runs;
+  runs[0].state = SeedRun::State::crashed;
+  EXPECT_TRUE(first_sentence(results).ends_with("; 1 of 3 runs of pre crashed"))
+      << first_sentence(results);
+  for (auto& run : runs) run.state = SeedRun::State::crashed;
+  EXPECT_EQ(first_sentence(results), "no run of pre has a result; 3 of 3 runs of pre crashed");
+  for (auto& run : runs) run.state = SeedRun::State::missing;
+  EXPECT_EQ(first_sentence(results), "pre has no run yet");
 }
 
 TEST(VerdictText, NamesAMeasureThatFinishedRunsLack) {
@@ -190,10 +248,13 @@ TEST(VerdictText, NamesTheSeedsOfWhichARunCrashedOrIsMissing) {
   }
 }
 
-TEST(ConfounderText, ListsTheArmsOfEachValue) {
-  EXPECT_EQ(confounder_text({.covariate = "initialisation",
-                             .groups = {{"normal", {"Pre"}}, {"megatron", {"Hybrid", "Star"}}}}),
-            "initialisation: normal (Pre); megatron (Hybrid, Star)");
+// Names of arms have commas.
+TEST(ConfounderLines, ListTheArmsOfEachValue) {
+  const Confounder confounder{
+      .covariate = "parameters",
+      .groups = {{"30,720", {"pre, peak 0.003", "pre, peak 0.01"}}, {"30,721", {"post"}}}};
+  EXPECT_EQ(confounder_lines(confounder),
+            (std::vector<std::string>{"30,720: pre, peak 0.003; pre, peak 0.01", "30,721: post"}));
 }
 
 }  // namespace

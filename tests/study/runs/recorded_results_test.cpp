@@ -129,6 +129,20 @@ TEST(RecordedResults, NameMissingMeasures) {
             std::vector<std::string>{"slope of grad_norm (block) over blocks at step 100"});
 }
 
+TEST(RecordedResults, NameCrashedRuns) {
+  const CsvFile file(
+      "scheme,seed,state,why,value,training_loss,validation_loss\n"
+      "pre_norm,1,finished,,2,2,2\n"
+      "pre_norm,2,finished,,2.1,2,2.1\n"
+      "hybrid_norm,1,crashed,exit code 70,,,\n"
+      "hybrid_norm,2,crashed,exit code 70,,,\n");
+  const auto study = sample_results({.schemes = {"pre_norm", "hybrid_norm"}}).study;
+  const auto said =
+      sentences(recorded_results(study, file.path(), /*keeps_seeds=*/false).results).at(0);
+  EXPECT_TRUE(said.ends_with("; 2 of 2 runs of hybrid_norm crashed")) << said;
+  EXPECT_EQ(said.find("missing"), std::string::npos) << said;
+}
+
 /// A file with a run of each kind, for the seeds 1 to 5 of an arm.
 std::string runs_with_losses() {
   return "scheme,model.layers,seed,state,why,value,training_loss,validation_loss\n"

@@ -120,7 +120,8 @@ TEST(DryRun, CountsTheFinishedRunsOfASearch) {
   EXPECT_EQ(plan.checkpoint_bytes, kBytes);
   ASSERT_TRUE(plan.hours().has_value());
   // Finished: one run of the grid, and 2 x (2 x 0.5 + 2) in the search. Two train at a time.
-  EXPECT_DOUBLE_EQ(*plan.hours(), plan.cached_seconds / (1 + 6) / 2 / 3600);
+  EXPECT_EQ(plan.runs_left(), 1U);
+  EXPECT_DOUBLE_EQ(*plan.hours(), (plan.cached_seconds / (1 + 6) + kSecondsARun) / 2 / 3600);
 }
 
 /// The message of a dry run that is refused; "" if it is not.
@@ -277,8 +278,9 @@ TEST(DryRun, SaysTheTimeAndTheDiskOfTheOtherRuns) {
   const Resources resources{.run_cache = run_cache, .cores = 2};
   const auto plan = dry_run(request_of(kStudy, ""), resources);
   EXPECT_EQ(plan.checkpoint_bytes, 2 * kBytes);  // of two runs that keep one each
-  EXPECT_DOUBLE_EQ(plan.hours_at(1e6), 2 * kFlops / 1e6 / 3600);
   EXPECT_EQ(plan.at_once, 2);
+  EXPECT_EQ(kSecondsARun, 0.5);
+  EXPECT_DOUBLE_EQ(plan.hours_at(1e6), (2 * kFlops / 1e6 + 2 * kSecondsARun / 2) / 3600);
   EXPECT_EQ(plan.running_bytes, 2 * 2 * kBytes + store::kCheckpointReserve);
   EXPECT_EQ(dry_run(request_of(kTimed, ""), resources).at_once, 1);
   const auto keeps = dry_run(request_of(std::string(kStudy) + kKeep, ""), resources);
@@ -286,7 +288,8 @@ TEST(DryRun, SaysTheTimeAndTheDiskOfTheOtherRuns) {
   const auto search = dry_run(request_of(std::string(kStudy) + kSearch, ""), resources);
   EXPECT_EQ(search.search_runs, 2U * (2 + 2));  // both values in both rungs
   EXPECT_EQ(search.checkpoint_bytes, (2 + 2 * (2 + 2)) * kBytes);
-  EXPECT_DOUBLE_EQ(search.hours_at(1e6), 2 * (1 + 2 * 0.5 + 2 * 1) * kFlops / 1e6 / 3600);
+  EXPECT_DOUBLE_EQ(search.hours_at(1e6),
+                   (2 * (1 + 2 * 0.5 + 2 * 1) * kFlops / 1e6 + (2 + 8) * kSecondsARun / 2) / 3600);
 }
 
 TEST(DryRun, WarnsOfADiskThatIsTooSmall) {

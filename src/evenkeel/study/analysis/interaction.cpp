@@ -16,7 +16,11 @@ namespace {
 
 /// The state of a difference of two runs. A probe that was taken before a failure has a value.
 SeedRun::State state_of(const SeedRun& run, const SeedRun& other, double difference) {
-  if (!has_result(run) || !has_result(other)) return SeedRun::State::missing;
+  if (!has_result(run) || !has_result(other)) {
+    const bool has_crashed =
+        run.state == SeedRun::State::crashed || other.state == SeedRun::State::crashed;
+    return has_crashed ? SeedRun::State::crashed : SeedRun::State::missing;
+  }
   const bool has_failed =
       run.state == SeedRun::State::failed || other.state == SeedRun::State::failed;
   return has_failed && !std::isfinite(difference) ? SeedRun::State::failed

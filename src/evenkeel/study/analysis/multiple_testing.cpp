@@ -162,7 +162,8 @@ struct Families {
   }
 };
 
-/// Sets Verdict::sign_flip_p, corrected as p is.
+/// Sets Verdict::sign_flip_p, corrected as p is: all claims form one family, in which those without
+/// a sign-flip test have their p. NaN for `equivalent`, whose p is of TOST.
 void correct_sign_flip_p(Results& results) {
   auto verdicts = results.verdicts, baseline_verdicts = results.baseline_verdicts;
   for (auto* const all : {&verdicts, &baseline_verdicts}) {
@@ -170,7 +171,9 @@ void correct_sign_flip_p(Results& results) {
   }
   Families(results, verdicts, baseline_verdicts).adjust(results.study);
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
-    results.verdicts[i].sign_flip_p = verdicts[i].p;
+    auto& verdict = results.verdicts[i];
+    const bool is_equivalence = claim_of(results, verdict)->kind == Claim::Kind::equivalent;
+    verdict.sign_flip_p = is_equivalence ? std::nan("") : verdicts[i].p;
   }
   for (std::size_t i = 0; i < baseline_verdicts.size(); ++i) {
     results.baseline_verdicts[i].sign_flip_p = baseline_verdicts[i].p;

@@ -23,8 +23,9 @@ std::vector<std::string> undecidable_claims(const Study& study);
 /// Adjusts the p-values of all claims by Holm's method, and separately those of the comparisons
 /// with the baseline that no claim contains by the method of the study. A comparison in two claims
 /// counts once. Pending claims count in the size of the family. Adjusts Verdict::sign_flip_p of
-/// comparisons in the same families; of other claims it becomes p. Also sets
-/// Verdict::required_seeds of sign tests, at the strictest level of the family.
+/// comparisons in the same families; it becomes p for sign tests, and NaN for `equivalent`, whose p
+/// stays in the family. Also sets Verdict::required_seeds of sign tests, at the strictest level of
+/// the family.
 void correct_p_values(Results& results);
 
 }  // namespace evenkeel::study

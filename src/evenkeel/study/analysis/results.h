@@ -100,7 +100,7 @@ struct Verdict {
   double p = 1;  // adjusted by Holm's method or that of the study
   double p_nonequivalence = 1;  // `equivalent`: H0 |difference| <= margin; Holm-adjusted
   double sign_flip_p = 1;  // of a comparison: as p, with the sign-flip test in the place of the
-                           // t-test; else p
+                           // t-test; NaN for `equivalent`; else p
   // Against the baseline, with false discoveries controlled: the difference as shrunken_means().
   std::optional<double> shrunken;
   std::optional<std::int64_t> required_seeds;  // of a sign test: significant if all agree

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -65,7 +67,23 @@ void check_arms(double arms, const std::string& where) {
            "; split the study"));
 }
 
-/// An axis from its list of values. Numbers are compared as numbers: 1e-3 and 0.001 are one value.
+/// Refuses a scheme file that the axis `scheme` has already, by whichever path.
+/// \param files  the files of the axis so far, and their paths as they are written; the new one is
+///               added
+void check_scheme_file(const std::string& axis, const toml::node& node,
+                       std::map<std::filesystem::path, std::string>& files) {
+  const auto path = node.value_exact<std::string>();
+  if (axis != "scheme" || !path || !path->ends_with(".toml")) return;
+  std::error_code none;
+  const auto file = std::filesystem::weakly_canonical(*path, none);
+  const auto [known, is_new] = files.try_emplace(none ? std::filesystem::path(*path) : file, *path);
+  if (is_new) return;
+  throw Error(Exit::usage, text(place(node), "grid.scheme has one file twice, as \"", known->second,
+                                "\" and as \"", *path, "\"; leave one out"));
+}
+
+/// An axis from its list of values. Numbers are compared as numbers: 1e-3 and 0.001 are one value;
+/// so are two paths of one scheme file.
 /// \throws Error (usage) for an empty list, more than kMaxArms values or a repeated value
 Axis axis_of(const std::string& name, const toml::node& node) {
   const auto* const list = node.as_array();
@@ -78,6 +96,7 @@ Axis axis_of(const std::string& name, const toml::node& node) {
   Axis axis{name, {}};
   std::set<std::string> labels;
   std::set<double> numbers;
+  std::map<std::filesystem::path, std::string> files;
   for (const auto& each : *list) {
     auto value = value_of(name, each);
     const auto number = number_of(value.label);
@@ -86,6 +105,7 @@ Axis axis_of(const std::string& name, const toml::node& node) {
       throw Error(Exit::usage, text(place(each), "grid.", name, " has \"", value.label,
                                     "\" twice; leave one out"));
     }
+    check_scheme_file(name, each, files);
     axis.values.push_back(std::move(value));
   }
   return axis;

@@ -73,7 +73,9 @@ std::string fairness_section(const Results& results) {
   out += html_paragraph(confounders_text(results));
   std::string items;
   for (const auto& each : results.confounders) {
-    items += element("li", escaped(confounder_text(each)));
+    std::string lines;
+    for (const auto& line : confounder_lines(each)) lines += element("li", escaped(line));
+    items += element("li", escaped(each.covariate) + element("ul", lines));
   }
   if (!items.empty()) out += element("ul", items) + "\n";
   out += html_paragraph(search_text(results)) + html_paragraph(times_text(results), "times");

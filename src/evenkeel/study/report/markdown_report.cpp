@@ -60,7 +60,10 @@ std::string markdown_fairness(const Results& results) {
   auto out = to_markdown(fairness_table(results));
   out += markdown_paragraph(confounders_text(results));
   for (const auto& each : results.confounders) {
-    out += "- " + escaped_markdown(confounder_text(each)) + "\n";
+    out += "- " + escaped_markdown(each.covariate) + "\n";
+    for (const auto& line : confounder_lines(each)) {
+      out += "  - " + escaped_markdown(line) + "\n";
+    }
   }
   if (!results.confounders.empty()) out += '\n';
   out +=

@@ -9,6 +9,7 @@
 #include "evenkeel/base/number.h"
 #include "evenkeel/study/analysis/measure.h"
 #include "evenkeel/study/analysis/ranking.h"
+#include "evenkeel/study/analysis/sign_flip.h"
 #include "evenkeel/study/report/loss_figures.h"
 #include "evenkeel/study/report/number_format.h"
 #include "evenkeel/study/report/outcome.h"
@@ -89,7 +90,10 @@ std::string differences_footnote(const Results& results) {
       "with the claims (Holm) if one states the comparison, else with the other comparisons (",
       correction_name(results.study),
       "); sign-flip p: the same with the exact test that does not assume normal differences, whose "
-      "p is at least 2^(1 - seeds) before correction.");
+      "p is at least 2^(1 - seeds) before correction. A verdict says where this test "
+      "disagrees, except with fewer than ",
+      kLeastFlipPairs,
+      " pairs, or where no data of so many seeds could be significant after the correction.");
   if (results.study.controls_false_discoveries) {
     out +=
         " Shrunken: the difference drawn towards the mean of all by its share of noise (empirical "
@@ -272,14 +276,20 @@ std::string times_text(const Results& results) {
 std::string unfinished_text(const Results& results) {
   if (results.is_complete) return "";
   if (results.arms.empty()) return "This study is incomplete: its grid has no run yet.";
-  std::int64_t missing = 0, all = 0;
+  std::int64_t crashed = 0, missing = 0, all = 0;
   for (const auto* const arm : all_arms(results)) {
-    missing += run_count(*arm, State::missing) + run_count(*arm, State::crashed);
+    crashed += run_count(*arm, State::crashed);
+    missing += run_count(*arm, State::missing);
     all += static_cast<std::int64_t>(arm->seed_runs.size());
   }
-  return text("This study is incomplete: ", missing, " of ", all,
-              missing == 1 ? " runs is missing." : " runs are missing.",
-              " The results below are those of the finished runs.");
+  std::string what;
+  if (crashed > 0) what = text(crashed, " of ", all, " runs crashed");
+  if (missing > 0 || crashed == 0) {
+    what += text(what.empty() ? "" : "; ", missing, " of ", all,
+                 missing == 1 ? " runs is missing" : " runs are missing");
+  }
+  return text("This study is incomplete: ", what,
+              ". The results below are those of the finished runs.");
 }
 
 std::string definition_changes_text(const Results& results) {

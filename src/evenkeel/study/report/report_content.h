@@ -53,7 +53,7 @@ ReportTable runs_table(const Results& results);
 /// "Training took 1:02:03, 25 % of it in searches." No other part of a report has times.
 std::string times_text(const Results& results);
 
-/// A sentence on missing runs; "" if the study is complete.
+/// A sentence on crashed and missing runs; "" if the study is complete.
 std::string unfinished_text(const Results& results);
 
 /// A sentence on changes of the study file since the first run; "" without changes.

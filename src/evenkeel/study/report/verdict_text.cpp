@@ -25,21 +25,25 @@ std::string seeds_text(std::int64_t count) {
   return text(count, count == 1 ? " seed" : " seeds");
 }
 
-/// "; 1 of 3 runs of post_norm failed"
-std::string failures(const Arm& arm) {
-  const auto failed = run_count(arm, SeedRun::State::failed);
-  const auto unfinished =
-      run_count(arm, SeedRun::State::crashed) + run_count(arm, SeedRun::State::missing);
-  std::string out;
-  if (failed > 0)
-    out += text("; ", failed, " of ", arm.seed_runs.size(), " runs of ", arm.name, " failed");
-  if (unfinished > 0)
-    out +=
-        text("; ", unfinished, " of ", arm.seed_runs.size(), " runs of ", arm.name, " are missing");
-  return out;
+/// "; 1 of 3 runs of post_norm failed"; "" without a run in this state.
+std::string runs_in_state(const Arm& arm, SeedRun::State state, const char* what) {
+  const auto count = run_count(arm, state);
+  if (count == 0) return "";
+  return text("; ", count, " of ", arm.seed_runs.size(), " runs of ", arm.name, " ", what);
 }
 
-/// "; the interval does not exclude differences of 0.01 nats per token" of an inconclusive one.
+/// The runs of an arm without a result.
+std::string runs_without_result(const Arm& arm) {
+  return runs_in_state(arm, SeedRun::State::crashed, "crashed") +
+         runs_in_state(arm, SeedRun::State::missing, "are missing");
+}
+
+std::string failures(const Arm& arm) {
+  return runs_in_state(arm, SeedRun::State::failed, "failed") + runs_without_result(arm);
+}
+
+/// "; the interval does not exclude differences of 0.01 nats per token and more" of an inconclusive
+/// one.
 std::string smallest_effect_note(const Study& study, const Verdict& verdict,
                                  const Measure& measure) {
   const auto effect = smallest_effect_of(study, measure);
@@ -49,7 +53,7 @@ std::string smallest_effect_note(const Study& study, const Verdict& verdict,
   const bool is_excluded = difference.interval.low > -*effect && difference.interval.high < *effect;
   return text("; the interval ", is_excluded ? "excludes" : "does not exclude", " differences of ",
               number(display_difference(*effect, measure)), unit.empty() ? "" : " ", unit,
-              is_excluded ? " and more" : "");
+              " and more");
 }
 
 /// "; with the sign-flip test in place of the t-test, p is 0.12, not significant" if p is
@@ -168,17 +172,33 @@ std::string equivalence_sentence(const Study& study, const Verdict& verdict, con
               verdict.is_failure_test ? fisher_text(verdict.p_nonequivalence, arm, reference) : "");
 }
 
+/// " crashed", " are missing": why runs of an arm have no result; "" if all have one.
+std::string without_result_verb(const Arm& arm) {
+  const bool has_crashed = run_count(arm, SeedRun::State::crashed) > 0;
+  const bool has_missing = run_count(arm, SeedRun::State::missing) > 0;
+  if (has_crashed) return has_missing ? " crashed or are missing" : " crashed";
+  return has_missing ? " are missing" : "";
+}
+
+/// "runs of a crashed and runs of b are missing; a verdict needs all of them"
+std::string missing_runs_text(const Arm& arm, const Arm& reference) {
+  const auto verb = without_result_verb(arm), reference_verb = without_result_verb(reference);
+  std::string out;
+  if (!verb.empty()) out = text("runs of ", arm.name, verb == reference_verb ? "" : verb);
+  if (!reference_verb.empty()) {
+    out += text(out.empty() ? "" : " and ", "runs of ", reference.name, reference_verb);
+  }
+  return out + "; a verdict needs all of them";
+}
+
 /// Why a difference was not tested, and what to do.
-std::string not_tested_text(const NotTested& reason) {
+std::string not_tested_text(const NotTested& reason, const Arm& arm, const Arm& reference) {
   switch (reason.kind) {
-    case NotTested::Kind::missing_runs: {
-      std::string out;
-      for (const auto& arm : reason.arms) out += text(out.empty() ? "" : " and ", "runs of ", arm);
-      return out + " are missing; a verdict needs all of them";
-    }
+    case NotTested::Kind::missing_runs:
+      return missing_runs_text(arm, reference);
     case NotTested::Kind::crashed_trial: {
       std::string out;
-      for (const auto& arm : reason.arms) out += text(out.empty() ? "" : " and of ", arm);
+      for (const auto& name : reason.arms) out += text(out.empty() ? "" : " and of ", name);
       return text("a trial of the search crashed, of ", out, "; the same command tries it again");
     }
     case NotTested::Kind::failed_runs:
@@ -202,17 +222,21 @@ std::string not_tested_sentence(const Verdict& verdict, const Arm& arm, const Ar
   const auto difference = verdict.difference
                               ? arm_difference_text(*verdict.difference, arm, reference, measure)
                               : no_difference_text(verdict, arm, reference, measure);
-  return text(difference, "; not tested: ", not_tested_text(*verdict.not_tested), failures(arm),
-              failures(reference));
+  return text(difference, "; not tested: ", not_tested_text(*verdict.not_tested, arm, reference),
+              failures(arm), failures(reference));
 }
 
 /// "3 of 3 runs of post_norm failed (95 % interval of the share 0.29 to 1): diverged at step 120,
 /// ..."
-std::string failure_rate_sentence(const Arm& arm, const Study& study) {
+std::string failure_rate_sentence(const Arm& arm) {
   const auto failed = run_count(arm, SeedRun::State::failed);
   const auto finished = run_count(arm, SeedRun::State::finished);
   const auto all = failed + finished;
-  if (all == 0) return text(arm.name, " has no run yet");
+  if (all == 0) {
+    const bool has_crashed = run_count(arm, SeedRun::State::crashed) > 0;
+    return has_crashed ? text("no run of ", arm.name, " has a result", runs_without_result(arm))
+                       : text(arm.name, " has no run yet");
+  }
   const auto share = clopper_pearson_interval(failed, all);
   auto out =
       text(failed, " of ", all, " runs of ", arm.name, " failed (95 % interval of the share ",
@@ -222,9 +246,7 @@ std::string failure_rate_sentence(const Arm& arm, const Study& study) {
     if (seed_run.state != SeedRun::State::failed) continue;
     reasons += text(reasons.empty() ? ": " : ", ", seed_run.reason);
   }
-  if (all < static_cast<std::int64_t>(study.seeds.size()))
-    reasons += "; the remaining runs are missing";
-  return out + reasons;
+  return out + reasons + runs_without_result(arm);
 }
 
 /// That a search chose a value that trains: `trains` is then weak evidence; "" without a search.
@@ -254,7 +276,7 @@ std::string sign_test_text(const Verdict& verdict) {
 std::string sign_test_sentence(const Results& results, const Verdict& verdict, const Claim& claim) {
   auto out = claim.kind == Claim::Kind::further
                  ? max_trainable_sentence(verdict, claim)
-                 : failure_rate_sentence(*find_arm(results, verdict.arm), results.study);
+                 : failure_rate_sentence(*find_arm(results, verdict.arm));
   if (verdict.outcome == Verdict::Outcome::not_measured) return out;
   return out + sign_test_text(verdict) + search_note(results.study);
 }
@@ -277,14 +299,14 @@ std::string sentence(const Results& results, const Verdict& verdict) {
   return difference_sentence(results.study, verdict, *arm, *reference, measure);
 }
 
-std::string confounder_text(const Confounder& confounder) {
-  std::string groups;
+std::vector<std::string> confounder_lines(const Confounder& confounder) {
+  std::vector<std::string> out;
   for (const auto& group : confounder.groups) {
     std::string names;
-    for (const auto& arm : group.arms) names += text(names.empty() ? "" : ", ", arm);
-    groups += text(groups.empty() ? "" : "; ", group.value, " (", names, ")");
+    for (const auto& arm : group.arms) names += text(names.empty() ? "" : "; ", arm);
+    out.push_back(text(group.value, ": ", names));
   }
-  return text(confounder.covariate, ": ", groups);
+  return out;
 }
 
 }  // namespace evenkeel::study

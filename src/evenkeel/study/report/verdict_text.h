@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "evenkeel/study/analysis/results.h"
 
@@ -16,11 +17,12 @@ namespace evenkeel::study {
 ///   trains, fails    "3 of 3 runs of post_norm failed (95 % interval of the share 0.29 to 1): ..."
 ///   further          "hybrid_norm trains up to model.layers 32, 32, 64 (seed by seed), post_norm
 ///                    up to 16, 16, 16; sign test over the seeds: p 0.250, ..."
-/// A verdict without a tested difference has the reason instead. The sentence names failed and
-/// missing runs.
+/// A verdict without a tested difference has the reason instead. The sentence names failed, crashed
+/// and missing runs.
 std::string sentence(const Results& results, const Verdict& verdict);
 
-/// "initialisation: normal (Pre-Norm); megatron (HybridNorm, HybridNorm*)"
-std::string confounder_text(const Confounder& confounder);
+/// A line for each value with its arms: "0.001: pre_norm, layers 4; hybrid_norm, layers 4". The
+/// names of arms have commas.
+std::vector<std::string> confounder_lines(const Confounder& confounder);
 
 }  // namespace evenkeel::study

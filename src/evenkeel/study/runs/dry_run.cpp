@@ -162,7 +162,9 @@ std::optional<double> DryRun::hours() const {
 
 double DryRun::hours_at(double rate) const {
   if (is_finished()) return 0;  // without a rounding error
-  return std::max(0.0, flops - cached_flops + search_flops) / rate / kSecondsPerHour;
+  const double training = std::max(0.0, flops - cached_flops + search_flops) / rate;
+  const double starts = kSecondsARun * static_cast<double>(runs_left()) / at_once;
+  return (training + starts) / kSecondsPerHour;
 }
 
 std::string disk_warning(const DryRun& plan, const std::filesystem::path& run_cache) {
