@@ -101,6 +101,17 @@ config::Config config_of_ranks(comm::Group& group, const config::Sources& source
   return config;
 }
 
+/// The trainer of rank 0 without the others; nullptr on other ranks.
+/// \param nobody  a group of one, which must outlive the trainer
+std::unique_ptr<train::Trainer> trainer_alone(const comm::Group& group, comm::Group& nobody,
+                                              const config::Config& config,
+                                              const norm::Shape& shape, nn::Precision precision,
+                                              const data::Corpora& corpora) {
+  if (!group.is_first()) return nullptr;
+  return std::make_unique<train::Trainer>(config, shape, precision, corpora,
+                                          train::data_parallel_of(config, nobody));
+}
+
 /// Bytes per second of copies of a buffer that no cache holds, while all ranks copy.
 double copy_rate(comm::Group& group) {
   constexpr int kRounds = 5;
@@ -143,11 +154,7 @@ RankSteps time_rank_steps(comm::Group& group, const config::Sources& sources, in
   comm::Group nobody;
   train::Trainer together(config, shape, precision, corpora,
                           train::data_parallel_of(config, group));
-  std::unique_ptr<train::Trainer> alone;
-  if (group.is_first()) {
-    alone = std::make_unique<train::Trainer>(config, shape, precision, corpora,
-                                             train::data_parallel_of(config, nobody));
-  }
+  const auto alone = trainer_alone(group, nobody, config, shape, precision, corpora);
   const auto gemms = gemm_arms(shape, result.tokens / group.ranks(), nn::compute_dtype(precision));
   group.barrier("the matrix products");
   result.gemm_rate = least_of(group, best_gemm_rate(gemms));

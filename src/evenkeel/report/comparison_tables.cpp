@@ -244,7 +244,7 @@ std::string seeds_section(const std::vector<Run>& runs) {
                               cell(loss_text(deviation))) +
             "\n";
   }
-  const auto left_out = left_out_text(runs);
+  auto left_out = left_out_text(runs);
   if (rows.empty()) return left_out;
   const auto head =
       element("tr", element("th", "scheme") + number("seeds") + number("mean validation loss") +
