@@ -101,7 +101,7 @@ config::Config config_of_ranks(comm::Group& group, const config::Sources& source
   return config;
 }
 
-/// The trainer of rank 0 without the others; nullptr on other ranks.
+/// The trainer of rank 0 without the other ranks; nullptr elsewhere.
 /// \param nobody  a group of one, which must outlive the trainer
 std::unique_ptr<train::Trainer> trainer_alone(const comm::Group& group, comm::Group& nobody,
                                               const config::Config& config,
