@@ -3,6 +3,7 @@
 """Tasks and texts by name: in training, in eval, in the report, in studies."""
 import gzip
 import json
+import re
 import math
 import struct
 
@@ -208,6 +209,14 @@ class Tasks(program.Case):
         steps = [line["step"] for line in lines_of(self.folder / "two/evaluations.jsonl") if line["metric"] == "acc"]
         self.assertEqual(steps, [10, 20, 30])
 
+    def refuse_resume(self, command, what, word):
+        done = self.evenkeel(*command)
+        self.assertEqual(done.returncode, 78, done.stderr)
+        self.assertRegex(done.stderr.decode().splitlines()[-1],
+                         rf'^evenkeel: two: the digest of {what} was "\w{{32}}" when '
+                         r'provenance\.json was written, but is "\w{32}" now; '
+                         rf"restore it, or allow it with --override {re.escape(word)}$")
+
     def test_a_resumed_run_compares_its_texts_and_tasks(self):
         self.write("other.txt", program.BOOK)
         run = self.train("two", train_steps=2, evaluate_tasks="quiz.jsonl", evaluate_texts='{ other = "other.txt" }')
@@ -215,12 +224,7 @@ class Tasks(program.Case):
         for name, what in (("other.txt", r"texts other \(other\.txt\)"), ("quiz.jsonl", r"tasks quiz\.jsonl")):
             before = (self.folder / name).read_bytes()
             self.write(name, before.replace(b"cat", b"dog"))
-            done = self.evenkeel(*more)
-            self.assertEqual(done.returncode, 78, done.stderr)
-            self.assertRegex(done.stderr.decode().splitlines()[-1],
-                             rf'^evenkeel: two: the digest of evaluate\.{what} was "\w{{32}}" when '
-                             r'provenance\.json was written, but is "\w{32}" now; '
-                             r"restore it, or allow it with --override data$")
+            self.refuse_resume(more, rf"evaluate\.{what}", "data")
             self.write(name, before)
         self.succeed(*more)
         self.write("other.txt", program.BOOK.upper())
@@ -237,12 +241,7 @@ class Tasks(program.Case):
         run = self.train("two", train_steps=2, data_ood="other.txt")
         more = ("train", "--quiet", "--run", "two", "--set", "train.steps=4")
         self.write("other.txt", program.BOOK.upper())
-        done = self.evenkeel(*more)
-        self.assertEqual(done.returncode, 78, done.stderr)
-        self.assertRegex(done.stderr.decode().splitlines()[-1],
-                         r'^evenkeel: two: the digest of data\.ood other\.txt was "\w{32}" when '
-                         r'provenance\.json was written, but is "\w{32}" now; '
-                         r"restore it, or allow it with --override data\.ood$")
+        self.refuse_resume(more, r"data\.ood other\.txt", "data.ood")
         self.succeed(*more, "--override", "data.ood")
         change, = [each for each in json.loads((run / "provenance.json").read_text())["changes"]
                    if each["what"].startswith("data.ood")]

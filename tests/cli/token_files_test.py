@@ -150,35 +150,36 @@ class TokenFiles(program.Case):
         self.assertEqual(done.returncode, 65, done.stderr)
         self.assertIn(b"two/tokens-00000.bin: must have the XXH3 digest ", done.stderr)
 
-    def test_a_trained_model_is_the_same_from_every_folder(self):
-        """Its training text is named from the folder of the training, and may be gone."""
-        (self.folder / "notes").mkdir()
-        self.write("notes/a.md", program.BOOK)
-        self.succeed("tokenize", "notes", "--train-vocabulary", 280, "--output", "tok", "--quiet")
-        self.succeed("tokenize", "notes", "--tokenizer", "tok/tokenizer.json", "--output", "tokens", "--quiet")
-        self.ids("raw.bin", [i % 300 for i in range(800)])
-        self.train("run", data_train="tokens", data_tokenizer="tok/tokenizer.json", train_steps=1)
-        self.train("unknown", data_train="raw.bin", model_vocabulary=300, train_steps=1)
-        task = {"request_type": "loglikelihood", "doc": {}, "doc_id": 0, "idx": 0, "label": 0,
-                "request": {"context": "The old", "continuation": " baker"}}
-        self.write("task.jsonl", json.dumps(task) + "\n")
-        wanted = self.succeed("eval", "--run", "run", "--task", "task.jsonl", "--json")[0]
-        unknown = self.evenkeel("eval", "--run", "unknown", "--task", "task.jsonl")
-        self.assertEqual(unknown.returncode, 65)
-        shutil.rmtree(self.folder / "tokens")
-        (self.folder / "raw.bin").unlink()
-        self.assertEqual(self.succeed("eval", "--run", "run", "--task", "task.jsonl", "--json")[0], wanted)
-        again = self.evenkeel("eval", "--run", "unknown", "--task", "task.jsonl")
-        self.assertEqual((again.returncode, again.stderr), (65, unknown.stderr))
-
-    def test_an_export_keeps_what_is_known_of_the_token_files(self):
-        """Prompts of a run on token files begin without end-of-text, in the exported model and its import, too."""
+    def train_on_token_files(self):
+        """The run "run" on shards of a tokenizer, and "unknown" on ids of which nothing says what made them."""
         self.write("a.md", program.BOOK)
         self.succeed("tokenize", "a.md", "--train-vocabulary", 280, "--output", "tok", "--quiet")
         self.succeed("tokenize", "a.md", "--tokenizer", "tok/tokenizer.json", "--output", "tokens", "--quiet")
         self.ids("raw.bin", [i % 300 for i in range(800)])
         self.train("run", data_train="tokens", data_tokenizer="tok/tokenizer.json", train_steps=1)
         self.train("unknown", data_train="raw.bin", model_vocabulary=300, train_steps=1)
+
+    def remove_token_files(self):
+        shutil.rmtree(self.folder / "tokens")
+        (self.folder / "raw.bin").unlink()
+
+    def test_a_trained_model_is_the_same_from_every_folder(self):
+        """Its training text is named from the folder of the training, and may be gone."""
+        self.train_on_token_files()
+        task = {"request_type": "loglikelihood", "doc": {}, "doc_id": 0, "idx": 0, "label": 0,
+                "request": {"context": "The old", "continuation": " baker"}}
+        self.write("task.jsonl", json.dumps(task) + "\n")
+        wanted = self.succeed("eval", "--run", "run", "--task", "task.jsonl", "--json")[0]
+        unknown = self.evenkeel("eval", "--run", "unknown", "--task", "task.jsonl")
+        self.assertEqual(unknown.returncode, 65)
+        self.remove_token_files()
+        self.assertEqual(self.succeed("eval", "--run", "run", "--task", "task.jsonl", "--json")[0], wanted)
+        again = self.evenkeel("eval", "--run", "unknown", "--task", "task.jsonl")
+        self.assertEqual((again.returncode, again.stderr), (65, unknown.stderr))
+
+    def test_an_export_keeps_what_is_known_of_the_token_files(self):
+        """Prompts of a run on token files begin without end-of-text, in the exported model and its import, too."""
+        self.train_on_token_files()
         for run, tokenizer in (("run", "tokenizer.json"), ("unknown", "unknown")):
             self.succeed("export", "--run", run, "--output", f"{run}-out", "--quiet")
             out = self.succeed("import", f"{run}-out", "--output", f"{run}-again")[0]
@@ -186,8 +187,7 @@ class TokenFiles(program.Case):
         self.assertIs(json.loads((self.folder / "run-out/tokenizer_config.json").read_text())["add_bos_token"], False)
         self.assertEqual((self.folder / "run-out/tokenizer.json").read_bytes(),
                          (self.folder / "tok/tokenizer.json").read_bytes())
-        shutil.rmtree(self.folder / "tokens")
-        (self.folder / "raw.bin").unlink()
+        self.remove_token_files()
         text = ("--prompt", "The old", "--tokens", 8, "--temperature", 0)
         wanted = self.succeed("generate", "--run", "run", *text)[0]
         self.assertEqual(self.succeed("generate", "--run", "run-again", *text)[0], wanted)

@@ -68,7 +68,7 @@ TEST_F(TokenCorpus, IsFoundInTheHomeFolder) {
 TEST_F(TokenCorpus, IsKnownByTheRecordOfTheRun) {
   const auto a = ids_file("a.bin", {1, 2, 300});
   const config::Data here = {.train = {a}}, gone = {.train = {path("gone")}};
-  const auto record = record_of_training_text(here, TextEncoding(here), 301);
+  const auto record = record_of(training_of(here, TextEncoding(here), 301));
   const auto known = trained_on({{"data", record}});
   ASSERT_TRUE(known);
   EXPECT_TRUE(known->token_files);

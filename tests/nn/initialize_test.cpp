@@ -12,6 +12,7 @@
 
 #include "evenkeel/config/scheme/scheme.h"
 #include "evenkeel/nn/parameter_specs.h"
+#include "support/shapes.h"
 
 namespace evenkeel {
 namespace {
@@ -202,15 +203,9 @@ void expect_all_set(const norm::Scheme& scheme, nn::Precision precision, const s
   }
 }
 
-// The constructor of Parameters leaves them unset.
+// The constructor of Parameters leaves them uninitialized.
 TEST(Initialize, OverwritesEveryValueOfEveryScheme) {
-  norm::Shape small{.layers = 3,
-                    .width = 16,
-                    .heads = 4,
-                    .kv_heads = 2,
-                    .inner = 24,
-                    .vocabulary = 31,
-                    .context = 16};
+  auto small = testing::tiny_shape(3);
   for (const auto& name : config::catalogue()) {
     SCOPED_TRACE(name);
     const auto scheme = config::bind(config::find_scheme(name), small);

@@ -52,13 +52,16 @@ struct QuantizeCase {
   bool tied = false;
 };
 
-void expect_rounded_weights(const QuantizeCase& one, Int8Use use) {
-  SCOPED_TRACE(one.scheme);
+TinyModel model_of(const QuantizeCase& one, Precision precision) {
   auto shape = testing::tiny_shape(2);
   shape.experts = one.experts;
-  const ModelOptions options{.tied = one.tied, .fused = one.fused};
-  const TinyModel rounded(one.scheme, Precision::float64, options, shape);
-  const TinyModel quantized(one.scheme, Precision::float64, options, shape);
+  return TinyModel(one.scheme, precision, {.tied = one.tied, .fused = one.fused}, shape);
+}
+
+void expect_rounded_weights(const QuantizeCase& one, Int8Use use) {
+  SCOPED_TRACE(one.scheme);
+  const auto rounded = model_of(one, Precision::float64);
+  const auto quantized = model_of(one, Precision::float64);
   const auto before = results_of(quantized);
   round_weights(rounded);
   quantized.model->quantize(use);
@@ -101,10 +104,7 @@ TEST(Quantize, RoundsTheHeadOfATiedModel) {
 /// Expects that the memory of all matrices is free after release(), and that the results stay.
 void expect_unread_weights(const QuantizeCase& one, Int8Use use) {
   SCOPED_TRACE(one.scheme);
-  auto shape = testing::tiny_shape(2);
-  shape.experts = one.experts;
-  const ModelOptions options{.tied = one.tied, .fused = one.fused};
-  const TinyModel tiny(one.scheme, Precision::float32, options, shape);
+  const auto tiny = model_of(one, Precision::float32);
   tiny.model->quantize(use);
   const auto wanted = results_of(tiny);
   std::vector<c10::weak_intrusive_ptr<c10::StorageImpl>> memory;

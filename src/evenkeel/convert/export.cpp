@@ -157,7 +157,7 @@ class Exporter {
       if (source.checkpoints.size() > 1) result_.averaged.push_back(each.step);
     }
     for (const auto& leak : norm::leaks_of(source.scheme)) result_.warnings.push_back(leak);
-    if (!source.has_tokenizer) {
+    if (!source.has_tokenizer()) {
       result_.warnings.emplace_back(
           "the model was trained on token files of an unknown tokenizer: no tokenizer is exported");
     } else if (request.as != "gguf") {
@@ -166,7 +166,7 @@ class Exporter {
   }
 
   ExportResult run() && {
-    if (source_.has_tokenizer) {
+    if (source_.has_tokenizer()) {
       kept_ = kept_files(store::Directory(source_.folder), *source_.encoding,
                          source_.config.model.context);
     }
@@ -206,8 +206,7 @@ class Exporter {
   }
 
   std::optional<std::int64_t> end_of_text() const {
-    if (!source_.has_tokenizer || !source_.encoding->end_of_text()) return std::nullopt;
-    return *source_.encoding->end_of_text();
+    return source_.has_tokenizer() ? source_.encoding->end_of_text() : std::nullopt;
   }
 
   void count(const std::vector<OutputTensor>& tensors) {
@@ -255,7 +254,7 @@ class Exporter {
                             : evenkeel_config_json(model_);
     output_.write("config.json", config.dump(2) + "\n");
     NamedTexts files;
-    if (source_.has_tokenizer)
+    if (source_.has_tokenizer())
       files = tokenizer_files(*source_.encoding, source_.config.model.context);
     files.emplace_back("generation_config.json", generation_config_json(model_).dump(2) + "\n");
     if (kept_) take_kept(files, *kept_);
@@ -267,11 +266,12 @@ class Exporter {
   }
 
   void write_gguf_file(const std::vector<MappedTensor>& map) {
-    const GgufModel model = {.model_class = choice_.model_class,
-                             .fit = choice_.fit,
-                             .hf = model_,
-                             .name = source_.config.scheme.name,
-                             .encoding = source_.has_tokenizer ? source_.encoding.get() : nullptr};
+    const GgufModel model = {
+        .model_class = choice_.model_class,
+        .fit = choice_.fit,
+        .hf = model_,
+        .name = source_.config.scheme.name,
+        .encoding = source_.has_tokenizer() ? source_.encoding.get() : nullptr};
     const auto tensors = gguf_tensors(model, map, dtype_of(request_.dtype));
     count(tensors);
     write_gguf(
@@ -301,7 +301,7 @@ class Exporter {
             {"is_mean", source_.checkpoints.size() > 1},
             {"checkpoints", checkpoints},
             {"scheme", norm::scheme_json(source_.scheme, source_.steps)},
-            {"data", source_.training_text},
+            {"data", data::record_of(source_.training)},
             {"run_toml", source_.run_toml}};
   }
 

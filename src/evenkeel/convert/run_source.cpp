@@ -149,8 +149,7 @@ void read_config(RunSource& source, const store::Directory& run) {
   source.encoding =
       std::make_shared<const data::TextEncoding>(data, data::trained_on(last.manifest));
   const auto shape = config::shape_of(source.config, source.encoding->vocabulary());
-  source.has_tokenizer = !data::is_tokenizer_unknown(data, *source.encoding, shape.vocabulary);
-  source.training_text = data::record_of_training_text(data, *source.encoding, shape.vocabulary);
+  source.training = data::training_of(data, *source.encoding, shape.vocabulary);
   const auto& train = source.config.train;
   const auto tokens_a_step = train.batch * source.config.model.context;
   const auto steps =

@@ -11,6 +11,7 @@
 #include "evenkeel/config/config.h"
 #include "evenkeel/convert/weights.h"
 #include "evenkeel/data/text_encoding.h"
+#include "evenkeel/data/token_corpus.h"
 #include "evenkeel/norm/parameter_specs.h"
 #include "evenkeel/norm/scheme.h"
 #include "evenkeel/store/checkpoint.h"
@@ -23,15 +24,17 @@ struct RunSource {
   std::string run_toml;   // the configuration in the manifest of the checkpoint
   config::Config config;  // data.tokenizer is the copy in the run folder
   std::shared_ptr<const data::TextEncoding> encoding;
-  bool has_tokenizer = true;               // false: trained on token files of an unknown tokenizer
-  nlohmann::ordered_json training_text;    // data::record_of_training_text()
-  norm::Steps steps;                       // of the last checkpoint, and planned
-  norm::Scheme scheme;                     // bound
-  std::int64_t rows = 0;                   // of the embedding, padding rows included
-  std::vector<norm::ParameterSpec> specs;  // all tensors
+  data::TrainedOn training;
+  norm::Steps steps;                                   // of the last checkpoint, and planned
+  norm::Scheme scheme;                                 // bound
+  std::int64_t rows = 0;                               // of the embedding, padding rows included
+  std::vector<norm::ParameterSpec> specs;              // all tensors
   std::vector<store::VerifiedCheckpoint> checkpoints;  // the last one, or several to be averaged
   std::vector<std::string> skipped;                    // newer checkpoints that are damaged
   Weights weights;                                     // the mean over `checkpoints`
+
+  /// False: trained on token files of an unknown tokenizer.
+  bool has_tokenizer() const { return training.knows_tokenizer; }
 };
 
 /// Opens a run and verifies its checkpoints. No tensor is read.

@@ -185,12 +185,11 @@ bool is_tokenizer_unknown(const config::Data& data, const TextEncoding& encoding
                      [&](const std::string& input) { return is_unknown({input}); });
 }
 
-nlohmann::ordered_json record_of_training_text(const config::Data& data,
-                                               const TextEncoding& encoding,
-                                               std::int64_t vocabulary) {
+TrainedOn training_of(const config::Data& data, const TextEncoding& encoding,
+                      std::int64_t vocabulary) {
   const auto& before = encoding.trained_on();
-  return record_of({.token_files = before ? before->token_files : are_token_files(data.train, data),
-                    .knows_tokenizer = !is_tokenizer_unknown(data, encoding, vocabulary)});
+  return {.token_files = before ? before->token_files : are_token_files(data.train, data),
+          .knows_tokenizer = !is_tokenizer_unknown(data, encoding, vocabulary)};
 }
 
 nlohmann::ordered_json record_of(const TrainedOn& training) {

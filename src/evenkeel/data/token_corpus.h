@@ -26,12 +26,12 @@ bool are_token_files(const std::vector<std::string>& inputs, const config::Data&
 bool is_tokenizer_unknown(const config::Data& data, const TextEncoding& encoding,
                           std::int64_t vocabulary);
 
-/// What a run records of its training text under "data" of provenance.json and MANIFEST.json, and
-/// an exported model in evenkeel.json.
+/// What is known of the training text of a run.
 /// \param vocabulary  of the model
-nlohmann::ordered_json record_of_training_text(const config::Data& data,
-                                               const TextEncoding& encoding,
-                                               std::int64_t vocabulary);
+TrainedOn training_of(const config::Data& data, const TextEncoding& encoding,
+                      std::int64_t vocabulary);
+/// What a run records of it under "data" of provenance.json and MANIFEST.json, and an exported
+/// model in evenkeel.json.
 nlohmann::ordered_json record_of(const TrainedOn& training);
 /// The same, read; nullopt in records of earlier versions.
 /// \param record  the content of one of these files

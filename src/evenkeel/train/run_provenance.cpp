@@ -149,8 +149,8 @@ std::string config_text_of(const store::VerifiedCheckpoint& checkpoint) {
 RunProvenance::RunProvenance(const config::Config& config, const RunSetup& setup)
     : config_(config),
       setup_(setup),
-      training_text_(data::record_of_training_text(config.data, *setup.text.encoding,
-                                                   setup.plan.scheme.shape.vocabulary)) {}
+      training_text_(data::record_of(data::training_of(config.data, *setup.text.encoding,
+                                                       setup.plan.scheme.shape.vocabulary))) {}
 
 nlohmann::ordered_json RunProvenance::json() const {
   const auto& [config, machine, text, plan] = setup_;
