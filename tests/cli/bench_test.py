@@ -82,7 +82,9 @@ class Bench(program.Case):
     def test_a_bench_file_is_reported_alone(self):
         self.write("bench.jsonl", '{"bench": "step", "scheme": "pre_norm", "not_judged": ""}\n')
         self.refuse(64, "report: bench.jsonl, a file of a bench, must be the only argument, but 1 "
-                    "more are named", "report", "bench.jsonl", "run")
+                    "more is named", "report", "bench.jsonl", "run")
+        self.refuse(64, "report: bench.jsonl, a file of a bench, must be the only argument, but 2 "
+                    "more are named", "report", "bench.jsonl", "run", "run")
         self.assertEqual(self.succeed("report", "bench.jsonl", "--output", "page.html")[0], "page.html\n")
         self.assertIn("Training steps", (self.folder / "page.html").read_text())
 

@@ -186,6 +186,13 @@ class Imported(program.Case):
         self.succeed("import", "words-out", "--output", "words-run")
         self.assertIn(f'end_of_text = {end}\n', (self.folder / "words-run/run.toml").read_text())
 
+    def test_a_resume_is_refused_before_texts_are_read(self):
+        self.export("trained", "own")
+        self.succeed("import", "own", "--output", "again")  # with the data.train of the run
+        (self.folder / "book.txt").unlink()
+        self.refuse(77, "again: was imported, and has no optimizer state to resume; start another run from it with "
+                    "--set train.from=again", "train", "--run", "again")
+
     def test_the_model_card_names_the_origin(self):
         origin = json.loads((self.folder / "run/import.json").read_text())["folder"]
         imported = f"| imported model | LlamaForCausalLM in {origin} |\n"

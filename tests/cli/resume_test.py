@@ -150,6 +150,28 @@ class GoingBack(program.Case):
         self.assertFalse((self.folder / "new").exists())
 
 
+class Shorter(program.Case):
+    """Fewer tokens than the run has are refused, as fewer steps are (extend_test.py)."""
+
+    def test_fewer_tokens_are_refused(self):
+        for length in ({"train_tokens": 640}, {"train_steps": 10}):  # steps of 64 tokens
+            run = self.train("-".join(length), **length)
+            config = (run / "run.toml").read_bytes()
+            for more in ([], ["--override", "train.tokens", "--override", "train.steps"]):
+                self.refuse(78, f"{run}: the run has 640 tokens, more than the 576 of train.tokens; name 640 or more: "
+                            "--set train.tokens=640 --override train.tokens ends the run at its step 10",
+                            "train", "--run", run, "--set", "train.tokens=576", *more)
+            self.assertEqual((run / "run.toml").read_bytes(), config)
+
+    def test_as_many_steps_are_no_shorter_run(self):
+        """577 to 640 tokens take ten steps."""
+        run = self.train("run", train_tokens=640)
+        for tokens in (577, 640):
+            error = self.succeed("train", "--run", run, "--set", f"train.tokens={tokens}", "--override",
+                                 "train.tokens")[1]
+            self.assertIn("finished already at step 10; ", error)
+
+
 class Difference(program.Case):
     """The comparison above can say no."""
 

@@ -10,6 +10,20 @@ import program
 from program import lines_of, small, state_at
 
 
+def change_beginning(path):
+    """Gives a tokenizer.json another post-processor, order of keys and white space: its ids stay."""
+    first = {"post_processor": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": True}}
+    rest = {key: value for key, value in json.loads(path.read_text()).items() if key not in first}
+    path.write_text(json.dumps(first | rest, indent=1))
+
+
+def remove_merge(path):
+    """Removes the last merge of a tokenizer.json: some of its ids change."""
+    content = json.loads(path.read_text())
+    content["model"]["merges"].pop()
+    path.write_text(json.dumps(content))
+
+
 class TokenFiles(program.Case):
     def ids(self, name, values):
         return self.write(name, array.array("H", values).tobytes())
@@ -193,6 +207,70 @@ class TokenFiles(program.Case):
         self.assertEqual(self.succeed("generate", "--run", "run-again", *text)[0], wanted)
         self.refuse(64, "the model was trained on token files, and its tokenizer is unknown; name it with --set "
                     "data.tokenizer=tokenizer.json", "generate", "--run", "unknown-again", *text)
+
+    def test_an_imported_model_trains_on_the_shards_of_its_export(self):
+        """The exported tokenizer.json begins texts with end-of-text, the original one does not."""
+        self.write("a.md", program.BOOK)
+        self.succeed("tokenize", "a.md", "--train-vocabulary", 280, "--output", "tok", "--quiet")
+        self.succeed("tokenize", "a.md", "--tokenizer", "tok/tokenizer.json", "--output", "tokens", "--quiet")
+        self.train("run", data_train="tokens", data_tokenizer="tok/tokenizer.json", data_begin="true", train_steps=1)
+        self.succeed("export", "--run", "run", "--output", "out", "--quiet")
+        self.succeed("import", "out", "--output", "again")
+        copy = self.folder / "again/tokenizer.json"
+        self.assertNotEqual(copy.read_bytes(), (self.folder / "tok/tokenizer.json").read_bytes())
+        self.succeed("train", "--quiet", "--config", "again/run.toml", "--set", "train.from=again", "--run", "tuned")
+        remove_merge(copy)
+        self.refuse(65, "tokens: the tokens were made with another tokenizer than data.tokenizer; name that tokenizer, or "
+                    "tokenize the text again", "train", "--run", "other",
+                    *small(data_train="tokens", data_tokenizer="again/tokenizer.json"))
+        done = self.evenkeel("generate", "--run", "again", "--tokens", 1)
+        self.assertEqual(done.returncode, 78, done.stderr)
+        self.assertIn(b"evenkeel: again/tokenizer.json: the digest of the tokenizer was ", done.stderr)
+        self.succeed("generate", "--run", "again", "--tokens", 1, "--set", "data.tokenizer=again/tokenizer.json")
+
+    def test_a_resume_takes_a_tokenizer_of_equal_ids(self):
+        self.succeed("tokenize", "book.txt", "--train-vocabulary", 280, "--output", "tok", "--quiet")
+        file, options = self.folder / "tok/tokenizer.json", {"data_tokenizer": "tok/tokenizer.json", "schedule_steps": 4}
+        whole = self.train("whole", train_steps=4, **options)
+        run = self.train("run", train_steps=2, **options)
+        change_beginning(file)
+        self.train("run", train_steps=4, **options)
+        self.assertEqual(state_at(run, 4), state_at(whole, 4))
+        changes = json.loads((run / "provenance.json").read_text()).get("changes", [])
+        self.assertNotIn("tokenizer", json.dumps(changes))
+        self.assertEqual((run / "tokenizer.json").read_bytes(), file.read_bytes())
+        remove_merge(file)
+        longer = ["train", "--quiet", "--run", "run", *small(train_steps=5, **options)]
+        done = self.evenkeel(*longer)
+        self.assertEqual(done.returncode, 78, done.stderr)
+        self.assertIn(b"run: the digest of the tokenizer was ", done.stderr)
+        self.assertNotEqual((run / "tokenizer.json").read_bytes(), file.read_bytes())
+        self.succeed(*longer, "--override", "data")
+        self.assertEqual((run / "tokenizer.json").read_bytes(), file.read_bytes())
+        self.succeed("generate", "--run", "run", "--tokens", 1)
+
+    def test_a_changed_tokenizer_of_a_run_is_refused(self):
+        self.succeed("tokenize", "book.txt", "--train-vocabulary", 280, "--output", "tok", "--quiet")
+        copy = self.train("run", data_tokenizer="tok/tokenizer.json", train_steps=1) / "tokenizer.json"
+        text = ("generate", "--run", "run", "--prompt", "The old", "--tokens", 8, "--temperature", 0)
+        wanted = self.succeed(*text)[0]
+        change_beginning(copy)
+        self.assertEqual(self.succeed(*text)[0], wanted)
+        remove_merge(copy)
+
+        def digest_of(name):
+            return json.loads(self.succeed("tokenize", "--show", name, "--json", given=b"")[0])["digest"]
+        message = (f'run/tokenizer.json: the digest of the tokenizer was "{digest_of("tok")}" when the checkpoint was '
+                   f'written, but is "{digest_of("run/tokenizer.json")}" now; restore the file, ')
+        named = message + "or name the tokenizer to take with --set data.tokenizer=FILE"
+        for arguments in (text, ("eval", "--run", "run"), ("eval", "--run", "run", "--serve", 0), ("probe", "--run", "run")):
+            with self.subTest(arguments=arguments):
+                self.refuse(78, named, *arguments)
+        self.refuse(78, message + "and change the copy in the exported folder instead",
+                    "export", "--run", "run", "--output", "out", "--quiet")
+        self.assertFalse((self.folder / "out").exists())
+        self.assertEqual(self.succeed(*text, "--set", "data.tokenizer=tok/tokenizer.json")[0], wanted)
+        self.succeed(*text, "--set", "data.tokenizer=run/tokenizer.json")
 
     def test_a_vocabulary_without_a_tokenizer_may_be_smaller_than_that_of_bytes(self):
         self.ids("a.bin", [i % 65 for i in range(800)])

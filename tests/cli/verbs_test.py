@@ -245,6 +245,15 @@ class Report(program.Case):
         out = self.succeed("report", "one", "--json")[0]
         self.assertEqual(json.loads(out), {"report": "one/report.html"})
 
+    def test_of_one_that_is_named_twice(self):
+        os.symlink("one", self.folder / "link")
+        for again in ("one", "one/", "link"):
+            (self.folder / "one/report.html").unlink(missing_ok=True)
+            out = self.succeed("report", "one", again, "--json")[0]
+            self.assertEqual(json.loads(out), {"report": "one/report.html"})
+            self.assertTrue((self.folder / "one/report.html").exists())
+        self.assertFalse((self.folder / "report.html").exists())
+
     def test_into_a_device(self):
         device = self.folder / "full"
         os.symlink("/dev/stdout", device)

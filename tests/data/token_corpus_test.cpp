@@ -6,7 +6,10 @@
 #include "data/refusal.h"
 #include "data/temporary_folder.h"
 #include "data/token_bytes_of.h"
+#include "evenkeel/base/json_parser.h"
 #include "evenkeel/data/load_corpora.h"
+#include "evenkeel/data/shard_manifest.h"
+#include "evenkeel/data/token_writer.h"
 
 namespace evenkeel::data {
 namespace {
@@ -87,6 +90,48 @@ TEST_F(TokenCorpus, OfTheOrderOfOlmoNeedsAFileOfOneChunk) {
   EXPECT_EQ(refusal([&] { load_corpora(data, 5, 257); }),
             "data.train: a file must have a chunk of model.context = 5 tokens with data.order = "
             "\"olmo\", but the longest has 4; lower model.context or set another order");
+}
+
+/// The refusal of shards by a tokenizer.json. \param change  of the one that made them
+template <typename Change>
+std::string refusal_by(const std::string& shards, const std::string& tokenizer,
+                       const Change& change) {
+  auto content = parse_json(read_file(text(EK_TESTS, "/golden/tokenizers/gpt2.json")));
+  change(content);
+  write_file(tokenizer, content.dump());
+  const config::Data data = {.train = {shards}, .tokenizer = tokenizer};
+  return refusal([&] { check_ids_are_known(data.train, TextEncoding(data), false); });
+}
+
+// The tokenizer.json of an exported model has another post-processor and other white space.
+TEST_F(TokenCorpus, IsThatOfEachTokenizerThatGivesItsIds) {
+  const auto own = tokenizer::Tokenizer::load(text(EK_TESTS, "/golden/tokenizers/gpt2.json"));
+  const auto shards = path("shards"), other = path("tokenizer.json");
+  TokenWriter writer({.folder = shards,
+                      .vocabulary = own.vocabulary(),
+                      .tokenizer = own.digest(),
+                      .tokenizer_encoding = own.encoding_digest()});
+  writer.append(std::vector<std::uint32_t>{1, 2, 3});
+  writer.finish();
+  const auto refused = shards +
+                       ": the tokens were made with another tokenizer than data.tokenizer; name "
+                       "that tokenizer, or tokenize the text again";
+  const auto begin = [](nlohmann::json& content) {
+    content["post_processor"] = {{"type", "ByteLevel"}};
+  };
+  const auto merge = [](nlohmann::json& content) { content["model"]["merges"].erase(0); };
+  EXPECT_EQ(refusal_by(shards, other, begin), "no refusal");
+  EXPECT_EQ(refusal_by(shards, other, merge), refused);
+  auto manifest = read_shard_manifest(shards);
+  manifest.tokenizer_encoding = "";  // as earlier versions wrote it
+  std::filesystem::remove(path("shards/manifest.json"));
+  write_shard_manifest(shards, manifest);
+  EXPECT_EQ(refusal_by(shards, other, begin), refused);
+  EXPECT_EQ(refusal([&] {
+              const config::Data data = {.train = {shards}, .tokenizer = own.path()};
+              check_ids_are_known(data.train, TextEncoding(data), false);
+            }),
+            "no refusal");
 }
 
 TEST_F(TokenCorpus, OfAFolderIsTheFilesInTheOrderOfTheirNames) {

@@ -325,6 +325,7 @@ TEST_F(TokenWriterTest, RefusesAManifestThatIsNone) {
            {start + "\"end_of_text\":1.5}", "end_of_text"},
            {start + "\"end_of_text\":1}", "shards"},
            {start + "\"end_of_text\":1,\"special_in_text\":1}", "special_in_text"},
+           {start + "\"end_of_text\":1,\"tokenizer_encoding\":1}", "tokenizer_encoding"},
            {start + "\"end_of_text\":1,\"invalid_lines\":-1}", "invalid_lines"},
            {start + "\"end_of_text\":1,\"invalid_lines\":1}", "first_invalid_lines"},
            {start + "\"end_of_text\":1,\"invalid_lines\":1,\"first_invalid_lines\":[1]}",

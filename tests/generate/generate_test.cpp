@@ -121,20 +121,78 @@ TEST(GenerateBatch, SamplesTheSameTokensOnAnyNumberOfThreads) {
   EXPECT_EQ(generate(*tiny.model, one), texts.back());
 }
 
+template <typename Call>
+std::string message_of(const Call& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+/// The message about the first logit that is not finite.
+std::string divergence_at(std::int64_t position, std::int64_t token, const char* logit) {
+  return text("generate: wanted finite logits at position ", position, ", but token ", token,
+              " has ", logit, "; the model has diverged: train with a lower schedule.peak");
+}
+
 TEST(GenerateBatch, ReportsADivergedModel) {
   const TinyModel tiny("pre_norm");
   at::Tensor(tiny.parameters->at("final_norm.gain").master).fill_(std::nan(""));
-  const auto message_of = [](const auto& call) -> std::string {
-    try {
-      call();
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
+  const auto message = divergence_at(3, 0, "nan");
+  EXPECT_EQ(message_of([&] { generate(*tiny.model, options_of(2)); }), message);
+  EXPECT_EQ(message_of([&] { in_a_batch(*tiny.model, options_of(2), kManyTexts); }), message);
+}
+
+constexpr std::int64_t kInfiniteToken = 5;  // and the next one
+
+/// A model whose logits after a text depend on its last token alone: all matrices of its blocks are
+/// 0. The logit of kInfiniteToken + i is inf times value i of the token's embedding, which is -1.
+TinyModel model_of_the_last_token() {
+  TinyModel tiny("pre_norm", nn::Precision::float64, {.tied = false});
+  for (const auto& each : tiny.parameters->all()) {
+    if (each.name.starts_with("blocks.")) at::Tensor(each.master).zero_();
+  }
+  tiny.parameters->at("embedding.weight").master.narrow(1, 0, 2).fill_(-1);
+  const auto head = tiny.parameters->at("head.weight").master;
+  for (const std::int64_t i : {0, 1})
+    head[kInfiniteToken + i][i].fill_(std::numeric_limits<double>::infinity());
+  return tiny;
+}
+
+// Two tokens lead to different messages. The first text with one of them reports it, and the texts
+// before get their second token; the last text has the other one.
+TEST(GenerateBatch, ReportsTheFirstDivergedTextInOrder) {
+  const auto tiny = model_of_the_last_token();
+  const auto threads = at::get_num_threads();
+  at::set_num_threads(3);
+  const auto ids = in_a_batch(*tiny.model, options_of(1), kManyTexts);
+  const auto is_finite = [&](const Text& text) {  // of the prompt, or of the first text
+    return text == Text{4} || text == ids.front();
   };
-  const auto alone = message_of([&] { generate(*tiny.model, options_of(2)); });
-  EXPECT_EQ(alone.substr(0, 44), "generate: wanted finite logits at position 3");
-  EXPECT_EQ(message_of([&] { in_a_batch(*tiny.model, options_of(2), kManyTexts); }), alone);
+  std::size_t first = 1, last = ids.size() - 1;
+  while (is_finite(ids.at(first))) ++first;
+  while (is_finite(ids.at(last)) || ids.at(last) == ids.at(first)) --last;
+  ASSERT_LT(first, last);
+  const auto embedding = tiny.parameters->at("embedding.weight").master;
+  for (const std::int64_t i : {0, 1}) {
+    embedding.narrow(1, 0, 2).fill_(-1);
+    embedding[ids[first][0]][i].fill_(1);
+    embedding[ids[last][0]][1 - i].fill_(1);
+    std::size_t tokens = 0;
+    const auto count_token = [&](std::int64_t /*number*/, std::int64_t /*token*/) {
+      ++tokens;
+      return true;
+    };
+    EXPECT_EQ(message_of([&] {
+                generate_batch(*tiny.model, options_of(2), static_cast<std::int64_t>(last) + 1,
+                               count_token, [](std::int64_t) {});
+              }),
+              divergence_at(4, kInfiniteToken + i, "inf"));
+    EXPECT_EQ(tokens, last + 1 + first);
+  }
+  at::set_num_threads(threads);
 }
 
 TEST(GenerateBatch, EndsATextWhoseTokenIsRefused) {

@@ -47,8 +47,8 @@ class RecomputeMemory : public ::testing::Test {
     return alive(config::find_scheme(scheme), recompute, shape(experts, inner));
   }
   static double alive(const config::SchemeSource& scheme, Recompute recompute,
-                      const norm::Shape& sizes) {
-    const TinyModel tiny(scheme, nn::Precision::float32, {.recompute = recompute}, sizes);
+                      const norm::Shape& sizes, nn::Precision precision = nn::Precision::float32) {
+    const TinyModel tiny(scheme, precision, {.recompute = recompute}, sizes);
     const auto ids = fixed_token_ids(2, 32), targets = ids.roll(-1, 1);
     const auto forward = [&] {
       return tiny.model->loss_sum(ids, targets, {.mode = nn::Mode::training});
@@ -77,14 +77,17 @@ class RecomputeMemory : public ::testing::Test {
 
   /// Bytes that one more block saves, measured and predicted.
   static std::pair<double, double> of_one_block(const std::string& scheme, Recompute recompute,
-                                                const norm::Experts& experts = {}) {
+                                                const norm::Experts& experts = {},
+                                                nn::Precision precision = nn::Precision::float32) {
+    const std::int64_t bytes = precision == nn::Precision::bfloat16 ? 2 : 4;
     const auto source = config::find_scheme(scheme);
     const auto of_layers = [&](std::int64_t layers) {
       auto sizes = shape(experts);
       sizes.layers = layers;
-      const auto footprint = nn::footprint(config::bind(source, sizes), 32, true,
-                                           {.micro_batch_size = 2, .recompute = recompute});
-      return std::pair(alive(source, recompute, sizes), footprint.activations);
+      const auto footprint =
+          nn::footprint(config::bind(source, sizes), 32, true,
+                        {.micro_batch_size = 2, .compute_bytes = bytes, .recompute = recompute});
+      return std::pair(alive(source, recompute, sizes, precision), footprint.activations);
     };
     const auto more = of_layers(kLayers + 1), fewer = of_layers(kLayers);
     return {more.first - fewer.first, more.second - fewer.second};
@@ -206,6 +209,19 @@ TEST_F(RecomputeMemory, OfABlockMatchesTheFootprint) {
   for (const auto* const scheme : {"pre_norm", "parallel"}) {
     const auto [measured, predicted] = of_one_block(scheme, Recompute::none, experts);
     EXPECT_NEAR(measured, predicted, kSmall) << scheme << ", experts";
+  }
+}
+
+// A bfloat16 router saves a float32 copy of its input. The input, of 8,192 bytes, is saved only if
+// a shared expert reads it.
+TEST_F(RecomputeMemory, OfABfloat16MixtureMatchesTheFootprint) {
+  for (const std::int64_t shared : {0, 1}) {
+    const norm::Experts experts = {.count = 4, .active = 2, .shared = shared};
+    for (const auto* const scheme : {"pre_norm", "post_norm", "hybrid_norm_star", "parallel"}) {
+      const auto [measured, predicted] =
+          of_one_block(scheme, Recompute::none, experts, nn::Precision::bfloat16);
+      EXPECT_NEAR(measured, predicted, kSmall) << scheme << ", shared " << shared;
+    }
   }
 }
 

@@ -78,6 +78,36 @@ TEST_F(BlockFootprint, KeepsTheInputOfARouterInAParallelBlock) {
   EXPECT_EQ(dropped("extends = 'vit22b'", experts), 0);
 }
 
+// A bfloat16 router saves a float32 copy of its input. The input itself is the output of a norm or
+// the stream, and is saved only if a shared expert reads it.
+TEST_F(BlockFootprint, CountsTheInputOfABfloat16RouterOnce) {
+  const norm::Experts experts = {.count = 4, .active = 2},
+                      shared = {.count = 4, .active = 2, .shared = 1};
+  const auto with = [](const char* scheme, const norm::Experts& mixture,
+                       nn::Recompute recompute = nn::Recompute::none) {
+    return activations(text("extends = '", scheme, "'"), mixture,
+                       {.compute_bytes = 2, .recompute = recompute});
+  };
+  const double of_experts = 2 * (kWidth + kUpGate + 2 * 12);
+  const double assignment = 2 * 3 * 8, router = 3 * 4 * 4, copy = 4 * kWidth;
+  const auto by_hand = [&](double inputs) {  // inputs of norms and of attention, in bfloat16
+    const double values = inputs * kWidth + kAttention + of_experts;
+    return kBlocks * kTokens * (2 * values + kStatistics + assignment + router + copy) +
+           kOutside / 2;
+  };
+  EXPECT_EQ(with("pre_norm", experts), by_hand(3));
+  EXPECT_EQ(with("post_norm", experts), by_hand(3));
+  for (const auto* const scheme : {"pre_norm", "post_norm"}) {
+    EXPECT_EQ(with(scheme, shared) - with(scheme, experts),
+              kBlocks * kTokens * 2 * (kWidth + kUpGate))
+        << scheme;
+  }
+  // Under Recompute::norms, attention computes the input of both sublayers again.
+  EXPECT_EQ(with("vit22b", experts) - with("vit22b", experts, nn::Recompute::norms),
+            kBlocks * kTokens * 2 * kWidth);
+  EXPECT_EQ(with("vit22b", shared), with("vit22b", shared, nn::Recompute::norms));
+}
+
 // Block 1 is dense, as wide as 3 experts; block 2 has a router, 2 of 4 experts and a shared one. A
 // routed expert saves its input of 8 values, up and gate of 24, and hidden values of 12 twice.
 TEST_F(BlockFootprint, CountsTheFactorOfUpAndGateInDenseBlocksOnly) {

@@ -11,6 +11,7 @@
 #include "evenkeel/report/comparison_tables.h"
 #include "evenkeel/report/heat_map.h"
 #include "evenkeel/report/index_page.h"
+#include "evenkeel/report/page_parts.h"
 #include "evenkeel/report/scripts.h"
 #include "report/xml_check.h"
 
@@ -34,6 +35,16 @@ Run run_of(const std::string& name, const std::string& seed, double validation) 
   run.validation_loss.add(5, validation + 1);
   run.validation_loss.add(10, validation);
   return run;
+}
+
+TEST(StepsText, HasAStepOrSteps) {
+  report::Run run;
+  run.step = run.steps = 1;
+  EXPECT_EQ(steps_text(run), "1 step");
+  run.steps = 2;
+  EXPECT_EQ(steps_text(run), "1 of 2 steps");
+  run.step = 2;
+  EXPECT_EQ(steps_text(run), "2 steps");
 }
 
 TEST(PageData, OfAChartHasItsPointsAndGaps) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "data/temporary_folder.h"
 #include "evenkeel/base/json_parser.h"
 #include "tokenizer/encoded.h"
@@ -28,6 +30,52 @@ TEST_F(TokenizerFiles, DescribeThemselves) {
   EXPECT_EQ(tokenizer.find_token("  "), 406U);
   EXPECT_EQ(tokenizer.find_token("no such token"), std::nullopt);
   EXPECT_EQ(tokenizer.end_of_text(), 0U);
+}
+
+using Edit = std::function<void(nlohmann::json&)>;
+
+/// The encoding digest of gpt2.json after a change.
+std::string digest_after(const std::string& path, const Edit& change) {
+  auto content = parse_json(read_file(golden_tokenizer("gpt2.json")));
+  change(content);
+  write_file(path, content.dump(2));
+  return Tokenizer::load(path).encoding_digest();
+}
+
+TEST_F(TokenizerFiles, OfEqualEncodingHaveOneDigest) {
+  const auto copy = path("tokenizer.json");
+  const auto gpt2 = Tokenizer::load(golden_tokenizer("gpt2.json"));
+  const auto& wanted = gpt2.encoding_digest();
+  EXPECT_EQ(wanted.size(), 32U);
+  EXPECT_EQ(digest_after(copy, [](nlohmann::json&) {}), wanted) << "white space";
+  EXPECT_NE(Tokenizer::load(copy).digest(), gpt2.digest());
+  EXPECT_EQ(digest_after(copy,
+                         [](nlohmann::json& file) {
+                           file["post_processor"] = {{"type", "ByteLevel"}};
+                           file.erase("truncation");
+                           file.erase("padding");
+                         }),
+            wanted);
+  const auto ordered = parse_ordered_json(read_file(golden_tokenizer("gpt2.json")));
+  auto reordered = nlohmann::ordered_json::object();
+  reordered["model"] = ordered.at("model");  // the first key, not the last one
+  reordered.update(ordered);
+  write_file(copy, reordered.dump());
+  EXPECT_EQ(Tokenizer::load(copy).encoding_digest(), wanted) << "order of keys";
+}
+
+TEST_F(TokenizerFiles, OfAnotherEncodingHaveAnotherDigest) {
+  const auto copy = path("tokenizer.json");
+  const auto wanted = Tokenizer::load(golden_tokenizer("gpt2.json")).encoding_digest();
+  const auto differs = [&](const Edit& change) { return digest_after(copy, change) != wanted; };
+  EXPECT_TRUE(differs([](nlohmann::json& file) { file["model"]["merges"].erase(0); }));
+  EXPECT_TRUE(differs([](nlohmann::json& file) { file["model"]["ignore_merges"] = true; }));
+  EXPECT_TRUE(differs([](nlohmann::json& file) { file["normalizer"] = {{"type", "NFC"}}; }));
+  EXPECT_TRUE(differs([](nlohmann::json& file) { file["pre_tokenizer"]["use_regex"] = false; }));
+  EXPECT_TRUE(differs([](nlohmann::json& file) { file["added_tokens"][0]["special"] = false; }));
+  EXPECT_TRUE(differs([](nlohmann::json& file) { file["decoder"] = nullptr; }));
+  EXPECT_EQ(Tokenizer::bytes().encoding_digest(), "");
+  EXPECT_EQ(Tokenizer::load(golden_tokenizer("sentencepiece.model")).encoding_digest(), "");
 }
 
 TEST_F(TokenizerFiles, AreFoundInAFolder) {

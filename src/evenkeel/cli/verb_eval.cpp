@@ -291,8 +291,8 @@ Exit run_eval(const EvalOptions& options) {
 /// it scores these tasks only. Scores of tasks are also appended to evaluations.jsonl of the run,
 /// unless --quantize changes the weights.
 /// Exit codes: 65 a text or task is missing, too short or damaged; 76 the loss or a score is not
-/// finite; 77 no valid checkpoint, or --checkpoint all left one out; 78 a setting or a text differs
-/// from that of the training.
+/// finite; 77 no valid checkpoint, or --checkpoint all left one out; 78 a setting, a text or the
+/// tokenizer differs from that of the training.
 Verb add_eval(const Command& program) {
   const auto options = std::make_shared<EvalOptions>();
   const auto command = program.add_subcommand("eval", verb_summary("eval"));

@@ -255,7 +255,7 @@ Exit run_generate(const GenerateOptions& options) {
 /// no UTF-8 and control characters are U+FFFD, unless --raw. Sequence i of --count draws from the
 /// random stream (--seed, i), so that a larger --count repeats the first texts, up to rounding: the
 /// texts are one batch. Exit codes: 64 an option is out of its range; 76 logits are not finite; 77
-/// no valid checkpoint; 78 a setting differs from that of the run.
+/// no valid checkpoint; 78 a setting differs from that of the run, or its tokenizer has changed.
 Verb add_generate(const Command& program) {
   const auto options = std::make_shared<GenerateOptions>();
   const auto command = program.add_subcommand("generate", verb_summary("generate"));

@@ -21,8 +21,9 @@ constexpr const char* kReportExamples = R"(Examples:
   evenkeel report bench.jsonl                                         results of `bench --output`)";
 
 /// Writes the page and prints its path.
-/// \param page  output file. Empty: for one run report.html in its folder, for several runs
-///              report.html in the current folder, for a bench file its name with .html
+/// \param page  output file. Empty: for one run, also if it is named twice, report.html in its
+///              folder; for several runs report.html in the current folder; for a bench file its
+///              name with .html
 /// \throws Error (usage) if no run is named; (data) for a folder or file without data; (io)
 Exit run_report(const CommonOptions& common, const std::vector<std::filesystem::path>& runs,
                 std::filesystem::path page) {
@@ -32,7 +33,7 @@ Exit run_report(const CommonOptions& common, const std::vector<std::filesystem::
   if (page.empty() && report::is_bench_file(runs.front())) {
     page = std::filesystem::path(runs.front()).replace_extension(".html");
   }
-  if (page.empty() && runs.size() > 1) page = "report.html";
+  if (page.empty() && report::distinct_folders(runs).size() > 1) page = "report.html";
   const auto typed = page.empty() ? std::nullopt : std::optional(page);
   if (page.empty()) page = runs.front() / "report.html";
   for (const auto& each : report::write_report(runs, typed)) {

@@ -182,6 +182,7 @@ Exit write_shards(const TokenizeOptions& options) {
                             .vocabulary = encoding.vocabulary(),
                             .end_of_text = encoding.required_end_of_text(),
                             .tokenizer = encoding.tokenizer().digest(),
+                            .tokenizer_encoding = encoding.tokenizer().encoding_digest(),
                             .special_in_text = data.special_in_text});
   data::ShardManifest manifest;
   data::EncodedText sum;

@@ -324,7 +324,7 @@ class Importer {
                                  .encoding = has_tokenizer_ ? encoding_.get() : nullptr};
     output_.write(kImportMark, origin_json(origin).dump(2) + "\n");
     keep_files(output_.folder(), origin);
-    const ImportedModel model = {&config_, &scheme_, specs, trained_on_};
+    const ImportedModel model = {&config_, &scheme_, specs, trained_on_, encoding_.get()};
     write_imported_run(output_.folder(), model, map, weights_, [&] { output_.check_stop(); });
   }
 

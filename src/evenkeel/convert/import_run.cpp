@@ -12,6 +12,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/version.h"
 #include "evenkeel/data/token_corpus.h"
+#include "evenkeel/data/tokenizer_record.h"
 #include "evenkeel/norm/describe.h"
 #include "evenkeel/store/checkpoint.h"
 #include "evenkeel/store/lock.h"
@@ -67,7 +68,9 @@ void write_imported_run(const store::Directory& run, const ImportedModel& model,
   const auto toml = config::to_toml(*model.config);
   content.state = nlohmann::json::object();
   content.manifest = {{"config", toml}, {"evenkeel", kVersion}, {"imported", true}};
-  if (model.trained_on) content.manifest["data"] = data::record_of(*model.trained_on);
+  auto data = data::tokenizer_record(model.encoding->tokenizer());
+  if (model.trained_on) data.update(data::record_of(*model.trained_on));
+  if (!data.empty()) content.manifest["data"] = data;
   run.write("run.toml", toml);
   run.write("scheme.txt", norm::diagram(*model.scheme));
   store::write_status(run, {.state = "finished",

@@ -20,7 +20,8 @@ struct ImportedModel {
   const config::Config* config = nullptr;
   const norm::Scheme* scheme = nullptr;  // bound
   std::vector<norm::ParameterSpec> specs;
-  std::optional<data::TrainedOn> trained_on;  // nullopt: not known
+  std::optional<data::TrainedOn> trained_on;     // nullopt: not known
+  const data::TextEncoding* encoding = nullptr;  // of the run's tokenizer
 };
 
 /// Writes run.toml, scheme.txt, status.json and a checkpoint of step 0 with float32 weights and no

@@ -9,6 +9,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/config/scheme/scheme.h"
 #include "evenkeel/data/token_corpus.h"
+#include "evenkeel/data/tokenizer_record.h"
 #include "evenkeel/store/checkpoint_pieces.h"
 #include "evenkeel/store/json_lines.h"
 #include "evenkeel/store/run_folder.h"
@@ -148,6 +149,9 @@ void read_config(RunSource& source, const store::Directory& run) {
   data.tokenizer = tokenizer_path(run, data.tokenizer);
   source.encoding =
       std::make_shared<const data::TextEncoding>(data, data::trained_on(last.manifest));
+  data::check_tokenizer_of_run(
+      last.manifest, source.encoding->tokenizer(),
+      "restore the file, and change the copy in the exported folder instead");
   const auto shape = config::shape_of(source.config, source.encoding->vocabulary());
   source.training = data::training_of(data, *source.encoding, shape.vocabulary);
   const auto& train = source.config.train;

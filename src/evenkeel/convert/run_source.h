@@ -43,7 +43,8 @@ struct RunSource {
 /// \param average     number of checkpoints, the last one included; more than 1 leaves out random
 ///                    weights at step 0
 /// \throws Error (usage, exit code 64) for another word; (no_checkpoint, 77) if the folder is no
-///         run, or lacks a valid checkpoint; (data, 65) if the tensors differ from the model
+///         run, or lacks a valid checkpoint; (data, 65) if the tensors differ from the model;
+///         (differs, 78) if the tokenizer in the folder is not that of the training
 RunSource open_run_source(const std::filesystem::path& run,
                           const std::optional<std::string>& checkpoint, std::int64_t average);
 

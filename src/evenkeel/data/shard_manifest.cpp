@@ -29,6 +29,7 @@ constexpr std::array<ShardFormat, 4> kShardFormats = {ShardFormat::olmo, ShardFo
 constexpr std::int64_t kMaxVocabulary = std::int64_t{1} << 31;
 constexpr const char* kInvalidLines = "invalid_lines";
 constexpr const char* kFirstInvalidLines = "first_invalid_lines";
+constexpr const char* kTokenizerEncoding = "tokenizer_encoding";
 
 ordered_json written(const ShardFile& file) {
   return {{"file", file.name}, {"bytes", file.digest.bytes}, {"xxh3", file.digest.xxh3}};
@@ -105,6 +106,9 @@ ShardManifest manifest_in(const json& object) {
   if (known == kShardFormats.end()) throw WrongField{"format"};
   manifest.format = *known;
   manifest.tokenizer = manifest_string(object, "tokenizer");
+  if (object.contains(kTokenizerEncoding)) {
+    manifest.tokenizer_encoding = manifest_string(object, kTokenizerEncoding);
+  }
   manifest.vocabulary = number_in(object, "vocabulary", kMaxVocabulary);
   const bool is_too_large =
       manifest.format == ShardFormat::nanogpt && manifest.vocabulary > (1 << 16);
@@ -191,6 +195,7 @@ void write_shard_manifest(const std::string& folder, const ShardManifest& manife
                       {"end_of_text", manifest.end_of_text}, {"documents", manifest.documents()},
                       {"tokens", manifest.tokens()},         {"bytes", manifest.bytes()},
                       {"shards", ordered_json::array()}};
+  if (!manifest.tokenizer_encoding.empty()) out[kTokenizerEncoding] = manifest.tokenizer_encoding;
   if (manifest.special_in_text) out["special_in_text"] = *manifest.special_in_text;
   for (const auto& each : manifest.shards) out["shards"].push_back(written(each));
   if (manifest.invalid_lines) {

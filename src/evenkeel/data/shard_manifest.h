@@ -50,7 +50,8 @@ struct Shard {
 struct ShardManifest {
   ShardFormat format = ShardFormat::olmo;
   TokenType type = TokenType::uint16;
-  std::string tokenizer;  // digest
+  std::string tokenizer;           // Tokenizer::digest()
+  std::string tokenizer_encoding;  // Tokenizer::encoding_digest(); "": none, or not known
   std::int64_t vocabulary = 0;
   std::uint32_t end_of_text = 0;
   std::optional<bool> special_in_text;  // data.special_in_text; nullopt: unknown

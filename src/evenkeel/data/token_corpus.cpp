@@ -24,10 +24,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// True if the tokenizer gives the ids of the shards: it is their file, or differs from it in what
+/// changes no id, as the tokenizer.json of an exported model.
+bool is_tokenizer_of(const ShardManifest& manifest, const tokenizer::Tokenizer& tokenizer) {
+  if (manifest.tokenizer == tokenizer.digest()) return true;
+  const auto& encoding = tokenizer.encoding_digest();
+  return !encoding.empty() && manifest.tokenizer_encoding == encoding;
+}
+
 /// \throws Error (data) if the shards were written with another tokenizer than that of the run
 void check_tokenizer(const ShardManifest& manifest, const TextEncoding& encoding,
                      bool is_vocabulary_named, const std::string& folder) {
-  if (encoding.tokenizer().digest() == manifest.tokenizer) return;
+  if (is_tokenizer_of(manifest, encoding.tokenizer())) return;
   if (encoding.is_bytes() && is_vocabulary_named) return;
   throw Error(Exit::data,
               text(folder,
@@ -178,7 +186,7 @@ bool is_tokenizer_unknown(const config::Data& data, const TextEncoding& encoding
   const auto is_unknown = [&](const std::vector<std::string>& inputs) {
     if (!are_token_files(inputs, data)) return false;
     const auto manifest = manifest_of(inputs.front());
-    return !manifest || manifest->tokenizer != encoding.tokenizer().digest();
+    return !manifest || !is_tokenizer_of(*manifest, encoding.tokenizer());
   };
   if (data.weights.empty()) return is_unknown(data.train);
   return std::any_of(data.train.begin(), data.train.end(),

@@ -199,6 +199,7 @@ TokenWriter::TokenWriter(TokenWriterOptions options) : options_(std::move(option
   manifest_.format = options_.format;
   manifest_.type = shard_type(options_.format, options_.vocabulary);
   manifest_.tokenizer = options_.tokenizer;
+  manifest_.tokenizer_encoding = options_.tokenizer_encoding;
   manifest_.vocabulary = options_.vocabulary;
   manifest_.end_of_text = options_.end_of_text;
   manifest_.special_in_text = options_.special_in_text;

@@ -19,8 +19,9 @@ struct TokenWriterOptions {
   std::int64_t shard_tokens = 100'000'000;             // most tokens of a shard
   std::int64_t vocabulary = 0;                         // number of ids
   std::uint32_t end_of_text = 0;                       // id
-  std::string tokenizer;                               // digest, for the manifest
-  std::optional<bool> special_in_text = std::nullopt;  // for the manifest
+  std::string tokenizer;                               // for the manifest, as the next two
+  std::string tokenizer_encoding = {};                 // ShardManifest::tokenizer_encoding
+  std::optional<bool> special_in_text = std::nullopt;  // data.special_in_text
 };
 
 /// Writes the tokens of documents as shards NAME-00000, NAME-00001, ... and manifest.json. The same

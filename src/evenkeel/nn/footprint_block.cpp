@@ -94,6 +94,22 @@ double reparameterized_values(const norm::Scheme& scheme, std::int64_t i) {
   return values;
 }
 
+/// What the backward pass of the layers that read the input of a sublayer saves of it.
+enum class SavedInput {
+  linear,  // the input, or under Recompute::norms what its norm reads
+  always,  // the input
+  none,    // copies of it, counted elsewhere
+};
+
+/// Of the feed-forward sublayer of block i. A router saves its input, which is a float32 copy with
+/// bfloat16. A routed expert saves the rows that are dispatched to it, a shared one the input.
+SavedInput saved_feed_forward_input(const norm::Shape& shape, std::int64_t i,
+                                    const FootprintOptions& options) {
+  if (!shape.has_router(i)) return SavedInput::linear;
+  const bool has_copy = options.compute_bytes < 4;
+  return has_copy && shape.experts.shared == 0 ? SavedInput::none : SavedInput::always;
+}
+
 /// Sums the activations that the parts of one block save, in the order of the forward pass.
 class BlockSum {
  public:
@@ -102,17 +118,21 @@ class BlockSum {
       : shape_(shape), d_(static_cast<double>(shape.width)), dual_(dual), options_(options) {}
 
   /// The input of a sublayer: the stream, or x + norm(y), and the norm's output.
-  void add_sublayer_input(const std::optional<Norm>& norm, bool may_be_recomputed) {
-    normed_is_saved_ = !may_be_recomputed || dual_ != nullptr || !is_recomputed(norm);
-    saved_.values += d_;
+  void add_sublayer_input(const std::optional<Norm>& norm, SavedInput input) {
+    normed_is_saved_ = input == SavedInput::always ||
+                       (input == SavedInput::linear && (dual_ != nullptr || !is_recomputed(norm)));
+    stream_is_saved_ = norm || input != SavedInput::none;
+    if (stream_is_saved_) saved_.values += d_;
     add_linear_input(norm, d_, normed_is_saved_);
     if (dual_ != nullptr) add_norm_input(saved_, *dual_, d_, options_);
   }
 
   /// The input of the feed-forward sublayer of a parallel block, which reads the stream of
   /// attention: only the output of its own norm is another tensor.
-  void add_parallel_input(const std::optional<Norm>& norm, bool may_be_recomputed) {
-    add_linear_input(norm, d_, !may_be_recomputed || !is_recomputed(norm));
+  void add_parallel_input(const std::optional<Norm>& norm, SavedInput input) {
+    add_linear_input(
+        norm, d_,
+        input == SavedInput::always || (input == SavedInput::linear && !is_recomputed(norm)));
   }
 
   /// The part of attention from the q, k, v projections to the context.
@@ -193,7 +213,8 @@ class BlockSum {
   /// Whether a tensor that the skip connection adds is saved as the input of a norm or of a linear
   /// layer. Where sublayers read x + norm(y), x itself is not.
   bool is_saved(norm::Tap tap) const {
-    return tap == norm::Tap::normed ? normed_is_saved_ : dual_ == nullptr;
+    if (tap == norm::Tap::normed) return normed_is_saved_;
+    return dual_ == nullptr && (stream_is_saved_ || tap == norm::Tap::block_input);
   }
 
   /// The sum of the taps, if a trained factor multiplies it, and the start of a step on the sphere.
@@ -211,6 +232,7 @@ class BlockSum {
   const FootprintOptions& options_;
   SavedActivations saved_;
   bool normed_is_saved_ = true;  // the output of the input norm of the sublayer
+  bool stream_is_saved_ = true;  // what that norm reads
 };
 
 }  // namespace
@@ -223,16 +245,17 @@ SavedActivations saved_by_block(const norm::Scheme& scheme, std::int64_t i,
                                 const FootprintOptions& options) {
   const auto& [a, f, damp] = scheme.blocks[static_cast<std::size_t>(i)];
   const bool reads_both = scheme.dual && scheme.dual->reads_norm_of_y;
-  const bool has_router = scheme.shape.has_router(i);  // it reads the input, too
+  const auto input = saved_feed_forward_input(scheme.shape, i, options);
+  const bool reads_attentions = f.shares_input && input == SavedInput::always;
   BlockSum sum(scheme.shape, reads_both ? &scheme.dual->norm : nullptr, options);
-  sum.add_sublayer_input(a.input, !(f.shares_input && has_router));
+  sum.add_sublayer_input(a.input, reads_attentions ? SavedInput::always : SavedInput::linear);
   sum.add_attention(a);
   sum.add_branch(a.output, a.add);
   if (scheme.parallel) {
-    if (!f.shares_input) sum.add_parallel_input(f.input, !has_router);
+    if (!f.shares_input) sum.add_parallel_input(f.input, input);
   } else {
     sum.add_residual(a.add, a.residual, damp);
-    sum.add_sublayer_input(f.input, !has_router);
+    sum.add_sublayer_input(f.input, input);
   }
   sum.add_feed_forward(f, i);
   sum.add_branch(f.output, f.add);

@@ -50,7 +50,7 @@ std::string state_text(const Run& run) {
 
 std::string steps_text(const Run& run) {
   const auto done = with_commas(std::llround(run.step));
-  if (!(run.step < run.steps)) return done + " steps";
+  if (!(run.step < run.steps)) return done + (run.step == 1 ? " step" : " steps");
   return text(done, " of ", with_commas(std::llround(run.steps)), " steps");
 }
 

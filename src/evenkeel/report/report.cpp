@@ -53,19 +53,6 @@ std::vector<std::string> write_index(const std::filesystem::path& folder,
   return {};
 }
 
-/// The run folders, each once, however its path is written.
-std::vector<std::filesystem::path> distinct_folders(
-    const std::vector<std::filesystem::path>& runs) {
-  std::set<std::filesystem::path> known;
-  std::vector<std::filesystem::path> out;
-  for (const auto& run : runs) {
-    std::error_code none;
-    const auto folder = std::filesystem::canonical(run, none);
-    if (known.insert(none ? run : folder).second) out.push_back(run);
-  }
-  return out;
-}
-
 }  // namespace
 
 bool is_folder_of_runs(const std::filesystem::path& folder) {
@@ -82,21 +69,34 @@ bool is_bench_file(const std::filesystem::path& path) {
   return path.extension() == ".jsonl" && std::filesystem::is_regular_file(path, none);
 }
 
+std::vector<std::filesystem::path> distinct_folders(
+    const std::vector<std::filesystem::path>& runs) {
+  std::set<std::filesystem::path> known;
+  std::vector<std::filesystem::path> out;
+  for (const auto& run : runs) {
+    std::error_code none;
+    const auto folder = std::filesystem::canonical(run, none);
+    if (known.insert(none ? run : folder).second) out.push_back(run);
+  }
+  return out;
+}
+
 std::vector<std::string> write_report(const std::vector<std::filesystem::path>& runs,
                                       const std::optional<std::filesystem::path>& page) {
-  EK_ASSERT(!runs.empty() && (page || runs.size() == 1));
+  const auto folders = distinct_folders(runs);
+  EK_ASSERT(!runs.empty() && (page || folders.size() == 1));
   if (is_bench_file(runs.front())) {
     if (runs.size() > 1) {
-      throw Error(Exit::usage, text("report: ", runs.front().string(),
-                                    ", a file of a bench, must be the only argument, but ",
-                                    runs.size() - 1, " more are named"));
+      throw Error(Exit::usage,
+                  text("report: ", runs.front().string(),
+                       ", a file of a bench, must be the only argument, but ", runs.size() - 1,
+                       runs.size() == 2 ? " more is named" : " more are named"));
     }
     EK_ASSERT(page.has_value());
     const auto lines = store::read_json_lines(runs.front());
     write_file(*page, bench_page(runs.front().string(), lines.records));
     return {};
   }
-  const auto folders = distinct_folders(runs);
   if (folders.size() == 1 && is_folder_of_runs(runs.front())) {
     return write_index(runs.front(), page);
   }

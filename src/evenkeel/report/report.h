@@ -18,6 +18,9 @@ bool is_bench_file(const std::filesystem::path& path);
 /// \throws Error (io) if it cannot be read
 bool is_folder_of_runs(const std::filesystem::path& folder);
 
+/// The run folders, each once, however its path is written: by the path that names it first.
+std::vector<std::filesystem::path> distinct_folders(const std::vector<std::filesystem::path>& runs);
+
 /// Writes `page` from the files of the run folders: metrics.jsonl, probes.jsonl, status.json,
 /// run.toml, provenance.json, health.jsonl, sample.txt, scheme.txt. The page names missing and
 /// damaged files.
@@ -25,7 +28,7 @@ bool is_folder_of_runs(const std::filesystem::path& folder);
 ///              (is_folder_of_runs) for a table of all, with links to the report.html that exist,
 ///              or one file (is_bench_file)
 /// \param page  output file, whose symbolic links are followed; nullopt: report.html in the only
-///              run folder, where a link of this name is replaced
+///              run folder of distinct_folders(), where a link of this name is replaced
 /// \return what the records of the runs have lost: "runs/x: metrics.jsonl: 2 lines are damaged"
 /// \throws Error (usage) for a bench file among several arguments; (data) for a folder that is no
 /// run

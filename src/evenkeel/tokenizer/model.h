@@ -31,7 +31,8 @@ inline constexpr Id kMaxVocabulary = Id{1} << 24;
 /// The content of a Tokenizer. A text passes these members in their order.
 struct Model {
   std::string kind, path, digest;
-  std::string ranks_pattern;  // of a file of tiktoken ranks: divides text, in Perl's syntax
+  std::string encoding_digest;  // Tokenizer::encoding_digest()
+  std::string ranks_pattern;    // of a file of tiktoken ranks: divides text, in Perl's syntax
   bool is_bytes = false;
 
   AddedTokens raw_added;  // found in the text as it is

@@ -116,6 +116,10 @@ const std::string& Tokenizer::digest() const {
   return model_->digest;
 }
 
+const std::string& Tokenizer::encoding_digest() const {
+  return model_->encoding_digest;
+}
+
 const std::vector<SpecialToken>& Tokenizer::special_tokens() const {
   return model_->special_tokens;
 }

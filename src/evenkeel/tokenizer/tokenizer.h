@@ -48,6 +48,10 @@ class Tokenizer {
   std::int64_t vocabulary() const;
   /// XXH3-128 of the file, 32 hexadecimal digits; "bytes" for bytes.
   const std::string& digest() const;
+  /// XXH3-128 of the fields of a tokenizer.json that determine the ids of a text: vocabulary,
+  /// merges, normalizer, pre-tokenizer, added tokens, decoder. Order of keys, white space,
+  /// post-processor, truncation and padding do not change it. "" for other kinds of files.
+  const std::string& encoding_digest() const;
   /// In the order of their ids.
   const std::vector<SpecialToken>& special_tokens() const;
   /// The special or ordinary token of exactly this text.

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/tokenizer/tokenizer_json.h"
 
+#include <utility>
+
+#include "evenkeel/base/digest.h"
+#include "evenkeel/base/json_dump.h"
 #include "evenkeel/base/json_parser.h"
 
 namespace evenkeel::tokenizer {
@@ -98,10 +102,17 @@ void check_kind_of_model(const Field& model) {
          "\", which is not supported; docs/tokenizers.md lists what is");
 }
 
+/// Tokenizer::encoding_digest(). The keys of nlohmann::json are sorted.
+std::string digest_of_encoding(nlohmann::json json) {
+  for (const auto* const key : {"post_processor", "truncation", "padding"}) json.erase(key);
+  const auto fields = json_dump(json);
+  return evenkeel::digest(fields.data(), fields.size());
+}
+
 }  // namespace
 
 Model tokenizer_json(const std::string& path, std::string_view content) {
-  const auto json = parse_json(content, path);
+  auto json = parse_json(content, path);
   const Field root(json, path);
   check_kind_of_model(root["model"]);
   check_null(root["truncation"]);
@@ -121,6 +132,7 @@ Model tokenizer_json(const std::string& path, std::string_view content) {
            model);
   read_added_tokens(root["added_tokens"], bpe["vocab"], model);
   model.begin_of_text = first_token(root["post_processor"]);
+  model.encoding_digest = digest_of_encoding(std::move(json));  // last: root refers to it
   return model;
 }
 

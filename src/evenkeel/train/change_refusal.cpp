@@ -25,6 +25,16 @@ std::string advice_without_effect(const std::string& key, std::int64_t done, std
   return text("extend the run with --set train.steps=", 2 * done);
 }
 
+/// Refuses a length of `wanted` steps or tokens, of which the run has `done`.
+/// \param key  "train.steps", "train.tokens"
+[[noreturn]] void refuse_length(const OpenRun& run, const char* key, std::int64_t wanted,
+                                const char* unit, std::int64_t done) {
+  throw Error(Exit::differs,
+              text(run.folder.string(), ": the run has ", done, " ", unit, ", more than the ",
+                   wanted, " of ", key, "; name ", done, " or more: --set ", key, "=", done,
+                   " --override ", key, " ends the run at its step ", run.done.step));
+}
+
 }  // namespace
 
 void refuse_without_override(const std::filesystem::path& run,
@@ -51,14 +61,24 @@ void refuse_without_effect(const OpenRun& run, const ConfigChange& change, std::
                    advice_without_effect(change.key, done, planned)));
 }
 
-void check_length(const OpenRun& run) {
-  const auto steps = run.config.train.steps;
-  const auto done = run.done.step;
-  if (steps == 0 || done <= steps) return;
-  throw Error(Exit::differs,
-              text(run.folder.string(), ": the run has ", done, " steps, more than the ", steps,
-                   " of train.steps; name ", done, " or more: --set train.steps=", done,
-                   " --override train.steps ends the run at its step ", done));
+void check_length(const OpenRun& run, const config::Config& before) {
+  const auto steps = run.config.train.steps, tokens = run.config.train.tokens;
+  const auto& done = run.done;
+  if (steps > 0 && done.step > steps) {
+    refuse_length(run, "train.steps", steps, "steps", done.step);
+  }
+  if (steps > 0 || tokens == before.train.tokens) return;
+  // The last step may go beyond train.tokens.
+  const auto before_last_step = done.tokens - before.train.batch * before.model.context;
+  if (before_last_step >= tokens) refuse_length(run, "train.tokens", tokens, "tokens", done.tokens);
+}
+
+void check_is_no_import(const OpenRun& run) {
+  if (!run.newest.found || !run.newest.found->manifest.value("imported", false)) return;
+  throw Error(Exit::no_checkpoint, text(run.folder.string(),
+                                        ": was imported, and has no optimizer state to resume; "
+                                        "start another run from it with --set train.from=",
+                                        run.folder.string()));
 }
 
 void restore_with_advice(const std::vector<ConfigChange>& changes,

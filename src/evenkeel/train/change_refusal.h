@@ -30,9 +30,15 @@ namespace evenkeel::train {
 [[noreturn]] void refuse_without_effect(const OpenRun& run, const ConfigChange& change,
                                         std::int64_t planned);
 
-/// \throws Error (differs, exit code 78) if train.steps is below the steps that the run has. No
-///         --override permits that: run.toml would name fewer steps than trained the weights.
-void check_length(const OpenRun& run);
+/// \param before  configuration of the checkpoint
+/// \throws Error (differs, exit code 78) if train.steps is below the steps that the run has, or
+///         train.tokens is reached before its last step. No --override permits that: run.toml would
+///         name fewer steps than trained the weights.
+void check_length(const OpenRun& run, const config::Config& before);
+
+/// \throws Error (no_checkpoint, exit code 77) for an imported run, whose checkpoint has no
+///         optimizer state
+void check_is_no_import(const OpenRun& run);
 
 /// Calls `restore`. If the checkpoint does not fit a changed model, scheme or precision, the
 /// message says which value of the run to go back to.

@@ -2,9 +2,11 @@
 #include "evenkeel/train/load_run.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/data/token_corpus.h"
+#include "evenkeel/data/tokenizer_record.h"
 #include "evenkeel/plan/memory.h"
 #include "evenkeel/plan/model_parameters.h"
 #include "evenkeel/plan/run_length.h"
@@ -91,15 +93,28 @@ store::VerifiedCheckpoint usable_checkpoint(const store::CheckpointSearch& searc
                                         "; train it, or restore the folder from a copy"));
 }
 
-/// Loads the tokenizer: the copy in the run folder, unless the command names another one.
+/// True if the command names a tokenizer, maybe the one of run.toml.
+bool names_tokenizer(const config::Sources& sources, const TrainedModel& loaded,
+                     const config::Config& saved) {
+  constexpr std::string_view kSetting = "data.tokenizer=";
+  return loaded.config.data.tokenizer != saved.data.tokenizer ||
+         std::any_of(sources.sets.begin(), sources.sets.end(),
+                     [&](const std::string& set) { return set.starts_with(kSetting); });
+}
+
+/// Loads the tokenizer.
+/// \param is_named  the command names it; else it is the copy in the run folder
 /// \param manifest  of the checkpoint
-void use_tokenizer_of_run(TrainedModel& loaded, const config::Config& saved,
-                          const std::filesystem::path& run, const nlohmann::json& manifest) {
+/// \throws Error (differs) if the copy is not the tokenizer of the training
+void load_tokenizer(TrainedModel& loaded, bool is_named, const std::filesystem::path& run,
+                    const nlohmann::json& manifest) {
   auto& data = loaded.config.data;
-  if (data.tokenizer == saved.data.tokenizer) {
-    data.tokenizer = tokenizer_of_run(store::Directory(run), data.tokenizer);
-  }
+  if (!is_named) data.tokenizer = tokenizer_of_run(store::Directory(run), data.tokenizer);
   loaded.encoding = std::make_shared<const data::TextEncoding>(data, data::trained_on(manifest));
+  if (is_named) return;
+  data::check_tokenizer_of_run(
+      manifest, loaded.encoding->tokenizer(),
+      "restore the file, or name the tokenizer to take with --set data.tokenizer=FILE");
 }
 
 /// Builds the model of `loaded.config` and loads the weights of a checkpoint.
@@ -140,7 +155,7 @@ TrainedModel load_run(const std::optional<std::filesystem::path>& run,
       step ? store::checkpoint_of_step(*run, *step) : store::newest_checkpoint(*run);
   loaded.skipped = search.skipped;
   const auto checkpoint = usable_checkpoint(search, saved, *run);
-  use_tokenizer_of_run(loaded, saved, *run, checkpoint.manifest);
+  load_tokenizer(loaded, names_tokenizer(sources, loaded, saved), *run, checkpoint.manifest);
   loaded.shape = config::shape_of(loaded.config, loaded.encoding->vocabulary());
   load_model(loaded, checkpoint, use);
   return loaded;

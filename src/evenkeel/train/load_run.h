@@ -22,7 +22,7 @@ struct TrainedModel {
   config::Config config;  // that of run.toml, with the changes of `sources`
   Machine machine;
   std::unique_ptr<ops::BusyMachineWatch> watch;        // while the model is in use
-  std::shared_ptr<const data::TextEncoding> encoding;  // the tokenizer in the run folder
+  std::shared_ptr<const data::TextEncoding> encoding;  // of the run folder, or that of `sources`
   norm::Shape shape;
   std::int64_t step = 0;             // optimizer steps of the checkpoint
   std::vector<std::string> skipped;  // newer checkpoints that are damaged, with reasons
@@ -38,7 +38,7 @@ struct TrainedModel {
 /// \param use      training: backward passes follow
 /// \throws Error (usage, exit code 64) without a run; (no_checkpoint, 77) if the folder has no
 ///         usable checkpoint; (differs, 78) for a change of any other key, or if model or scheme in
-///         run.toml differ from those of the checkpoint
+///         run.toml, or the tokenizer in the run folder, differ from those of the checkpoint
 TrainedModel load_run(const std::optional<std::filesystem::path>& run,
                       const config::Sources& sources, std::optional<std::int64_t> step = {},
                       nn::ParameterUse use = nn::ParameterUse::inference);

@@ -161,7 +161,7 @@ void add_changes(OpenRun& run, const config::Config& before, const Request& requ
     run.changes.push_back(change);
   }
   // Only now: a length that is not permitted says nothing about the end of the run.
-  check_length(run);
+  check_length(run, before);
   if (without_effect.empty()) return;
   refuse_without_effect(run, without_effect.front(), steps_with_length(run, before));
 }
@@ -178,6 +178,7 @@ void fix_length_of_schedule(OpenRun& run) {
 void resume_run(OpenRun& run, const Request& request) {
   run.is_resumed = true;
   run.lock->directory().check_file(kConfigName);
+  check_is_no_import(run);  // before any setting is compared and any text is read
   const auto before = configuration_of(run.newest, run.folder / kConfigName);
   run.done = done_of(run.newest, before);
   run.config = configuration_on_resume(request, run.folder, before);

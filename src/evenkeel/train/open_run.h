@@ -68,9 +68,9 @@ struct OpenRun {
 ///
 /// \throws Error (usage, exit code 64) if --run is not a folder, or for another preset; (busy, 75)
 ///         if another process holds the lock; (no_checkpoint, 77) if the run has no valid
-///         checkpoint of the wanted step; (differs, 78), with the first key that may not change, or
-///         that --override names although the run has trained all its steps, or if train.steps is
-///         below the steps of the run
+///         checkpoint of the wanted step, or was imported; (differs, 78), with the first key that
+///         may not change, or that --override names although the run has trained all its steps, or
+///         if train.steps or train.tokens is below the steps or tokens of the run
 OpenRun open_run(const Request& request);
 
 /// True if run.toml has the configuration of the run.

@@ -99,7 +99,7 @@ void Run::start() {
     const auto checkpoint = std::filesystem::absolute(open_.from->folder.path());
     store::copy_imported_files(checkpoint.parent_path().parent_path(), folder);
   }
-  copy_tokenizer(*setup_.text.encoding, folder);
+  copy_tokenizer(*setup_.text.encoding, folder, /*replaces=*/!finished());
   console_.log_to(folder, "log.txt");
   recorder_.start_tracking(progress().step, source_names(setup_.text));
   if (request_.checkpoint) saved_at_ = -1;  // saved again, which deletes the later ones

@@ -7,6 +7,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/data/token_corpus.h"
+#include "evenkeel/data/tokenizer_record.h"
 #include "evenkeel/norm/describe.h"
 #include "evenkeel/norm/leakage.h"
 #include "evenkeel/norm/warnings.h"
@@ -66,8 +67,10 @@ using Compare = std::function<void(const std::string& what, const nlohmann::json
 /// \param before, now  the field "data" of MANIFEST.json
 void compare_data(const nlohmann::json& before, const nlohmann::json& now, const Compare& compare) {
   const nlohmann::json none;
-  compare("the digest of the tokenizer", before.value("tokenizer_digest", none),
-          now.value("tokenizer_digest", none), "data");
+  if (!data::is_same_tokenizer(before, now)) {
+    compare("the digest of the tokenizer", before.value("tokenizer_digest", none),
+            now.value("tokenizer_digest", none), "data");
+  }
   const auto compare_text = [&](const char* what, const char* digest, const char* files) {
     compare(text(what, changed_file(before, now, files)), before.at(digest), now.at(digest),
             "data");
@@ -169,10 +172,7 @@ nlohmann::ordered_json RunProvenance::json() const {
   if (auto files = files_of(text.validation); !files.empty()) {
     provenance["data"][kValidationFiles] = files;
   }
-  if (!text.encoding->is_bytes()) {
-    provenance["data"]["tokenizer"] = text.encoding->tokenizer().kind();
-    provenance["data"]["tokenizer_digest"] = text.encoding->tokenizer().digest();
-  }
+  provenance["data"].update(data::tokenizer_record(text.encoding->tokenizer()));
   if (text.ood) {
     provenance["data"]["ood"] = text.ood->description;
     provenance["data"]["ood_digest"] = text.ood->digest;
@@ -196,14 +196,6 @@ nlohmann::ordered_json RunProvenance::manifest(std::int64_t cursor) const {
 void RunProvenance::resume(const store::VerifiedCheckpoint& checkpoint, const OpenRun& run,
                            const std::vector<std::string>& overrides,
                            const nlohmann::ordered_json& evaluation) {
-  const auto& folder = run.folder;
-  if (checkpoint.manifest.value("imported", false)) {
-    throw Error(Exit::no_checkpoint,
-                text(folder.string(),
-                     ": was imported, and has no optimizer state to resume; start "
-                     "another run from it with --set train.from=",
-                     folder.string()));
-  }
   try {
     compare_with(checkpoint, run, overrides);
   } catch (const nlohmann::json::exception&) {

@@ -12,7 +12,8 @@ namespace evenkeel::train {
 
 /// Copies the file of the tokenizer: tokenizer.json, tokenizer.model, or a .tiktoken file under its
 /// own name, which selects its pattern. No effect for the tokenizer "bytes".
-void copy_tokenizer(const data::TextEncoding& encoding, const store::Directory& run);
+/// \param replaces  a copy of another content is replaced: the run is trained with this tokenizer
+void copy_tokenizer(const data::TextEncoding& encoding, const store::Directory& run, bool replaces);
 
 /// The path of the copy; `configured`, the value of data.tokenizer, if there is none.
 /// \throws Error (io, exit code 74) if the copy is no regular file

@@ -78,7 +78,7 @@ TEST(DifferenceOfDifferences, NamesCrashedRuns) {
     results.arms[1].seed_runs[2].state = state;
     analyze_claims(results);
     const auto said = sentence(results, results.verdicts.at(0));
-    const auto* const verb = state == SeedRun::State::crashed ? "crashed" : "are missing";
+    const auto* const verb = state == SeedRun::State::crashed ? "crashed" : "is missing";
     EXPECT_TRUE(said.ends_with(std::string("; 1 of 4 runs of layer - batch (16) ") + verb)) << said;
   }
 }

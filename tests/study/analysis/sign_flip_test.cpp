@@ -122,6 +122,21 @@ TEST(SignFlipP, DrawsAssignmentsOfManyPairs) {
   EXPECT_EQ(sign_flip_p(agreeing), 1.0 / 5000);
 }
 
+TEST(SignFlipTest, HasTheSmallestPOfItsMethod) {
+  EXPECT_EQ(sign_flip_test({}).smallest_p, 1);
+  EXPECT_EQ(sign_flip_test({-1, 2, 3}).smallest_p, 0.25);
+  // More pairs than kExactFlipPairs, with few sums, and with one sign: exact.
+  std::vector<double> signs(60, 0.01), agreeing;
+  std::fill_n(signs.begin(), 20, -0.01);
+  EXPECT_EQ(sign_flip_test(signs).smallest_p, std::ldexp(1.0, -59));
+  for (int i = 0; i < 60; ++i) agreeing.push_back(1 + std::sqrt(i));
+  EXPECT_EQ(sign_flip_test(agreeing).smallest_p, std::ldexp(1.0, -59));
+  // Drawn.
+  agreeing.front() = -1e-3;
+  EXPECT_EQ(sign_flip_test(agreeing).smallest_p, 1.0 / 5000);
+  EXPECT_EQ(sign_flip_test(agreeing).p, 1.0 / 5000);
+}
+
 TEST(SmallestSignFlipP, IsThatOfDifferencesWithOneSign) {
   for (const std::int64_t pairs : {1, 2, 6, 32, 33, 40, 100}) {
     const std::vector<double> equal(static_cast<std::size_t>(pairs), 0.02);

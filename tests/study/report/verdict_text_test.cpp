@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -91,6 +93,29 @@ TEST(VerdictText, LeavesOutASignFlipTestThatNoDataCouldPass) {
   EXPECT_FALSE(mentions(text, "sign-flip")) << text;
 }
 
+/// The sentence of two arms with these differences, if the correction gives the sign-flip test p
+/// 0.06.
+std::string sentence_of_uncertain_signs(const std::vector<double>& differences) {
+  auto results = two_arms(differences, std::vector<double>(differences.size(), 0.0));
+  analyze_claims(results);
+  results.verdicts.at(0).sign_flip_p = 0.06;
+  return sentence(results, results.verdicts.at(0));
+}
+
+// Above 40 pairs: 1 / 5,000 is the smallest p of drawn signs, and not of the exact test.
+TEST(VerdictText, ComparesTheSignFlipTestWithTheSmallestPOfItsMethod) {
+  const std::string note = "; with the sign-flip test in place of the t-test, p is 0.06";
+  std::vector<double> drawn{1e-3}, drawn_above, exact(60, -0.01);
+  for (int i = 0; i < 59; ++i) drawn.push_back(-1 - std::sqrt(i));
+  const auto smallest = sentence_of_uncertain_signs(drawn);
+  EXPECT_TRUE(smallest.starts_with("validation loss of hybrid is lower than of pre")) << smallest;
+  EXPECT_FALSE(mentions(smallest, "sign-flip")) << smallest;
+  for (int i = 0; i < 60; ++i) drawn_above.push_back(std::sin(i) + 0.25);  // p is above 1 / 5,000
+  EXPECT_TRUE(mentions(sentence_of_uncertain_signs(drawn_above), note));
+  std::fill_n(exact.begin(), 10, 0.01);  // few sums: p is 1e-7
+  EXPECT_TRUE(mentions(sentence_of_uncertain_signs(exact), note));
+}
+
 // Of test = "bootstrap" from 10 pairs on: most resamples lack the outlier, and are far from 0.
 TEST(VerdictText, NamesTheBootstrapThatTheSignFlipTestReplaces) {
   auto results = two_arms({-1, -1.1, -1.2, -1.3, -1.4, -1.5, -1.6, -1.7, -1.8, -1.9, -2, -30},
@@ -125,8 +150,12 @@ TEST(VerdictText, SaysThatTheMachineWasBusy) {
   EXPECT_TRUE(mentions(
       text,
       "; not tested: other processes took up to 34 % of the processors' time while 1 of 6 runs "
-      "were timed"))
+      "was timed; remove its folder from the pool"))
       << text;
+  results.arms[0].seed_runs[2].run.cpu_contention = 0.34;
+  EXPECT_TRUE(
+      mentions(first_sentence(results), "2 of 6 runs were timed; remove their folders from"))
+      << first_sentence(results);
 }
 
 TEST(VerdictText, SaysThatRunsAreMissing) {
@@ -135,7 +164,10 @@ TEST(VerdictText, SaysThatRunsAreMissing) {
   const auto text = first_sentence(results);
   EXPECT_TRUE(mentions(text, "; not tested: runs of hybrid are missing; a verdict needs all"))
       << text;
-  EXPECT_TRUE(text.ends_with("; 1 of 4 runs of hybrid are missing")) << text;
+  EXPECT_TRUE(text.ends_with("; 1 of 4 runs of hybrid is missing")) << text;
+  results.arms[0].seed_runs[2].state = SeedRun::State::missing;
+  EXPECT_TRUE(first_sentence(results).ends_with("; 2 of 4 runs of hybrid are missing"))
+      << first_sentence(results);
 }
 
 TEST(VerdictText, SaysThatRunsCrashed) {

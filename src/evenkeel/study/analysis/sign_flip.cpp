@@ -111,19 +111,27 @@ double random_share(const std::vector<double>& differences, double least) {
 }  // namespace
 
 double sign_flip_p(const std::vector<double>& differences) {
-  if (differences.empty()) return 1;
+  return sign_flip_test(differences).p;
+}
+
+SignFlipTest sign_flip_test(const std::vector<double>& differences) {
+  if (differences.empty()) return {};
   double sum = 0, size = 0;
   for (const double value : differences) {
     sum += value;
     size += std::abs(value);
   }
   const double least = std::abs(sum) - kTieRounding * size;
+  const double smallest = smallest_sign_flip_p(std::ssize(differences));
   if (differences.size() > kExactFlipPairs) {
-    if (const auto p = share_of_one_sign(differences, sum, size)) return *p;
+    if (const auto p = share_of_one_sign(differences, sum, size))
+      return {.p = *p, .smallest_p = smallest};
   }
   constexpr double kOfTies = 1e-3;
-  if (const auto p = exact_share(differences, least, kOfTies * kTieRounding * size)) return *p;
-  return random_share(differences, least);
+  if (const auto p = exact_share(differences, least, kOfTies * kTieRounding * size)) {
+    return {.p = *p, .smallest_p = smallest};
+  }
+  return {.p = random_share(differences, least), .smallest_p = 1.0 / (kRandomFlips + 1)};
 }
 
 double smallest_sign_flip_p(std::int64_t pairs) {

@@ -24,10 +24,17 @@ namespace evenkeel::study {
 /// \param differences  finite
 /// \source Fisher 1935, "The Design of Experiments", section 21
 double sign_flip_p(const std::vector<double>& differences);
+
+/// sign_flip_p(), and the smallest p that its method could give: 2^(1 - n) of the exact test of n
+/// pairs, 1 / (kRandomFlips + 1) of random assignments.
+struct SignFlipTest {
+  double p = 1, smallest_p = 1;
+};
+SignFlipTest sign_flip_test(const std::vector<double>& differences);
 inline constexpr std::size_t kExactFlipPairs = 40;
 inline constexpr int kRandomFlips = 4'999;
 
-/// The smallest p of the sign-flip test of so many pairs, 2^(1 - n): all differ in one direction.
+/// The smallest p of the exact test of so many pairs, 2^(1 - n): all differ in one direction.
 /// \param pairs  at least 1
 double smallest_sign_flip_p(std::int64_t pairs);
 

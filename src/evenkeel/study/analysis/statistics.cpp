@@ -140,11 +140,13 @@ PairedDifference paired_test(const std::vector<double>& differences, DifferenceT
   if (moments.standard_deviation < kRounding * std::abs(moments.mean)) {
     moments.standard_deviation = 0;
   }
+  const SignFlipTest flips = sign_flip_test(differences);
   PairedDifference result{.pairs = static_cast<std::int64_t>(differences.size()),
                           .mean = moments.mean,
                           .standard_deviation = moments.standard_deviation,
                           .interval = symmetric_interval(moments.mean, 0),
-                          .sign_flip_p = sign_flip_p(differences)};
+                          .sign_flip_p = flips.p,
+                          .smallest_sign_flip_p = flips.smallest_p};
   if (moments.mean != 0) result.effect_size = moments.mean / moments.standard_deviation;
   if (moments.standard_deviation == 0) {
     result.p = result.sign_flip_p;

@@ -33,7 +33,8 @@ struct PairedDifference {
   double effect_size = 0;         // mean / standard_deviation (Cohen's d_z); 0 if all
                                   // differences are 0, infinite if they are equal and not 0
   DifferenceTest test =
-      DifferenceTest::student_t;  // of `interval`, and of `p` but of max_trainable
+      DifferenceTest::student_t;    // of `interval`, and of `p` but of max_trainable
+  double smallest_sign_flip_p = 0;  // SignFlipTest::smallest_p of the same differences
 };
 
 /// The two-sided 5 % critical value of Student's t.

@@ -89,9 +89,10 @@ std::string differences_footnote(const Results& results) {
       "p: two-sided, or Fisher's test of the failed shares where that p is smaller, corrected "
       "with the claims (Holm) if one states the comparison, else with the other comparisons (",
       correction_name(results.study),
-      "); sign-flip p: the same with the exact test that does not assume normal differences, whose "
-      "p is at least 2^(1 - seeds) before correction. A verdict says where this test "
-      "disagrees, except with fewer than ",
+      "); sign-flip p: the same without the assumption of normal differences, exact up to ",
+      kExactFlipPairs, " seeds, whose p is at least 2^(1 - seeds) before correction, or 1 / ",
+      kRandomFlips + 1,
+      " where it draws signs. A verdict says where this test disagrees, except with fewer than ",
       kLeastFlipPairs,
       " pairs, or where no data of so many seeds could be significant after the correction.");
   if (results.study.controls_false_discoveries) {

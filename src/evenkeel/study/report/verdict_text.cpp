@@ -34,8 +34,9 @@ std::string runs_in_state(const Arm& arm, SeedRun::State state, const char* what
 
 /// The runs of an arm without a result.
 std::string runs_without_result(const Arm& arm) {
+  const bool is_one = run_count(arm, SeedRun::State::missing) == 1;
   return runs_in_state(arm, SeedRun::State::crashed, "crashed") +
-         runs_in_state(arm, SeedRun::State::missing, "are missing");
+         runs_in_state(arm, SeedRun::State::missing, is_one ? "is missing" : "are missing");
 }
 
 std::string failures(const Arm& arm) {
@@ -63,9 +64,9 @@ std::string sign_flip_note(const Verdict& verdict) {
   const bool is_significant = verdict.p < kSignificanceLevel;
   const auto& difference = *verdict.difference;
   if (difference.pairs < static_cast<std::int64_t>(kLeastFlipPairs)) return "";
-  // The smallest p of so many pairs: what it does not confirm, no data could.
-  const double smallest = smallest_sign_flip_p(difference.pairs);
-  if (is_significant && difference.sign_flip_p <= smallest) return "";
+  // The smallest p of this method and so many pairs: what it does not confirm, no data could.
+  const bool is_smallest = difference.sign_flip_p <= difference.smallest_sign_flip_p;
+  if (is_significant && is_smallest) return "";
   if (is_significant == (verdict.sign_flip_p < kSignificanceLevel)) return "";
   const bool is_bootstrap = difference.test == DifferenceTest::bootstrap;
   return text("; with the sign-flip test in place of the ", is_bootstrap ? "bootstrap" : "t-test",
@@ -206,8 +207,9 @@ std::string not_tested_text(const NotTested& reason, const Arm& arm, const Arm& 
     case NotTested::Kind::cpu_contention:
       return text("other processes took up to ", percent(reason.max_share),
                   " of the processors' time while ", reason.contended, " of ", reason.total,
-                  " runs were timed; remove their folders from the pool, and give the "
-                  "command again on a quiet machine");
+                  reason.contended == 1 ? " runs was timed; remove its folder"
+                                        : " runs were timed; remove their folders",
+                  " from the pool, and give the command again on a quiet machine");
     case NotTested::Kind::incompetent:
       return "an arm is not below the threshold that the claim sets, so that equality says nothing";
     case NotTested::Kind::zero_variance:
