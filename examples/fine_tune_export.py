@@ -14,6 +14,8 @@ import torch
 
 import evenkeel
 
+if len(sys.argv) != 4:
+    sys.exit("usage: fine_tune_export.py EXPORTED_RUN NEW_FOLDER TEXT")
 source, target, text = sys.argv[1:]
 model = evenkeel.load_run(source).train()
 tokenizer = pathlib.Path(source) / "tokenizer.json"

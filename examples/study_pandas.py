@@ -9,10 +9,16 @@ import json
 import pathlib
 import sys
 
-import pandas
+try:
+    import pandas
+except ImportError as error:
+    sys.exit(f"study_pandas.py: wanted the package pandas, but importing it failed: {error}; "
+             f"run: {sys.executable} -m pip install pandas")
 
 import evenkeel
 
+if len(sys.argv) < 2:
+    sys.exit("usage: study_pandas.py FOLDER...")
 rows = []
 for folder in sys.argv[1:]:
     for metrics in sorted(pathlib.Path(folder).rglob("metrics.jsonl")):

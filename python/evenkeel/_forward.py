@@ -12,26 +12,42 @@ from torch import Tensor
 DTYPES = (torch.float32, torch.bfloat16, torch.float64)
 
 
+def has_kernels(x: Tensor) -> bool:
+    """Whether the operators have kernels for the device and the dtype of x."""
+    return x.device.type == "cpu" and x.dtype in DTYPES
+
+
 def taken(x: Tensor) -> bool:
     """Whether the operators take x."""
-    return x.device.type == "cpu" and x.dtype in DTYPES and not torch.is_autocast_enabled("cpu")
+    return has_kernels(x) and not torch.is_autocast_enabled("cpu")
 
 
-def own(module: Any) -> Callable[..., Any]:
-    """The forward of the module's class."""
-    return types.MethodType(type(module).forward, module)
+def own(module: Any, /, *arguments: Any, **options: Any) -> Any:
+    """Calls the forward of the module's class, which may itself have an argument `module`.
+
+    torch.compile traces this call, not one of a bound method.
+    """
+    return type(module).forward(module, *arguments, **options)
 
 
 @functools.lru_cache(maxsize=None)
-def signature(kind: type) -> inspect.Signature:
-    """That of the forward of a class. Reading it takes longer than a small layer does."""
+def _cached_signature(kind: Any) -> inspect.Signature:
     return inspect.signature(kind.forward)
+
+
+def signature(kind: Any) -> inspect.Signature:
+    """That of the forward of a class. Reading it takes longer than a small layer does.
+
+    torch.compile ignores the cache, and would warn of it.
+    """
+    return inspect.signature(kind.forward) if torch.compiler.is_compiling() else _cached_signature(kind)
 
 
 class Forward:
     """The forward of a replaced module: a function of the module and of the arguments.
 
-    It has the signature of the class, which transformers reads, and is pickled and deep-copied with its module.
+    It has the signature of the class, which transformers reads, and is pickled and deep-copied with its module: a
+    closure is not. torch.export reads the file and the line of `__code__`.
     """
 
     def __init__(self, function: Callable[..., Any], module: Any) -> None:
@@ -39,6 +55,10 @@ class Forward:
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         return self.function(self.module, *arguments, **options)
+
+    @property
+    def __code__(self) -> types.CodeType:
+        return self.function.__code__
 
     @property
     def __signature__(self) -> inspect.Signature:

@@ -7,8 +7,10 @@ import torch
 from torch import Tensor
 
 from . import ops
-from ._forward import by_name, close, own, signature, taken
+from ._forward import by_name, close, has_kernels, own, signature, taken
 from ._linears import is_plain
+
+IGNORED = -100  # the label of no token in torch and transformers
 
 
 def _keeps_own_loss(self: Any, named: Dict[str, Any]) -> bool:
@@ -19,15 +21,32 @@ def _keeps_own_loss(self: Any, named: Dict[str, Any]) -> bool:
     routed = getattr(self.config, "output_router_logits", False) if routed is None else routed
     plain = is_plain(self.lm_head) and self.lm_head.bias is None and taken(self.lm_head.weight)
     return (named.get("labels") is None or not self.training or named.get("return_dict") is False or keeps_some
-            or routed or named.get("ignore_index", -100) != -100 or not plain)
+            or routed or named.get("ignore_index", IGNORED) != IGNORED or not plain)
+
+
+def _targets(labels: Tensor, tokens: int) -> Tensor:
+    """The labels of `tokens` tokens as targets of the operator.
+
+    The operator ignores each target below 0, torch -100 alone.
+    `IndexError`, as in torch, for another label outside the vocabulary. Where no values can be read (torch.compile, a
+    subclass of Tensor, vmap), such a label becomes one that the operator refuses.
+    """
+    flat = labels.reshape(-1)
+    is_wrong = ((flat < 0) & (flat != IGNORED)) | (flat >= tokens)
+    if torch.compiler.is_compiling() or type(flat) is not Tensor or torch._C._are_functorch_transforms_active():
+        return torch.where(is_wrong, tokens, flat)
+    if is_wrong.any():
+        raise IndexError(f"evenkeel.patch: wanted labels from 0 to {tokens - 1}, or {IGNORED} for no token, but found "
+                         f"{flat[is_wrong][0].item()}")
+    return flat
 
 
 def _loss(self: Any, x: Tensor, labels: Tensor, items: Any = None, shifted: Optional[Tensor] = None) -> Tensor:
     """The cross entropy of the labels; its sum divided by `items`, or the mean."""
     if shifted is None:
-        shifted = torch.nn.functional.pad(labels, (0, 1), value=-100)[..., 1:]
-    targets = shifted.reshape(-1)
+        shifted = torch.nn.functional.pad(labels, (0, 1), value=IGNORED)[..., 1:]
     weight = self.lm_head.weight
+    targets = _targets(shifted, len(weight))
     total = ops.linear_cross_entropy(x.reshape(-1, x.shape[-1]), weight, targets, len(weight), 1.0,
                                      getattr(self.config, "final_logit_softcapping", None))
     return total / ((targets >= 0).sum() if items is None else items)
@@ -37,7 +56,7 @@ def head_forward(self: Any, *arguments: Any, **options: Any) -> Any:
     """The loss of training without the matrix of logits; `logits` of the output is then None."""
     named = by_name(self, arguments, options)
     if _keeps_own_loss(self, named):
-        return own(self)(**named)
+        return own(self, **named)
     labels = named.pop("labels")
     items, shifted = named.pop("num_items_in_batch", None), named.pop("shift_labels", None)
     output = self.model(**named)
@@ -82,7 +101,7 @@ def _same_loss(module: Any) -> bool:
     scale = torch.linspace(0.3, 6, 6, dtype=torch.float32)[:, None]
     x = (torch.randn(2, 6, width, dtype=torch.float32) * scale).requires_grad_()
     labels = torch.randint(rows, (2, 6))
-    labels[0, 1:3], labels[1, 3] = torch.tensor([0, rows - 1]), -100
+    labels[0, 1:3], labels[1, 3] = torch.tensor([0, rows - 1]), IGNORED
     trial = copy.copy(module)
     trial.__dict__.pop("forward", None)
     head = torch.nn.Linear(width, rows, bias=False, dtype=torch.float32)
@@ -94,7 +113,7 @@ def _same_loss(module: Any) -> bool:
     counts = (None, 7) if any(each.kind is each.VAR_KEYWORD for each in accepted) else (None,)
     for items in counts:
         options = {} if items is None else {"num_items_in_batch": items}
-        wanted = own(trial)(input_ids=labels.clamp(min=0), labels=labels, **options).loss
+        wanted = own(trial, input_ids=labels.clamp(min=0), labels=labels, **options).loss
         found = _loss(trial, x, labels, items)
         gradients = torch.autograd.grad(wanted, inputs + others, allow_unused=True)
         ours = torch.autograd.grad(found, inputs)
@@ -105,10 +124,14 @@ def _same_loss(module: Any) -> bool:
     return True
 
 
+def has_head(module: Any) -> bool:
+    """Whether a module has the parts that the patched loss needs: a body `model`, and a linear layer `lm_head`."""
+    return (is_plain(module._modules.get("lm_head")) and "model" in module._modules and hasattr(module, "config")
+            and type(module).__name__.endswith("ForCausalLM"))
+
+
 def is_head(module: Any) -> bool:
-    head = module._modules.get("lm_head")
-    if not (is_plain(head) and head.bias is None and "model" in module._modules and hasattr(module, "config")
-            and type(module).__name__.endswith("ForCausalLM")):
+    if not has_head(module) or module.lm_head.bias is not None or not has_kernels(module.lm_head.weight):
         return False
     try:
         with torch.enable_grad():

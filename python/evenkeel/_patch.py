@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 
 from . import ops
-from ._forward import Forward, agrees, by_name, own, signature, taken
+from ._forward import Forward, agrees, by_name, has_kernels, own, signature, taken
 from ._linears import has_hooks, is_plain, linears
-from ._loss import head_forward, is_head
+from ._loss import has_head, head_forward, is_head
 from .nn import swiglu_mlp
 
 CACHES = ("cache", "past_key_values")  # the name of the argument depends on the version of transformers
@@ -35,7 +35,7 @@ def _gain(norm: Any, x: Tensor) -> Tensor:
 
 def _norm_forward(self: Any, *arguments: Any, **options: Any) -> Tensor:
     if options or len(arguments) != 1 or not taken(arguments[0]):
-        return own(self)(*arguments, **options)
+        return own(self, *arguments, **options)
     return ops.rms_norm(arguments[0], _gain(self, arguments[0]), _epsilon(self))
 
 
@@ -45,11 +45,11 @@ def _is_norm(module: Any) -> bool:
         return False
     if not (hasattr(module, "variance_epsilon") or hasattr(module, "eps")) or module.weight.dim() != 1:
         return False
-    if len(signature(type(module)).parameters) != 2 or module.weight.device.type != "cpu":  # a gate is an input
+    if len(signature(type(module)).parameters) != 2 or not has_kernels(module.weight):  # a gate is an input
         return False
     x = torch.linspace(-2, 3, 2 * len(module.weight), dtype=torch.float32).view(2, -1)
     for adds_one in (False, True):
-        if agrees(module, lambda trial: own(trial)(x),
+        if agrees(module, lambda trial: own(trial, x),
                    lambda trial: ops.rms_norm(x, trial.weight + float(adds_one), _epsilon(trial))):
             module.evenkeel_adds_one = adds_one
             return True
@@ -71,15 +71,15 @@ def _plain(module: Any, names: Iterable[str]) -> bool:
 
 def _mlp_forward(self: Any, *arguments: Any, **options: Any) -> Tensor:
     if options or len(arguments) != 1 or not taken(arguments[0]) or not _plain(self, ("gate", "up", "down")):
-        return own(self)(*arguments, **options)
+        return own(self, *arguments, **options)
     return swiglu_mlp(self, arguments[0])
 
 
 def _is_swiglu(module: Any) -> bool:
-    if not _plain(module, ("gate", "up", "down")) or module.down_proj.weight.device.type != "cpu":
+    if not _plain(module, ("gate", "up", "down")) or not has_kernels(module.down_proj.weight):
         return False
     x = 3 * torch.randn(5, module.up_proj.in_features, dtype=torch.float32)
-    return agrees(module, lambda trial: own(trial)(x), lambda trial: swiglu_mlp(trial, x))
+    return agrees(module, lambda trial: own(trial, x), lambda trial: swiglu_mlp(trial, x))
 
 
 # Attention.
@@ -150,7 +150,7 @@ def _attention_forward(self: Any, *arguments: Any, **options: Any) -> Any:
     named = by_name(self, arguments, options)
     cache = next((named[name] for name in CACHES if named.get(name) is not None), None)
     if not _fits(self, named, cache) or not _has_plain_parts(self):
-        return own(self)(**named)
+        return own(self, **named)
     return _attend(self, named["hidden_states"], named["position_embeddings"], cache), None
 
 
@@ -166,7 +166,7 @@ def _same_attention(module: Any) -> bool:
 
     Attention without RoPE in some layers, or with pairs of neighbours, has the same parts and other values.
     """
-    if module.q_proj.weight.device.type != "cpu":
+    if not has_kernels(module.q_proj.weight):
         return False
     x = 3 * torch.randn(1, 5, module.q_proj.in_features, dtype=torch.float32)
     angles = torch.arange(5)[:, None] * torch.logspace(0, -2, module.head_dim // 2, dtype=torch.float32)
@@ -175,8 +175,20 @@ def _same_attention(module: Any) -> bool:
 
     def wanted(trial: Any) -> Tensor:
         trial.attention_dropout = 0.0  # _fits reads it in each call
-        return own(trial)(hidden_states=x, position_embeddings=positions, attention_mask=mask)[0]
+        return own(trial, hidden_states=x, position_embeddings=positions, attention_mask=mask)[0]
     return agrees(module, wanted, lambda trial: _attend(trial, x, positions, None))
+
+
+def _reason(model: torch.nn.Module, loss: bool) -> str:
+    """Why nothing in a model fits, where that is known; the end of a message."""
+    other = next((each for each in model.parameters() if not has_kernels(each)), None)
+    if other is not None:
+        return (f" with parameters of {other.dtype} on {other.device}; "
+                "the operators take float32, bfloat16 and float64 on cpu")
+    if loss and has_head(model) and "forward" not in vars(model):
+        return ("; its loss does not fit, for example where the head has a bias or rows of padding, "
+                "or the logits are scaled or capped")
+    return ""
 
 
 def patch(model: torch.nn.Module, loss: bool = True) -> Dict[str, int]:
@@ -185,8 +197,11 @@ def patch(model: torch.nn.Module, loss: bool = True) -> Dict[str, int]:
     Made for Llama, Qwen3, OLMo 2 and Gemma; parts of other models are replaced where they fit. Parameters and
     `state_dict` stay as they are. With `loss`, a training step with labels computes no logits.
 
-    Returns how many parts of each kind were replaced. `ValueError` where nothing fits.
+    Returns how many parts of each kind were replaced. `ValueError` where nothing fits. Parts whose parameters are not
+    float32, bfloat16 or float64 on the CPU do not fit: load and convert the model first.
     """
+    if not isinstance(model, torch.nn.Module):
+        raise TypeError(f"evenkeel.patch: wanted a torch.nn.Module, but found {type(model).__name__}")
     kinds = [("norm", _is_norm, _norm_forward), ("swiglu", _is_swiglu, _mlp_forward),
              ("attention", _is_attention, _attention_forward)]
     if loss:
@@ -201,8 +216,8 @@ def patch(model: torch.nn.Module, loss: bool = True) -> Dict[str, int]:
                     module.forward = Forward(forward, module)
                     counts[name] += 1
     if not any(counts.values()):
-        raise ValueError(f"evenkeel.patch: wanted a model with RMSNorm, SwiGLU or causal attention of transformers, "
-                         f"but found none in {type(model).__name__}")
+        raise ValueError("evenkeel.patch: wanted a model with RMSNorm, SwiGLU, causal attention or a loss of "
+                         f"transformers, but found none in {type(model).__name__}{_reason(model, loss)}")
     return counts
 
 

@@ -72,12 +72,18 @@ def rope_table(positions: Union[int, Tensor], head_dim: int, theta: float = 1000
                dtype: torch.dtype = torch.float32, device: Any = None) -> Tensor:
     """The RoPE table `[T, 2, head_dim / 2]`: cosine, then sine, of `position * theta^(-2 i / head_dim)`.
 
-    `positions` is T, or a tensor of T positions. The table is float64 for float64 inputs, float32 otherwise.
+    `positions` is T, or a tensor of T positions. `dtype` is float64 for float64 inputs, float32 otherwise.
     `device` is that of positions by default.
     """
     if head_dim < 2 or head_dim % 2:
         raise ValueError(f"rope_table: wanted an even head_dim of at least 2, but found {head_dim}")
+    if not 0 < theta < float("inf"):
+        raise ValueError(f"rope_table: wanted a finite theta above 0, but found {theta}")
+    if dtype not in (torch.float32, torch.float64):
+        raise ValueError(f"rope_table: wanted the dtype float32 or float64, but found {dtype}")
     if not isinstance(positions, Tensor):
+        if positions < 0:
+            raise ValueError(f"rope_table: wanted at least 0 positions, but found {positions}")
         positions = torch.arange(positions, device=device)
     positions = positions.to(device=device, dtype=torch.float64)
     if positions.dim() != 1:
@@ -98,6 +104,10 @@ class QKVNormRope(torch.nn.Module):
         super().__init__()
         if set(norms) - set("qkv"):
             raise ValueError(f'QKVNormRope: wanted norms of the letters q, k and v, but found "{norms}"')
+        if len(set(norms)) != len(norms):
+            raise ValueError(f'QKVNormRope: wanted each letter of norms once, but found "{norms}"')
+        if head_dim < 2 or head_dim % 2:
+            raise ValueError(f"QKVNormRope: wanted an even head_dim of at least 2, but found {head_dim}")
         if kv_heads < 1 or heads < 1 or heads % kv_heads:
             raise ValueError("QKVNormRope: wanted heads that are a multiple of kv_heads, but found "
                              f"heads={heads}, kv_heads={kv_heads}")
@@ -111,11 +121,15 @@ class QKVNormRope(torch.nn.Module):
         return f"heads={self.heads}, kv_heads={self.kv_heads}, head_dim={self.head_dim}"
 
     def forward(self, qkv: Tensor, cos_sin: Tensor) -> Tuple[Tensor, Tensor, Tensor]:
-        """q `[B, T, heads, D]`, k and v `[B, T, kv_heads, D]` of qkv `[B, T, (heads + 2 kv_heads) D]`."""
+        """q `[B, T, heads, D]`, k and v `[B, T, kv_heads, D]` of qkv `[B, T, (heads + 2 kv_heads) D]`.
+
+        A table `cos_sin` of another dtype is converted: `model.bfloat16()` and FSDP make bfloat16 tables.
+        """
         norms = [self.q_norm, self.k_norm, self.v_norm]
         gains = [None if norm is None else _gain(norm.weight, qkv) for norm in norms]
         epsilon = [0.0 if norm is None else norm.epsilon(qkv) for norm in norms]
-        return ops.qkv_norm_rope(qkv, cos_sin, self.heads, self.kv_heads, *gains, epsilon)
+        table = cos_sin.to(torch.promote_types(qkv.dtype, torch.float32))
+        return ops.qkv_norm_rope(qkv, table, self.heads, self.kv_heads, *gains, epsilon)
 
 
 class CausalAttention(torch.nn.Module):

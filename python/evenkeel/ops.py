@@ -5,14 +5,15 @@ Letters in shapes: B sequences, T query positions, S key positions, D the last d
 FFN width, n rows. Gains, biases and RoPE tables are float32 for float32 and bfloat16 inputs, float64 for float64,
 except where a function says float64. Gradients are of first order; docs/operators.md has the limits.
 """
-from typing import List, Optional, Tuple
+from typing import Optional, Sequence, Tuple
 
 import torch
 from torch import Tensor
 
-from . import _library
+from . import _flops, _library
 
 _library.load()
+_flops.register()
 _ops = torch.ops.evenkeel
 
 __all__ = [
@@ -49,9 +50,10 @@ def row_norm(x: Tensor, gain: Optional[Tensor], bias: Optional[Tensor] = None, g
     """Any other norm over the last dimension.
 
     groups: equal contiguous groups of the row, each with its own statistic (GroupNorm). centred: subtract the mean.
-    partial: the statistic covers the first `max(1, int(partial * D))` values (pRMSNorm). length: divide by the L2
-    norm in place of the root mean square. epsilon_at: 0 inside `sqrt(s + e)`, 1 outside, 2 `max(sqrt(s), e)`.
-    absmax8: first divide the row by an eighth of its largest magnitude, without gradient (CogView).
+    partial: the statistic covers the first `max(1, int(partial * D))` values (pRMSNorm); with centred it
+    must be 1. length: divide by the L2 norm in place of the root mean square. epsilon_at: 0 inside
+    `sqrt(s + e)`, 1 outside, 2 `max(sqrt(s), e)`. absmax8: first divide each group by an eighth of its largest
+    magnitude, without gradient (CogView).
     """
     return _ops.row_norm(x, gain, bias, groups, centred, partial, length, epsilon, epsilon_at, absmax8)
 
@@ -60,14 +62,14 @@ def column_norm(x: Tensor, gain: Optional[Tensor], bias: Optional[Tensor] = None
                 epsilon_at: int = 0) -> Tuple[Tensor, Tensor, Tensor]:
     """BatchNorm1d or InstanceNorm1d: each feature of x `[sequences, n, D]` normalized over its n positions.
 
-    Returns `(y, mean, variance)`; mean and variance are `[sequences, D]`, float64, without gradient. Gain and bias
+    Returns `(y, mean, variance)`; mean and variance are `[sequences, D]`, float64, detached. Gain and bias
     are float64 for every dtype of x.
     """
     return _ops.column_norm(x, gain, bias, epsilon, epsilon_at)
 
 
 def affine(x: Tensor, gain: Optional[Tensor], bias: Optional[Tensor] = None) -> Tensor:
-    """`gain * x + bias`; gain and bias are `[D]` or `[1]`."""
+    """`gain * x + bias`; gain and bias are `[D]`, or `[G]` with one value for each `D / G` features."""
     return _ops.affine(x, gain, bias)
 
 
@@ -130,11 +132,11 @@ def apply_rotary(x: Tensor, cos_sin: Tensor) -> Tensor:
 
 def qkv_norm_rope(qkv: Tensor, cos_sin: Tensor, heads: int, kv_heads: int, q_gain: Optional[Tensor],
                   k_gain: Optional[Tensor], v_gain: Optional[Tensor],
-                  epsilon: List[float]) -> Tuple[Tensor, Tensor, Tensor]:
+                  epsilon: Sequence[float]) -> Tuple[Tensor, Tensor, Tensor]:
     """QKV projection `[B, T, (heads + 2 kv_heads) D]` to q `[B, T, heads, D]`, k and v `[B, T, kv_heads, D]`.
 
     Each of q, k, v with a gain `[D]` gets an RMSNorm per head; q and k get RoPE by the table `cos_sin`
-    (`apply_rotary`). `epsilon` is a list: q, k, v.
+    (`apply_rotary`). `epsilon` has three numbers: q, k, v.
     """
     return _ops.qkv_norm_rope(qkv, cos_sin, heads, kv_heads, q_gain, k_gain, v_gain, epsilon)
 
@@ -156,7 +158,7 @@ def causal_attention(q: Tensor, k: Tensor, v: Tensor, scale: float, softcap: Opt
 
 
 def largest_scores(q: Tensor, k: Tensor, scale: float, document_starts: Optional[Tensor] = None) -> Tensor:
-    """`[heads]`: the largest `scale * q . k` of each head over visible positions, before soft-capping."""
+    """`[heads]`: the largest `scale * q . k` of each head over visible positions, before soft-capping; detached."""
     return _ops.largest_scores(q, k, scale, document_starts)
 
 
@@ -181,8 +183,8 @@ def swiglu_linear(up_gate: Tensor, w: Tensor) -> Tensor:
 def int8_linear(x: Tensor, values: Tensor, scale: Tensor) -> Tensor:
     """`linear(x, scale[:, None] * values)` of int8 values `[rows, columns]` and float32 scales `[rows]`.
 
-    Without gradient. On the CPU, x of 64 rows or fewer in float32 or bfloat16 is rounded to 16-bit integers; larger x
-    is multiplied with dequantized weights.
+    It has no gradient: a backward pass through it raises an error. On the CPU, x of 64 rows or fewer in float32 or
+    bfloat16 is rounded to 16-bit integers; larger x is multiplied with dequantized weights.
     """
     return _ops.int8_linear(x, values, scale)
 
@@ -222,7 +224,10 @@ def expert_assignment(scores: Tensor, k: int) -> Tuple[Tensor, Tensor, Tensor, T
 
 
 def gather_sum(x: Tensor, rows: Tensor, gradient_rows: Tensor) -> Tensor:
-    """`y[n] = sum_j x[rows[n, j]]`; `dx[m] = sum_j dy[gradient_rows[m, j]]`."""
+    """`y[n] = sum_j x[rows[n, j]]`; `dx[m] = sum_j dy[gradient_rows[m, j]]`.
+
+    x is `[M, D]`, rows `[N]` or `[N, k]`, gradient_rows `[M]` or `[M, k]` with as many values as rows, both int64.
+    """
     return _ops.gather_sum(x, rows, gradient_rows)
 
 
@@ -248,5 +253,5 @@ def adamw_(weight: Tensor, first: Tensor, second: Tensor, gradient: Tensor, copy
 
 
 def sum_of_squares(x: Tensor) -> Tensor:
-    """The sum of squares, in float64 and in a fixed order."""
+    """The sum of squares, in float64 and in a fixed order; detached."""
     return _ops.sum_of_squares(x)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Optimizers with the interface of torch.optim."""
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 
 import torch
 from torch import Tensor
@@ -18,8 +18,9 @@ REFUSED = ("maximize", "amsgrad", "capturable", "differentiable")
 def _check(group: Dict[str, Any]) -> None:
     """`ValueError` for options of a group that are out of range, or that change results and are not known here."""
     lr, betas, eps, weight_decay = (group[name] for name in ("lr", "betas", "eps", "weight_decay"))
-    if not (lr >= 0 and eps >= 0 and weight_decay >= 0 and all(0 <= beta < 1 for beta in betas)):
-        raise ValueError("AdamW: wanted lr, eps and weight_decay >= 0, and betas in [0, 1), but found "
+    numbers = (lr, eps, weight_decay)
+    if not (all(0 <= number < float("inf") for number in numbers) and all(0 <= beta < 1 for beta in betas)):
+        raise ValueError("AdamW: wanted lr, eps and weight_decay >= 0 and finite, and betas in [0, 1), but found "
                          f"lr={lr}, betas={betas}, eps={eps}, weight_decay={weight_decay}")
     for name in REFUSED:
         if group.get(name):
@@ -105,8 +106,8 @@ class AdamW(torch.optim.Optimizer):
     A DTensor parameter (FSDP2) has DTensors in its state; each process updates its own part.
     """
 
-    def __init__(self, params: Any, lr: float = 1e-3, betas: Tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-                 weight_decay: float = 1e-2, amsgrad: bool = False, *, maximize: bool = False,
+    def __init__(self, params: Any, lr: Union[float, Tensor] = 1e-3, betas: Tuple[float, float] = (0.9, 0.999),
+                 eps: float = 1e-8, weight_decay: float = 1e-2, amsgrad: bool = False, *, maximize: bool = False,
                  foreach: Optional[bool] = None, capturable: bool = False, differentiable: bool = False,
                  fused: Optional[bool] = None) -> None:
         del foreach, fused  # torch's choices between implementations with equal results

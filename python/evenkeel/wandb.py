@@ -91,8 +91,7 @@ def steps(run: pathlib.Path) -> List[Tuple[int, Dict[str, float]]]:
 
 
 def send(run: pathlib.Path, service: Any, project: str, follow: bool) -> int:
-    """Sends one run; with `follow`, until it trains no more. Returns the number of steps."""
-    steps(run)  # refused before anything is sent
+    """Sends one run, which main() has checked; with `follow`, until it trains no more. Returns the number of steps."""
     remote = service.init(project=project, name=run.resolve().name, config=configuration(run))
     log = remote.log if remote is not None and hasattr(remote, "log") else service.log
     last, count = -1, 0
@@ -116,9 +115,17 @@ def main(words: Optional[List[str]] = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m evenkeel.wandb", description="Sends metrics of runs.")
     parser.add_argument("runs", nargs="+", type=pathlib.Path, metavar="RUN", help="a run folder")
     parser.add_argument("--project", default="evenkeel", help="name of the project (default: evenkeel)")
-    parser.add_argument("--follow", action="store_true", help="go on until the run trains no more")
+    parser.add_argument("--follow", action="store_true",
+                        help="go on until the run trains no more, then take the next run")
     parser.add_argument("--to", choices=["wandb", "trackio"], default="wandb", help="the service (default: wandb)")
     options = parser.parse_args(words)
+    known = options.runs[:1] if options.follow else options.runs  # followed: the next run may start later
+    try:
+        for run in known:  # a wrong path is reported before a package that is not installed
+            steps(run)
+    except (OSError, ValueError) as error:
+        print(f"evenkeel.wandb: {error}", file=sys.stderr)
+        return DATA_ERROR
     try:
         service = importlib.import_module(options.to)
     except ImportError as error:
@@ -127,6 +134,7 @@ def main(words: Optional[List[str]] = None) -> int:
         return USAGE_ERROR
     for run in options.runs:
         try:
+            steps(run)  # before the service gets a run without steps
             print(f"{run}: {send(run, service, options.project, options.follow)} steps")
         except (OSError, ValueError) as error:
             print(f"evenkeel.wandb: {error}", file=sys.stderr)

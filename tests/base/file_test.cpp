@@ -7,6 +7,10 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <thread>
 
 #include "evenkeel/base/error.h"
 
@@ -110,6 +114,89 @@ TEST(File, RefusesMoreThanTheLimit) {
                 "smaller file");
   EXPECT_EQ(refused_file("/proc/self/stat", 4),  // its size is 0
             "/proc/self/stat: must have at most 4 bytes, but has more; name a smaller file");
+}
+
+/// A pipe with a text and without a writer.
+std::filesystem::path pipe_with(std::string_view content) {
+  std::array<int, 2> ends{};
+  EXPECT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+  EXPECT_EQ(::write(ends[1], content.data(), content.size()), static_cast<ssize_t>(content.size()));
+  ::close(ends[1]);
+  return text("/dev/fd/", ends[0]);
+}
+
+TEST(KeepPipe, LetsThePipeOfAShellBeReadTwice) {
+  const auto pipe = pipe_with("seed = 2\n");
+  keep_pipe(pipe);
+  keep_pipe(pipe);
+  EXPECT_EQ(read_file(pipe), "seed = 2\n");
+  EXPECT_EQ(read_file(pipe), "seed = 2\n");
+  const int number = std::stoi(pipe.filename().string());
+  EXPECT_EQ(::fcntl(number, F_GETFD), 0);  // processes that this one starts have it, too
+  ::close(number);
+}
+
+TEST(KeepPipe, RefusesMoreThanTheLimit) {
+  const auto pipe = pipe_with("12345");
+  try {
+    keep_pipe(pipe, 4);
+    FAIL() << "5 bytes were taken";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit(), Exit::io);
+    EXPECT_EQ(std::string(error.what()),
+              pipe.string() + ": must have at most 4 bytes, but has more; name a smaller file");
+  }
+  ::close(std::stoi(pipe.filename().string()));
+}
+
+/// The message of keep_pipe(), which must refuse with exit code 74.
+std::string refused_pipe(const std::filesystem::path& pipe, std::chrono::milliseconds limit) {
+  try {
+    keep_pipe(pipe, kMaxTextBytes, limit);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit(), Exit::io);
+    return error.what();
+  }
+  return "no refusal";
+}
+
+TEST(KeepPipe, RefusesAnEmptyPipe) {
+  const auto pipe = pipe_with("");
+  EXPECT_EQ(refused_pipe(pipe, std::chrono::minutes(1)),
+            pipe.string() +
+                ": must have a text, but this pipe is empty; check the command that writes to it");
+  ::close(std::stoi(pipe.filename().string()));
+}
+
+TEST(KeepPipe, LimitsTheTimeUntilTheEndNotThatBetweenTwoBytes) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+  const std::filesystem::path pipe = text("/dev/fd/", ends[0]);
+  std::thread writer([&ends] {
+    constexpr int kBytes = 200;  // 2 s
+    for (int byte = 0; byte < kBytes; ++byte) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      EXPECT_EQ(::write(ends[1], "#", 1), 1);
+    }
+    ::close(ends[1]);
+  });
+  EXPECT_EQ(refused_pipe(pipe, std::chrono::milliseconds(500)),
+            pipe.string() +
+                ": this pipe must end within 0.5 s, but has not; write the text to a file, and "
+                "name that");
+  writer.join();
+  ::close(ends[0]);
+}
+
+TEST(KeepPipe, LeavesOtherPathsAlone) {
+  const auto pipe = kFolder / "named_pipe";  // opening it would wait for a writer
+  std::filesystem::create_directories(kFolder);
+  std::filesystem::remove(pipe);
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  for (const auto& each : {pipe, kFolder / "none", std::filesystem::path("/dev/fd/63x")}) {
+    EXPECT_NO_THROW(keep_pipe(each));
+  }
+  EXPECT_EQ(refused_file(pipe), pipe.string() + ": must be a regular file, but is a pipe");
 }
 
 TEST(File, FollowsALinkOfAPathButNotOneInAFolder) {

@@ -226,7 +226,7 @@ class Text(program.Case):
         self.refuse(65, message, "train", "--quiet", *small(data_train=name, **changed))
 
     def test_a_missing_file(self):
-        self.refuse_text("none.txt: must be a file or a folder, but is missing", "none.txt")
+        self.refuse_text(f"none.txt: {program.MISSING}", "none.txt")
 
     def test_an_empty_file(self):
         self.write("empty.txt", "")
@@ -267,7 +267,7 @@ class Text(program.Case):
                          "builtin:sentence")
 
     def test_a_run_that_never_began_leaves_nothing_behind(self):
-        self.refuse_text("none.txt: must be a file or a folder, but is missing", "none.txt")
+        self.refuse_text(f"none.txt: {program.MISSING}", "none.txt")
         self.assertEqual(list(self.folder.glob("runs/*")), [])
 
 
@@ -296,8 +296,8 @@ class Output(program.Case):
                                       stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                       env=program.ENVIRONMENT, check=False)
                 self.assertEqual((done.returncode, done.stderr.decode()),
-                                 (74, "evenkeel: standard output: cannot be written completely; free "
-                                      "space there and run again\n"))
+                                 (74, "evenkeel: standard output: cannot be written completely: the disk is full; "
+                                      "free space there and run again\n"))
 
 
 class Memory(program.Case):

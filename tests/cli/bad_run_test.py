@@ -319,7 +319,7 @@ class FullDisk(program.Case):
             lambda: resource.prlimit(process.pid, resource.RLIMIT_FSIZE, unlimited))
         self.assertRegex(error, r"\nstep \d+: checkpoint not saved, training goes on: "
                          r"run/checkpoints/\.tmp-step-[0-9a-f-]+/model\.safetensors: cannot reserve "
-                         "space: File too large\n")
+                         "space: File too large; `ulimit -f` shows the limit\n")
 
     def test_a_disk_without_space_is_a_warning_too(self):
         disk = self.folder / "disk"
@@ -343,7 +343,7 @@ class FullDisk(program.Case):
             before=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (25_000, 25_000)))
         self.assertEqual(done.returncode, 74)
         self.assertRegex(done.stderr.decode(), r"^evenkeel: run/checkpoints/\.tmp-step-[0-9a-f-]+/"
-                         r"model\.safetensors: cannot reserve space: File too large\n$")
+                         r"model\.safetensors: cannot reserve space: File too large; `ulimit -f` shows the limit\n$")
 
 
 if __name__ == "__main__":

@@ -135,16 +135,16 @@ class Export(Trained):
     def test_remote_code_is_beside_the_weights(self):
         self.export("--as", "evenkeel")
         config = json.loads((self.folder / "out/config.json").read_text())
-        self.assertEqual(config["architectures"], ["EvenkeelForCausalLM"])
-        self.assertEqual((config["vocab_size"], config["vocabulary"]), (320, 257))
+        self.assertEqual(config | {"architectures": ["EvenkeelForCausalLM"], "vocab_size": 320, "vocabulary": 257}, config)
+        card = (self.folder / "out/README.md").read_text()  # of the model and of the tokenizer
+        self.assertEqual(card.count('.from_pretrained("out", trust_remote_code=True)\n'), 2)
         for name in ("configuration_evenkeel.py", "modeling_evenkeel.py"):
             source = pathlib.Path(__file__).parents[2] / "python/evenkeel/hf" / name
             self.assertEqual((self.folder / "out" / name).read_bytes(), source.read_bytes())
 
     def test_a_scheme_without_a_class_is_exported_with_its_code(self):
         self.train("hybrid", train_steps=1)
-        out = self.export(run="hybrid")
-        self.assertRegex(out, "^exported as EvenkeelForCausalLM: no class of transformers has this scheme: ")
+        self.assertRegex(self.export(run="hybrid"), "^exported as EvenkeelForCausalLM: no class of transformers has this scheme: ")
 
     def test_a_scheme_that_leaks_has_a_warning_and_no_cache(self):
         self.train("leaks", "--scheme", "batch_norm", train_steps=1)

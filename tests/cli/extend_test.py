@@ -63,7 +63,7 @@ class Start(program.Case):
 
     def test_a_folder_that_was_there_stays_even_if_no_run_begins(self):
         (self.folder / "mine").mkdir()
-        self.refuse(65, "none.txt: must be a file or a folder, but is missing", "train", "--quiet",
+        self.refuse(65, f"none.txt: {program.MISSING}", "train", "--quiet",
                     "--run", "mine", *small(data_train="none.txt"))
         self.assertEqual([path.name for path in (self.folder / "mine").iterdir()], [])
 

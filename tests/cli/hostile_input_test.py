@@ -44,6 +44,33 @@ class Pipes(program.Case):
             (65, "/dev/zero: must be a regular file, but is a device",
              ["train", "--quiet", *small(data_train="/dev/zero", data_format="text")])]])
 
+    def by_shell(self, script):
+        """Runs a script of bash, in which "$0" is the program; standard output."""
+        done = subprocess.run(["bash", "-c", script, program.PROGRAM, *small(train_steps=2, train_gradient_shards=2)],
+                              cwd=self.folder, env=program.ENVIRONMENT, capture_output=True, timeout=program.LIMIT,
+                              check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.decode()
+
+    def test_settings_in_a_pipe_of_the_shell(self):
+        self.assertIn("\nseed = 7\n", "\n" + self.by_shell('"$0" config --config <(sleep 0.1; echo seed = 7)'))
+        self.assertIn("\nseed = 8\n", "\n" + self.by_shell('echo seed = 8 | "$0" config --config /dev/stdin'))
+        for ranks in (1, 2):
+            self.by_shell(f'"$0" train --ranks {ranks} --run run-{ranks} --config <(echo seed = 9) "$@"')
+            self.assertIn("\nseed = 9\n", "\n" + (self.folder / f"run-{ranks}/run.toml").read_text())
+        self.by_shell('echo seed = 10 | "$0" train --ranks 2 --run piped --config /dev/stdin "$@"')
+        self.assertIn("\nseed = 10\n", "\n" + (self.folder / "piped/run.toml").read_text())
+        self.assertEqual(self.by_shell('"$0" config --config /dev/null'), self.by_shell('"$0" config'))
+
+    def test_too_much_or_nothing_in_a_pipe_of_the_shell(self):
+        for command, message in (
+                ('yes "# more"', "must have at most 16777216 bytes, but has more; name a smaller file"),
+                ("true", "must have a text, but this pipe is empty; check the command that writes to it")):
+            done = subprocess.run(["bash", "-c", f'exec "$0" config --config <({command})', program.PROGRAM],
+                                  cwd=self.folder, env=program.ENVIRONMENT, capture_output=True, check=False)
+            self.assertEqual(done.returncode, 74)
+            self.assertRegex(done.stderr.decode(), rf"^evenkeel: /dev/fd/\d+: {message}\n$")
+
 
 class Trained(program.Case):
     def prepare(self):

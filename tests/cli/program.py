@@ -40,6 +40,10 @@ VERBS = sorted(re.findall(r"^([a-z]+) ", (pathlib.Path(__file__).parents[2] /
 ENDINGS = " ".join(re.findall(r'\{"(\.\w+)", TextKind::', (
     pathlib.Path(__file__).parents[2] / "src/evenkeel/data/text_files.cpp").read_text())) + " (also .gz, .zst)"
 
+# What a message says of a relative path to nothing. refuse() puts the folder of the test in place of PWD.
+MISSING = "must be a file or a folder, but is missing; relative paths begin in the current folder (PWD)"
+MISSING_OF_RUN = MISSING + "; name a text of the run with --set data.validation=PATH or --set data.train=PATH"
+
 
 def ports_of_no_connection():
     """Ports that Linux does not choose for outgoing connections: below the first of those, else above the last."""
@@ -194,6 +198,7 @@ class Case(unittest.TestCase):
 
     def refuse(self, code, message, *arguments, **options):
         """The program must end with this code and say this one line, and nothing else."""
+        message = message.replace("(PWD)", f"({self.folder.resolve()})")
         done = self.evenkeel(*arguments, **options)
         self.assertEqual((done.returncode, done.stderr.decode(), done.stdout),
                          (code, f"evenkeel: {message}\n", b""))

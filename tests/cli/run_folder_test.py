@@ -55,11 +55,11 @@ class TwoWriters(program.Case):
         self.assertFalse((self.folder / "x").exists())
 
     def test_a_start_that_fails_leaves_no_folder_and_no_lock(self):
-        self.refuse(65, "none.txt: must be a file or a folder, but is missing", "train", "--quiet",
+        self.refuse(65, f"none.txt: {program.MISSING}", "train", "--quiet",
                     "--run", "x", *small(**{"data_train": "none.txt"}))
         self.assertFalse((self.folder / "x").exists())
         (self.folder / "x").mkdir()
-        self.refuse(65, "none.txt: must be a file or a folder, but is missing", "train", "--quiet",
+        self.refuse(65, f"none.txt: {program.MISSING}", "train", "--quiet",
                     "--run", "x", *small(**{"data_train": "none.txt"}))
         self.assertEqual(list((self.folder / "x").iterdir()), [])
 

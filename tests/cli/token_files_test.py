@@ -76,7 +76,7 @@ class TokenFiles(program.Case):
     def test_keys_without_effect_are_refused(self):
         self.ids("a.bin", [i % 250 for i in range(800)])
         for key, value, why in (("text_key", "body", "without files of JSON or parquet"),
-                                ("begin", "true", "for token files without data.tokenizer")):
+                                ("begin", "true", "for token files without a tokenizer file in data.tokenizer")):
             for command in ("train", "plan"):
                 self.refuse(64, f"data.{key} has no effect {why}; leave it out", command,
                             *small(data_train="a.bin", model_vocabulary=257, **{f"data_{key}": value}))
@@ -150,8 +150,8 @@ class TokenFiles(program.Case):
         for name, tokenizer in (("one", "bytes"), ("two", "bytes"), ("other", "tok/tokenizer.json")):
             self.succeed("tokenize", f"text-{name}", "--tokenizer", tokenizer, "--output", name, "--format", "llm_c", "--quiet")
         refused = ["train", "--run", "refused"]
-        self.refuse(65, "other: the tokens were made with another tokenizer than data.tokenizer; name that tokenizer, or "
-                    "tokenize the text again", *refused, *small(data_train='["one", "other"]'))
+        self.refuse(65, "other: the tokens must be of the tokenizer of one, but manifest.json names another tokenizer; "
+                    "tokenize both texts with one", *refused, *small(data_train='["one", "other"]'))
         self.write("raw.bin", array.array("I", [i % 250 for i in range(800)]).tobytes())
         self.refuse(65, "raw.bin: has no header and is read as uint16, but every second one of its ids would be 0 or "
                     "nearly so, as if they were uint32; set data.token_type to uint32, or to uint16 if that is right",
@@ -261,16 +261,44 @@ class TokenFiles(program.Case):
         def digest_of(name):
             return json.loads(self.succeed("tokenize", "--show", name, "--json", given=b"")[0])["digest"]
         message = (f'run/tokenizer.json: the digest of the tokenizer was "{digest_of("tok")}" when the checkpoint was '
-                   f'written, but is "{digest_of("run/tokenizer.json")}" now; restore the file, ')
-        named = message + "or name the tokenizer to take with --set data.tokenizer=FILE"
+                   f'written, but is "{digest_of("run/tokenizer.json")}" now; copy the tokenizer with the earlier digest '
+                   "to run/tokenizer.json (`evenkeel tokenize --show FILE` prints the digest of a file)")
+        named = message + ", or name the tokenizer to take with --set data.tokenizer=FILE"
         for arguments in (text, ("eval", "--run", "run"), ("eval", "--run", "run", "--serve", 0), ("probe", "--run", "run")):
             with self.subTest(arguments=arguments):
                 self.refuse(78, named, *arguments)
-        self.refuse(78, message + "and change the copy in the exported folder instead",
+        self.refuse(78, message + "; a changed tokenizer belongs in the exported folder",
                     "export", "--run", "run", "--output", "out", "--quiet")
         self.assertFalse((self.folder / "out").exists())
         self.assertEqual(self.succeed(*text, "--set", "data.tokenizer=tok/tokenizer.json")[0], wanted)
         self.succeed(*text, "--set", "data.tokenizer=run/tokenizer.json")
+        shutil.copy(self.folder / "tok/tokenizer.json", copy)
+        self.assertEqual(self.succeed(*text)[0], wanted)
+        self.succeed("export", "--run", "run", "--output", "out", "--quiet")
+
+    def test_a_named_tokenizer_that_is_not_the_model_s_is_reported(self):
+        self.succeed("tokenize", "book.txt", "--train-vocabulary", 280, "--output", "tok", "--quiet")
+        shutil.copytree(self.folder / "tok", self.folder / "other")
+        remove_merge(self.folder / "other/tokenizer.json")
+        self.train("run", data_tokenizer="tok/tokenizer.json", train_steps=1, model_pad_vocabulary_to=1)
+        warning = ("warning: data.tokenizer: other/tokenizer.json is not the tokenizer that the model was trained with "
+                   "(tok/tokenizer.json), so that texts and losses may be wrong; leave data.tokenizer out")
+        for command in (("generate", "--run", "run", "--tokens", 1), ("eval", "--run", "run")):
+            with self.subTest(command=command):
+                error = self.succeed(*command, "--set", "data.tokenizer=other/tokenizer.json")[1]
+                self.assertIn(warning, error.splitlines())
+                self.assertNotIn("warning", self.succeed(*command, "--set", "data.tokenizer=tok/tokenizer.json")[1])
+                done = self.evenkeel(*command, "--set", "data.tokenizer=bytes")
+                self.assertEqual((done.returncode, done.stderr.decode().splitlines()[-1]), (
+                    78, "evenkeel: data.tokenizer: bytes has 257 tokens, which need an embedding of 257 rows, but that "
+                    "of the model has 280; leave data.tokenizer out, or name the tokenizer of the training"))
+        self.train("two", data_tokenizer="tok/tokenizer.json", train_steps=2, checkpoint_every=1, model_pad_vocabulary_to=1)
+        error = self.succeed("eval", "--run", "two", "--checkpoint", "all", "--set",
+                             "data.tokenizer=other/tokenizer.json")[1]
+        self.assertEqual(error.splitlines().count(warning), 1, error)
+        self.train("plain", train_steps=1)  # of bytes, with an embedding of 320 rows
+        error = self.succeed("generate", "--run", "plain", "--tokens", 1, "--set", "data.tokenizer=other/tokenizer.json")[1]
+        self.assertIn(warning.replace("tok/tokenizer.json", "bytes"), error.splitlines())
 
     def test_a_vocabulary_without_a_tokenizer_may_be_smaller_than_that_of_bytes(self):
         self.ids("a.bin", [i % 65 for i in range(800)])

@@ -76,6 +76,7 @@ class Tokenize(program.Case):
     def test_what_is_missing_is_said(self):
         self.refuse(64, "tokenize needs an input: files, folders or patterns; see evenkeel tokenize --help", "tokenize")
         self.refuse(64, "--tokenizer is wanted: a tokenizer.json, .model or .tiktoken file, or bytes", "tokenize", "notes")
+        self.refuse(65, f"none.txt: {program.MISSING}", "tokenize", "none.txt", "--tokenizer", "bytes", "--output", "tok")
         self.refuse(64, "--output is wanted: the folder of the shards", "tokenize", "notes", "--tokenizer", "bytes")
         self.refuse(64, '--shard must be a number of tokens, as 20000 or 100Mt, but is "x"', "tokenize", "notes",
                     "--tokenizer", "bytes", "--output", "tok", "--shard", "x", "--quiet")
@@ -308,7 +309,7 @@ class Mixture(program.Case):
 
 class Plan(program.Case):
     def test_a_missing_text_is_an_error(self):
-        self.refuse(65, "none.txt: must be a file or a folder, but is missing", "plan",
+        self.refuse(65, f"none.txt: {program.MISSING}", "plan",
                     *small(data_train="none.txt"))
 
     def test_the_time_follows_from_a_speed(self):

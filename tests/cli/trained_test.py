@@ -195,7 +195,7 @@ class TrainedModel(program.Case):
         (self.folder / "book.txt").rename(self.folder / "away.txt")
         stderr_text = self.succeed("eval", "--run", "run", "--set", "data.validation=other.txt")[1]
         self.assertEqual(stderr_text, "text   other.txt (1 text), 1 document, 160 B\n")
-        self.refuse(65, "book.txt: must be a file or a folder, but is missing", "eval", "--run", "run")
+        self.refuse(65, f"book.txt: {program.MISSING_OF_RUN}", "eval", "--run", "run")
 
     def test_what_the_model_was_not_trained_with(self):
         file = self.folder / "run/run.toml"

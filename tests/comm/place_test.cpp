@@ -45,6 +45,13 @@ TEST(Place, IsOneRankWithoutALauncher) {
   EXPECT_EQ(place.ranks, 1);
 }
 
+TEST(Place, IsOneRankWhereWorldSizeAloneIsOne) {
+  EXPECT_EQ(place_in({{"WORLD_SIZE", "1"}}).launcher, Launcher::none);
+  EXPECT_EQ(place_in({{"WORLD_SIZE", "1"}}).ranks, 1);
+  EXPECT_EQ(error_in({{"RANK", "1"}, {"WORLD_SIZE", "1"}}),
+            "RANK is 1, but WORLD_SIZE is 1: ranks go from 0 to 0");
+}
+
 TEST(Place, IsThatOfTorchrun) {
   const auto place = place_in({{"RANK", "3"},
                                {"WORLD_SIZE", "4"},

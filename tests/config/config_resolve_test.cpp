@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "config/config_fixture.h"
+#include "evenkeel/base/version.h"
 #include "evenkeel/config/keys.h"
 
 namespace evenkeel::config {
@@ -91,6 +92,44 @@ TEST_F(Resolve, NamesAMisspeltKeyAtEachLevel) {
     EXPECT_EQ(message.rfind(text("mine.toml:2: ", section, ".qqqqqq: unknown key; known: "), 0), 0U)
         << message;
   }
+}
+
+TEST_F(Resolve, SaysThatAnotherVersionWroteARunWithAnUnknownKey) {
+  std::filesystem::create_directory("up");
+  std::ofstream("up/run.toml") << "[train]\nqqqqqq = 3\n";
+  const auto refusal = [] {
+    return message_of(
+        [] { resolve({.preset = {}, .files = {"up/run.toml"}, .scheme = {}, .sets = {}}); });
+  };
+  const auto plain = refusal();
+  EXPECT_EQ(plain.rfind("up/run.toml:2: train.qqqqqq: unknown key; known: ", 0), 0U) << plain;
+  std::ofstream("up/provenance.json") << R"({"evenkeel": "99.0.0", "commit": "abc"})";
+  EXPECT_EQ(
+      refusal(),
+      text(plain,
+           "; unless you added the key: evenkeel 99.0.0 (abc) wrote this run, and this program is ",
+           kVersion, " (", commit(),
+           "): use that version (for a new run with --config, remove the key)"));
+  std::ofstream("up/provenance.json")
+      << text(R"({"evenkeel": ")", kVersion, R"(", "commit": ")", commit(), R"("})");
+  EXPECT_EQ(refusal(), plain);
+  std::ofstream("up/provenance.json") << "[damaged";
+  EXPECT_EQ(refusal(), plain);
+}
+
+TEST_F(Resolve, SaysThatAnotherVersionWroteACheckpointWithAnUnknownKey) {
+  const auto refusal = [](const std::string& name) {
+    return message_of([&] { read_back("[train]\nqqqqqq = 3\n", name); });
+  };
+  const auto plain = refusal("MANIFEST.json");
+  EXPECT_EQ(plain.rfind("MANIFEST.json:2: train.qqqqqq: unknown key; known: ", 0), 0U) << plain;
+  std::ofstream("MANIFEST.json") << R"({"evenkeel": "99.0.0", "commit": "abc"})";
+  EXPECT_EQ(refusal("MANIFEST.json"),
+            text(plain, "; evenkeel 99.0.0 (abc) wrote this checkpoint, and this program is ",
+                 kVersion, " (", commit(), "): use that version"));
+  std::ofstream("MANIFEST.json") << text(R"({"evenkeel": ")", kVersion, R"(", "commit": ")",
+                                         commit(), R"("})");
+  EXPECT_EQ(refusal("MANIFEST.json"), plain);
 }
 
 TEST_F(Resolve, ReadsAMixtureOfExperts) {

@@ -31,6 +31,29 @@ TEST(Setting, KeyIsTheTextBeforeTheFirstEqualsSign) {
   EXPECT_EQ(parse_setting("data.ood=a=b.txt").path, (std::vector<std::string>{"data", "ood"}));
 }
 
+class SetsKey : public TemporaryFolderTest {};
+
+TEST_F(SetsKey, IsTrueForEachFormOfASetting) {
+  const auto sets = [](const std::vector<std::string>& settings) {
+    return sets_key({.preset = {}, .files = {}, .scheme = {}, .sets = settings}, "data.tokenizer");
+  };
+  EXPECT_TRUE(sets({"seed=1", "data.tokenizer=bytes"}));
+  EXPECT_TRUE(sets({"data={ tokenizer = \"bytes\" }", "seed=1"}));
+  EXPECT_FALSE(sets({}));
+  EXPECT_FALSE(sets({"data.train=a.txt", "data={ train = \"data.tokenizer=b\" }", "seed=1"}));
+}
+
+TEST_F(SetsKey, IsTrueForAFile) {
+  std::ofstream("one.toml") << "[data]\ntokenizer = \"bytes\"\n";
+  std::ofstream("two.toml") << "[data]\ntrain = \"a.txt\"\n";
+  const auto sets = [](const std::vector<std::filesystem::path>& files) {
+    return sets_key({.preset = {}, .files = files, .scheme = {}, .sets = {}}, "data.tokenizer");
+  };
+  EXPECT_TRUE(sets({"one.toml"}));
+  EXPECT_TRUE(sets({"two.toml", "one.toml"}));
+  EXPECT_FALSE(sets({"two.toml"}));
+}
+
 TEST(Setting, TakesTheValueAsToml) {
   EXPECT_EQ(value("a=2_000"), "2000");
   EXPECT_EQ(value("a=0.25"), "0.25");

@@ -26,6 +26,9 @@ TEST_F(Synonyms, OfKeysAreSuggested) {
   EXPECT_EQ(file_error("[training]\nmax_steps = 8\n"),
             "mine.toml:2: training.max_steps: unknown key; did you mean \"train.steps\"? "
             "docs/configuration.md lists all keys");
+  EXPECT_EQ(set_error({"distributed.start_timeout=3"}),
+            "--set distributed.start_timeout=3: distributed.start_timeout: unknown key; did you "
+            "mean \"distributed.connect_timeout\"? docs/configuration.md lists all keys");
   EXPECT_EQ(set_error({"scheme=keel", "evaluate.texts={ lr = 'a.txt' }"}), "no error");
 }
 
@@ -52,6 +55,9 @@ TEST(KeyOfSynonym, IsTheKeyOfOurTables) {
       {"schedule.warmup_steps", "schedule.warmup"},
       {"optimizer.warmup", "schedule.warmup"},  // our word in another table
       {"micro_batch", "train.micro_batch"},
+      {"distributed.start_timeout", "distributed.connect_timeout"},
+      {"distributed.rdzv_timeout", "distributed.connect_timeout"},
+      {"train.ddp_timeout", "distributed.collective_timeout"},
       {"train.every", "train.every"},  // of several tables
       {"model.dropout", "model.dropout"}};
   const auto known = key_names();

@@ -110,16 +110,17 @@ TEST_F(EncodeFiles, CutsTextWhereTheTokenizerAllowsIt) {
   }
 }
 
-TEST_F(EncodeFiles, CountsNullsAndLoneSurrogates) {
+TEST_F(EncodeFiles, CountsNullsEmptyTextsAndLoneSurrogates) {
   const auto lines =
       file("a.jsonl", "{\"text\": null}\n{\"text\": \"\\ud800\"}\n" + json_lines(9000, 100));
-  const auto array = file("b.json", "[null, \"one\", {\"text\": null}]");
+  const auto array = file("b.json", "[null, \"one\", \"\", {\"text\": null}]");
   const auto files = find_text_files({lines, array}, {}).files;
   for (const int threads : {1, 3}) {
     const auto sum =
         encode_files(files, {}, TextEncoding({}), threads, [](std::span<const TokenId>, bool) {});
     EXPECT_EQ(sum.documents, 9002);
-    EXPECT_EQ(sum.json.description(), "3 null texts left out, 1 lone surrogate read as U+FFFD");
+    EXPECT_EQ(sum.json.description(),
+              "3 null texts left out, 1 empty text left out, 1 lone surrogate read as U+FFFD");
   }
 }
 
@@ -224,7 +225,7 @@ TEST_F(EncodeFiles, RefusesTheFirstErrorInTheOrderOfTheText) {
 TEST_F(EncodeFiles, GivesTheOffsetOfALineAfterAByteOrderMark) {
   const auto lines = "\xef\xbb\xbf" + json_lines(30000, 10);
   expect_refusal_for_all_threads(file("a.jsonl", lines + "{\"text\": \"gr\xfcn\"}\n"),
-                                 path("a.jsonl") + ": must be UTF-8, but byte " +
+                                 path("a.jsonl") + ":30001: must be UTF-8, but byte " +
                                      std::to_string(lines.size() + 12) +
                                      " is 0xfc; convert it, for example with iconv");
 }

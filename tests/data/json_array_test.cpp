@@ -39,6 +39,13 @@ TEST_F(JsonArrays, LeaveOutNull) {
             "2 null texts left out, 1 lone surrogate read as U+FFFD");
 }
 
+TEST_F(JsonArrays, CountEmptyTexts) {
+  EXPECT_EQ(documents("[\"\", \"one\", {\"text\": \"\"}]"), (Strings{"one"}));
+  TextWindow window(path("a.json"), std::uint64_t{1} << 30);
+  EXPECT_EQ(read_json_array(window, "text", [](std::string_view) {}).description(),
+            "2 empty texts left out");
+}
+
 TEST_F(JsonArrays, GiveTheLinesOfAFileThatBeginsWithAnObject) {
   EXPECT_EQ(documents("{\"text\": \"one\"}\n{\"text\": \"two\"}\n"), (Strings{"one", "two"}));
   EXPECT_EQ(refused("\n{\"text\": 1}\n"),
@@ -61,7 +68,8 @@ TEST_F(JsonArrays, NameTheElementThatIsWrong) {
   EXPECT_EQ(refused("[{\"title\": \"x\"}]"),
             "a.json, element 1: no key \"text\"; known: title; set data.text_key");
   EXPECT_EQ(refused("[\"one\", \"gr\xfcn\"]"),
-            "a.json: must be UTF-8, but byte 11 is 0xfc; convert it, for example with iconv");
+            "a.json, element 2: must be UTF-8, but byte 11 is 0xfc; convert it, for example with "
+            "iconv");
 }
 
 TEST_F(JsonArrays, RefuseWhatIsNoArray) {

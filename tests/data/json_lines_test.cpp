@@ -105,15 +105,29 @@ TEST_F(JsonLines, LeaveOutInvalidLinesOnRequest) {
 TEST_F(JsonLines, LeaveOutNull) {
   EXPECT_EQ(lines("{\"text\": null}\n{\"text\": \"one\"}\n"), (Strings{"one"}));
   EXPECT_EQ(lines("{\"id\": 123456789012345678901234567890, \"text\": null}\n"), Strings{});
-  EXPECT_EQ(counts("{\"text\": null}\n{\"text\": \"\"}\n"), "1 null text left out");
+  EXPECT_EQ(counts("{\"text\": null}\n{\"text\": \"\"}\n"),
+            "1 null text left out, 1 empty text left out");
   EXPECT_EQ(counts("{\"text\": null}\n{\"text\": null}\n{\"text\": \"\\ud800\"}\n"),
             "2 null texts left out, 1 lone surrogate read as U+FFFD");
   EXPECT_EQ(counts("{\"text\": \"one\"}\n"), "");
 }
 
-TEST_F(JsonLines, RefuseBytesThatAreNotUtf8WithTheirOffset) {
+TEST_F(JsonLines, CountEmptyTexts) {
+  EXPECT_EQ(counts("{\"text\": \"\"}\n\n{\"text\": \"one\"}\n"), "1 empty text left out");
+  // simdjson does not take the number.
+  EXPECT_EQ(counts("{\"id\": 123456789012345678901234567890, \"text\": \"\"}\n"),
+            "1 empty text left out");
+}
+
+TEST_F(JsonLines, AreSearchedForALoneSurrogate) {
+  EXPECT_EQ(lone_surrogate_in("{\"a\": \"\\ud83d\\ude00\\ud83d\"}"), 19U);
+  EXPECT_EQ(lone_surrogate_in("\"\\ude00\""), 1U);
+  EXPECT_EQ(lone_surrogate_in("\"\\ud83d\\ude00 \\\\ud83d\""), std::nullopt);
+}
+
+TEST_F(JsonLines, RefuseBytesThatAreNotUtf8WithTheirLineAndOffset) {
   EXPECT_EQ(refused("{\"text\": \"one\"}\n{\"text\": \"gr\xfcn\"}\n"),
-            "a.jsonl: must be UTF-8, but byte 28 is 0xfc; convert it, for example with iconv");
+            "a.jsonl:2: must be UTF-8, but byte 28 is 0xfc; convert it, for example with iconv");
 }
 
 TEST_F(JsonLines, NameTheLineThatIsNoObject) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <string>
 
 #include "data/refusal.h"
 
@@ -54,6 +55,24 @@ TEST(TextEncoding, KnowsTheBytesOfEachToken) {
   for (const auto id : encoding.encode(text)) bytes += (*encoding.token_lengths())[id];
   EXPECT_EQ(bytes, text.size());
   EXPECT_EQ((*encoding.token_lengths())[encoding.required_end_of_text()], 1U);
+}
+
+// 5 bytes of text, and a special token, which counts as one byte.
+TEST(TextEncoding, CountsASpecialTokenInATextAsOneByte) {
+  const TextEncoding encoding(data_with("auto"));
+  const std::string text = "the<|endoftext|>re";
+  const TextBytes wanted{.read = 6, .counted = 6};
+  EXPECT_EQ(encoding.text_bytes(text, encoding.encode(text)), wanted);
+}
+
+// Also if data.end_of_text names a token of several bytes.
+TEST(TextEncoding, CountsAnEndOfTextAsOneByte) {
+  const TextEncoding special(data_with("auto"));
+  EXPECT_EQ(special.end_of_text_bytes(3), (TextBytes{.read = 3, .counted = 3}));
+  const auto ship = special.tokenizer().find_token(" ship");
+  ASSERT_TRUE(ship);
+  const TextEncoding word(data_with(std::to_string(*ship)));
+  EXPECT_EQ(word.end_of_text_bytes(3), (TextBytes{.read = 3, .counted = 15}));
 }
 
 TEST(TextEncoding, OfBytesNeedsTheirVocabulary) {

@@ -173,6 +173,11 @@ TEST_F(TextFilesTest, AreDescribed) {
 TEST_F(TextFilesTest, MustExist) {
   EXPECT_EQ(refused(path("none.txt")),
             path("none.txt") + ": must be a file or a folder, but is missing");
+  EXPECT_EQ(
+      refused("none/none.txt"),
+      "none/none.txt: must be a file or a folder, but is missing; relative paths begin in the "
+      "current folder (" +
+          fs::current_path().string() + ")");
   EXPECT_EQ(refused(path("*.txt")),
             path("*.txt") + ": the pattern must match a file, but matches none");
 }
@@ -197,6 +202,24 @@ TEST_F(TextFilesTest, MustBeInAFolderThatHasSome) {
     EXPECT_EQ(refused(input),
               input + ": must hold files that end in " + kKnown + ", but holds none");
   }
+}
+
+TEST_F(TextFilesTest, AreNoTokenFiles) {
+  const auto note = file("note.md", "x");
+  file("ids/a.bin", "ids");
+  const auto ids = path("ids"), start = ids + ": must hold texts, but holds token files (a.bin); ";
+  EXPECT_EQ(refused(ids), start + "name files of text");
+  EXPECT_EQ(refused(ids, {.train = {ids}, .format = "text"}), start + "name files of text");
+  const auto refused_list = [&](const config::Data& data) {
+    return refusal([&] { find_text_files({note, ids}, data); });
+  };
+  EXPECT_EQ(refused_list({}), start + "name files of text") << "evenkeel tokenize";
+  EXPECT_EQ(refused_list({.train = {note}, .validation = {note, ids}}),
+            start + "name files of text");
+  EXPECT_EQ(refused_list({.train = {note, ids}}),
+            start +
+                "a list holds texts or token files; tokenize the texts, or give each input a "
+                "weight");
 }
 
 TEST_F(TextFilesTest, MustBeCompressedIfTheirNameSaysSo) {

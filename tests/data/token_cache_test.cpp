@@ -9,9 +9,12 @@
 #include <set>
 #include <thread>
 
+#include "data/refusal.h"
 #include "data/temporary_folder.h"
 #include "evenkeel/base/error.h"
+#include "evenkeel/data/load_corpora.h"
 #include "evenkeel/data/shard_check.h"
+#include "evenkeel/data/token_corpus.h"
 
 namespace evenkeel::data {
 namespace {
@@ -71,6 +74,69 @@ TEST_F(TokenCache, IsWrittenAgainWhenItIsDamaged) {
   cached();
   EXPECT_EQ(check_shards(folder).tokens(), 9);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(path("cache")), {}), 1);
+}
+
+// e and U+0301 have three bytes; the tokenizer composes them to a character of two.
+TEST_F(TokenCache, HasTheBytesOfTheText) {
+  const auto input = file("a.txt", "cafe\u0301 ship\n");
+  config::Data data;
+  data.tokenizer = EK_TESTS "/golden/tokenizers/neox.json";
+  const auto files = find_text_files({input}, data);
+  const auto folder = [&] {
+    return cached_tokens(files.files, digests_of(files.files), data, TextEncoding(data));
+  };
+  const TextBytes wanted{.read = 12, .counted = 11};
+  EXPECT_EQ(cached_text_bytes(folder()), wanted);
+  const auto path = folder() + "/text_bytes.json";
+  const auto content = read_file(path);
+  std::filesystem::remove(path);
+  EXPECT_EQ(cached_text_bytes(folder()), wanted);
+  for (const auto& damaged : {content.substr(0, content.size() / 2), std::string("[]"),
+                              std::string(R"({"read":13,"counted":11,"xxh3":"0"})")}) {
+    write_file(path, damaged);
+    EXPECT_EQ(cached_text_bytes(folder()), wanted) << damaged;
+    EXPECT_EQ(read_file(path), content);
+  }
+}
+
+// The pre-tokenizer removes white space: two of the documents have no tokens. The tokens of a text
+// do not depend on its size.
+TEST_F(TokenCache, HasTheTokensOfATextInMemory) {
+  const auto input = file("a.jsonl", R"({"text": "one"}
+{"text": " \n"}
+{"text": "two of them"}
+{"text": "\t"}
+)");
+  config::Data data;
+  data.train = data.validation = {input};
+  data.tokenizer = EK_TESTS "/golden/tokenizers/removed.json";
+  data.begin = false;
+  const auto in_memory = load_corpora(data, 2).train.front().corpus;
+  const auto files = find_text_files({input}, data);
+  const TextEncoding encoding(data);
+  const auto folder = cached_tokens(files.files, digests_of(files.files), data, encoding);
+  const auto cached = token_corpus({folder}, {}, encoding, encoding.vocabulary(), true);
+  EXPECT_TRUE(in_memory.tokens == cached.tokens);
+  EXPECT_EQ(in_memory.document_count, 2);
+  EXPECT_EQ(cached.document_count, 2);
+  auto bytes = cached_text_bytes(folder);
+  bytes += encoding.end_of_text_bytes(2);
+  EXPECT_EQ(in_memory.text_bytes, bytes);
+  EXPECT_EQ(cached.text_bytes, bytes);
+  EXPECT_EQ(in_memory.description,
+            input + " (1 jsonl), 2 documents without tokens left out, 2 documents, 17 B");
+}
+
+TEST_F(TokenCache, NamesTheFieldOfTheBytesThatIsWrong) {
+  const auto path = file("text_bytes.json", R"({"read": 13, "counted": 11, "xxh3": "0"})");
+  const auto folder = std::filesystem::path(path).parent_path().string();
+  const auto refused = [&](const std::string& field) {
+    return path + ": must have the bytes of a text, but \"" + field +
+           "\" is missing or wrong; remove the folder and run again";
+  };
+  EXPECT_EQ(refusal([&] { cached_text_bytes(folder); }), refused("xxh3"));
+  file("text_bytes.json", R"({"read": 13})");
+  EXPECT_EQ(refusal([&] { cached_text_bytes(folder); }), refused("counted"));
 }
 
 // Names of folders that another machine, or another container, is writing.

@@ -235,6 +235,34 @@ TEST_F(TokenCorpus, RefusesAFolderWithTextsAndTokenFiles) {
   EXPECT_EQ(load_corpora(tokens, 2, 257).train.front().corpus.tokens.size(), 4);
 }
 
+TEST_F(TokenCorpus, RefusesTextsAndTokenFilesInOneList) {
+  const auto tokens = ids_file("tokens/a.bin", {1, 2, 3, 4});
+  const auto note = file("note.txt", "a text, and more");
+  const auto advice =
+      text("; a list holds texts or token files; tokenize the texts, or give each input a weight");
+  const auto refused = note + ": must be token files as " + tokens + ", but is text" + advice;
+  EXPECT_EQ(refusal([&] { load_corpora({.train = {tokens, note}}, 2, 257); }), refused);
+  EXPECT_EQ(refusal([&] { token_count({tokens, note}, {.train = {tokens, note}}, 257); }), refused);
+  const config::Data other = {.train = {tokens}, .validation = {tokens, note}};
+  EXPECT_EQ(refusal([&] { load_corpora(other, 2, 257); }),
+            note + ": must be token files as " + tokens + ", but is text; name token files only");
+  EXPECT_EQ(refusal([&] { load_corpora({.train = {note, path("tokens")}}, 2, 257); }),
+            path("tokens") + ": must hold texts, but holds token files (a.bin)" + advice);
+}
+
+// A file of exactly this name is no pattern.
+TEST_F(TokenCorpus, IsNotThatOfATextWithAWildcardInItsName) {
+  for (const auto* name : {"book[1].txt", "star*.txt", "q?.txt"}) {
+    const auto book = file(name, "a text, and more");
+    EXPECT_FALSE(are_token_files({book}, {})) << name;
+    EXPECT_EQ(refusal([&] { load_corpora({.train = {book}, .validation = {book}}, 2); }),
+              "no refusal");
+  }
+  const auto ids = ids_file("ids[1].bin", {1, 2, 3, 4});
+  EXPECT_EQ(refusal([&] { load_corpora({.train = {ids}, .validation = {ids}}, 2, 257); }),
+            "no refusal");
+}
+
 TEST_F(TokenCorpus, RefusesAnIndexThatIsNoIndex) {
   const auto a = ids_file("a.bin", {1, 2, 3, 4});
   const auto index = file("a.idx", "garbage");

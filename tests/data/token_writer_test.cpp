@@ -200,7 +200,9 @@ TEST_F(TokenWriterTest, SaysWhichInvalidLinesWereLeftOut) {
   JsonCounts counts;
   counts.invalid_lines = 30;
   counts.first_invalid_lines = {{"a.jsonl", 2}, {"gr\xfcn.jsonl", 7}};
-  TokenWriter writer(options(ShardFormat::olmo));
+  auto skipping = options(ShardFormat::olmo);
+  skipping.skips_invalid = true;
+  TokenWriter writer(skipping);
   writer.append(TokenIds{1});
   EXPECT_EQ(writer.finish(counts).invalid_lines, 30);
   const auto manifest = read_shard_manifest(path("shards"));

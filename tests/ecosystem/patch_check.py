@@ -6,7 +6,7 @@
    replaced; `state_dict`, copies, save_pretrained and unpatch.
 2. Inputs that the operators do not take give the results of transformers: padding, autocast, gradient accumulation.
    So do models whose heads, norms and layers compute something else, and layers with LoRA.
-3. Trainer and generate read the signature of a patched model.
+3. Trainer and generate read the signature of a patched model. torch.compile and torch.export make one graph of it.
 4. examples/patch_llama.py and examples/study_pandas.py run.
 
 Usage: tests/ecosystem/patch_check.py EVENKEEL      (EVENKEEL_OPS, and python/ in PYTHONPATH)
@@ -110,6 +110,26 @@ class Patch(unittest.TestCase):
                 wide, wide_patched = model.double(), patched.double()
                 self.check(wide, wide_patched, 2e-6)  # transformers computes norms and losses in float32
                 self.check(model.bfloat16(), patched.bfloat16(), 0.1)
+
+    def test_a_patched_model_is_compiled_and_exported_in_one_graph(self):
+        options = {"input_ids": tokens(), "labels": tokens(), "use_cache": False}
+        for name in MODELS:
+            with self.subTest(name):
+                model = model_of(name)
+                wanted = model(**options).loss
+                evenkeel.patch(model)
+                for each in (model, copy.deepcopy(model).eval()):
+                    torch._dynamo.reset()
+                    found = torch.compile(each, fullgraph=True, backend="aot_eager")(**options).loss
+                    torch.testing.assert_close(found, wanted)
+                torch.testing.assert_close(torch.export.export(model, (), options).module()(**options).loss, wanted)
+
+    def test_labels_that_torch_refuses_are_refused(self):
+        model, labels = model_of("Llama"), tokens().index_fill(1, torch.tensor([5]), -5)
+        for patch in (lambda each: each, evenkeel.patch):
+            patch(model)
+            with self.assertRaisesRegex(IndexError, "-5"):
+                model(input_ids=tokens(), labels=labels)
 
     def test_logits_and_texts(self):
         for name in MODELS:
@@ -225,6 +245,9 @@ class Patch(unittest.TestCase):
     def test_nothing_to_replace(self):
         with self.assertRaisesRegex(ValueError, "evenkeel.patch: wanted a model with RMSNorm, .* none in Linear$"):
             evenkeel.patch(torch.nn.Linear(2, 2))
+        config = transformers.GPT2Config(n_embd=64, n_layer=1, n_head=4, vocab_size=101)
+        with self.assertRaisesRegex(ValueError, "none in GPT2LMHeadModel$"):  # no word of its head, which has no fault
+            evenkeel.patch(transformers.GPT2LMHeadModel(config))
 
 
 class Examples(unittest.TestCase):

@@ -248,6 +248,15 @@ class Arguments(unittest.TestCase):
         self.assertEqual(nn.rope_table(3, 4, device="meta").device.type, "meta")
         self.assertEqual(nn.rope_table(torch.arange(3), 4, device="meta").device.type, "meta")
 
+    def test_a_rope_table_of_another_dtype_is_converted(self):
+        """model.bfloat16() and FSDP's mixed precision make bfloat16 tables."""
+        for dtype in (torch.float32, torch.bfloat16, torch.float64):
+            module, x, table = nn.QKVNormRope(4, 2, WIDTH), torch.randn(2, 3, 64, dtype=dtype), nn.rope_table(3, WIDTH)
+            rounded = table.bfloat16()
+            wanted = module(x, rounded.to(torch.promote_types(dtype, torch.float32)))
+            for one, other in zip(module(x, rounded), wanted, strict=True):
+                self.assertTrue(torch.equal(one, other))
+
     def test_epsilon_of_none(self):
         """As in torch.nn.RMSNorm: that of the dtype."""
         x = 1e-4 * torch.randn(1, 2, 3 * WIDTH)
@@ -267,6 +276,14 @@ class Arguments(unittest.TestCase):
                  "QKVNormRope: wanted heads that are a multiple of kv_heads, but found heads=3, kv_heads=2"),
                 (lambda: nn.QKVNormRope(2, 0, 8),
                  "QKVNormRope: wanted heads that are a multiple of kv_heads, but found heads=2, kv_heads=0"),
+                (lambda: nn.QKVNormRope(2, 1, 7), "QKVNormRope: wanted an even head_dim of at least 2, but found 7"),
+                (lambda: nn.QKVNormRope(2, 1, 8, "qqk"),
+                 'QKVNormRope: wanted each letter of norms once, but found "qqk"'),
+                (lambda: nn.rope_table(-1, 4), "rope_table: wanted at least 0 positions, but found -1"),
+                (lambda: nn.rope_table(4, 4, 0.0), "rope_table: wanted a finite theta above 0, but found 0.0"),
+                (lambda: nn.rope_table(4, 4, float("nan")), "rope_table: wanted a finite theta above 0, but found nan"),
+                (lambda: nn.rope_table(4, 4, dtype=torch.float16),
+                 "rope_table: wanted the dtype float32 or float64, but found torch.float16"),
                 (lambda: nn.rope_table(4, 5), "rope_table: wanted an even head_dim of at least 2, but found 5"),
                 (lambda: nn.rope_table(torch.zeros(2, 3), 4), "rope_table: wanted positions [T], but found [2, 3]")):
             with self.assertRaises(ValueError) as refused:

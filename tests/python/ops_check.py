@@ -327,6 +327,8 @@ def main():
     ops_check_layers.check_gradients(ops)
     check_writes()
     check_refusals()
+    ops_check_layers.check_refusals(ops)
+    ops_check_layers.check_double_backward(ops)
     check_frozen()
     backends = ["aot_eager"] + ["inductor"] * any(map(shutil.which, ("c++", "g++", "clang++")))
     for backend in backends:

@@ -63,6 +63,55 @@ def check_operators(ops):
     check(ops.sigma_reparam.default, (rows, tensor(1, grad=True), tensor(7), tensor(16)))
 
 
+def refuses(words, kind, action):
+    """The action ends with an error of this kind, whose message begins with these words."""
+    try:
+        action()
+    except kind as error:
+        assert str(error).startswith(words), error
+        return
+    raise AssertionError(f"nothing was refused with: {words}")
+
+
+def check_refusals(ops):
+    """Messages name the operator, what it wants and what it found."""
+    for ids in ([0, 5], [-1, 4]):
+        refuses(f"[embedding] ids must be 0 to 4, but are {ids[0]} to {ids[1]}", IndexError,
+                lambda ids=ids: ops.embedding(tensor(5, 3), torch.tensor(ids)))
+    refuses("[gather_sum] gradient_rows must have the 3 rows of x and the 2 terms of rows, but is [3, 2], which has "
+            "6 terms", RuntimeError, lambda: ops.gather_sum(tensor(3, 4), torch.zeros(1, 2, dtype=torch.long),
+                                                 torch.zeros(3, 2, dtype=torch.long)))
+    rows = tensor(3, 8)
+    for w, dtype in ((tensor(5, 3), "float64"), (tensor(5, 4, dtype=torch.float), "float32"), (rows[0], "float64")):
+        refuses("[swiglu_linear] up_gate must be [..., 2 F] and w [rows, F] of one dtype, but they are [3, 8] of "
+                f"float64 and {list(w.shape)} of {dtype}", RuntimeError, lambda w=w: ops.swiglu_linear(rows, w))
+    refuses("[swiglu_linear] up_gate must be [..., 2 F]", RuntimeError,
+            lambda: ops.swiglu_linear(rows[0, 0], tensor(5, 4)))
+    heads = tensor(1, 2, 2, 4)
+    for scale in (float("nan"), float("inf")):
+        refuses(f"[causal_attention] scale must be finite, but is {scale}", RuntimeError,
+                lambda scale=scale: ops.causal_attention(heads, heads, heads, scale, None))
+    largest = ops.largest_scores(heads[:0], heads[:0], 0.5)
+    assert torch.equal(largest, torch.full((2,), -torch.inf, dtype=torch.float64)), largest
+
+
+def check_double_backward(ops):
+    """docs/operators.md: an error names the operator, or an internal operator. Only deterministic_matmul has one."""
+    x, gain, order = tensor(4, 8, grad=True), tensor(8, grad=True), torch.arange(4)
+    w = tensor(5, 4)
+    for words, function in (("[embedding] can be differentiated once", lambda: ops.embedding(x, order)),
+                            ("[swiglu_linear] is differentiable once", lambda: ops.swiglu_linear(x, w)),
+                            ("[linear_cross_entropy] can be differentiated once",
+                             lambda: ops.linear_cross_entropy(x, tensor(6, 8), order, 6)),
+                            ("derivative for evenkeel::rms_norm_backward", lambda: ops.rms_norm(x, gain)),
+                            ("derivative for evenkeel::rms_norm_backward", lambda: ops.add_rms_norm(x, x, gain)[1]),
+                            ("derivative for evenkeel::gather_sum_forward", lambda: ops.gather_sum(x, order, order))):
+        def second(function=function):
+            first, = torch.autograd.grad(function().square().sum(), x, create_graph=True)
+            first.sum().backward()
+        refuses(words, RuntimeError, second)
+
+
 def check_gradients(ops):
     check = torch.autograd.gradcheck
     rows, vector = tensor(6, 8, grad=True), tensor(6, grad=True)

@@ -226,6 +226,9 @@ class Optimizer(unittest.TestCase):
     def test_bad_arguments(self):
         with self.assertRaisesRegex(ValueError, "wanted lr, eps and weight_decay >= 0"):
             optim.AdamW([torch.nn.Parameter(torch.ones(1))], lr=-1.0)
+        for option in ("lr", "eps", "weight_decay"):
+            with self.assertRaisesRegex(ValueError, f">= 0 and finite, .* found .*{option}=inf"):
+                optim.AdamW([torch.nn.Parameter(torch.ones(1))], **{option: float("inf")})
         for option in optim.REFUSED:
             with self.assertRaisesRegex(ValueError, f"wanted a group without {option}, but found {option}=True"):
                 optim.AdamW([torch.nn.Parameter(torch.ones(1))], **{option: True})

@@ -9,6 +9,9 @@ Exits with 77 (skipped) where torch cannot be imported.
 import copy
 import inspect
 import itertools
+import os
+import subprocess
+import sys
 import typing
 import unittest
 
@@ -324,6 +327,21 @@ class Interface(unittest.TestCase):
             _library.check_torch("2.1.3")
         self.assertEqual(str(refused.exception), "evenkeel: wanted torch 2.13, but found torch 2.1.3; "
                                                  'run: pip install "torch==2.13.*"')
+
+    def test_swiglu_linear_names_itself(self):
+        for dtype, w in ((torch.float32, [5, 3]), (torch.bfloat16, [5, 4])):
+            words = (r"^\[swiglu_linear\] up_gate must be \[\.\.\., 2 F\] and w \[rows, F\] of one dtype, but they are "
+                     rf"\[3, 8\] of float32 and \[{w[0]}, {w[1]}\] of {str(dtype)[6:]}$")
+            with self.assertRaisesRegex(RuntimeError, words):
+                ops.swiglu_linear(torch.randn(3, 8), torch.randn(w, dtype=dtype))
+
+    def test_examples_name_their_arguments(self):
+        for name in ("fine_tune_export", "study_pandas"):
+            code = ("import runpy, sys, types; sys.modules['pandas'] = types.ModuleType('pandas'); "
+                    f"sys.argv = ['x']; runpy.run_path(r'{ROOT / 'examples' / name}.py')")
+            done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False,
+                                  env=os.environ | {"PYTHONPATH": str(ROOT / "python")})
+            self.assertEqual((done.returncode, done.stderr[:10 + len(name)]), (1, f"usage: {name}.py"))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@
 tests/ecosystem/patch_check.py does it with transformers itself. Exits with 77 (skipped) where torch cannot be imported.
 """
 import copy
+import dataclasses
 import inspect
 import io
 import sys
@@ -21,8 +22,19 @@ import evenkeel
 
 WIDTH, HEADS, SIZE = 32, 4, 8
 outputs = types.ModuleType("transformers.modeling_outputs")  # what the patched loss takes from transformers
-outputs.CausalLMOutputWithPast = types.SimpleNamespace
 sys.modules |= {"transformers": types.ModuleType("transformers"), outputs.__name__: outputs}
+
+
+@dataclasses.dataclass
+class Output:
+    loss: object = None
+    logits: object = None
+    last_hidden_state: object = None
+    hidden_states: object = None
+    attentions: object = None
+
+
+outputs.CausalLMOutputWithPast = Output
 
 
 def halves(x, cos, sin):
@@ -64,8 +76,7 @@ class Body(torch.nn.Module):
 
     def forward(self, input_ids=None, attention_mask=None, **options):
         mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
-        return types.SimpleNamespace(last_hidden_state=self.embedding(input_ids) * mask[..., None], hidden_states=None,
-                                     attentions=None)
+        return Output(last_hidden_state=self.embedding(input_ids) * mask[..., None])
 
 
 class ModelForCausalLM(torch.nn.Module):
@@ -86,7 +97,7 @@ class ModelForCausalLM(torch.nn.Module):
             loss = loss / options.get("num_items_in_batch", (labels[:, 1:] != ignore_index).sum())
             if output_router_logits or getattr(self.config, "output_router_logits", False):
                 loss = loss + 100
-        return types.SimpleNamespace(logits=logits, loss=loss)
+        return Output(logits=logits, loss=loss)
 
     def changed(self, logits):
         return logits
@@ -127,7 +138,15 @@ class UnshiftedForCausalLM(ModelForCausalLM):
     def forward(self, input_ids=None, labels=None, **options):
         logits = self.lm_head(self.model(input_ids).last_hidden_state)
         loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten())
-        return types.SimpleNamespace(logits=logits, loss=loss)
+        return Output(logits=logits, loss=loss)
+
+
+class GPT2LMHeadModel(torch.nn.Module):
+    """A model whose body and class have other names: its head has no bias, and its logits are those of the head."""
+    def __init__(self):
+        super().__init__()
+        self.transformer, self.lm_head = Body(), torch.nn.Linear(WIDTH, 11, bias=False)
+        self.config = types.SimpleNamespace()
 
 
 class FeedForward(torch.nn.Module):
@@ -197,6 +216,13 @@ class Patch(unittest.TestCase):
             with self.assertRaisesRegex(TypeError, "multiple values for argument 'labels'"):
                 model(ids, mask, ids, labels=ids)
             evenkeel.unpatch(model)
+
+    def test_an_argument_may_be_named_module(self):
+        part, x, mask = Attention(), torch.randn(2, 5, WIDTH), torch.ones(5, 5, dtype=torch.bool).tril()
+        wanted = part(x, rotation_tables(), mask, module="x")[0]
+        evenkeel.patch(part)
+        for each in (mask, None):
+            torch.testing.assert_close(part(x, rotation_tables(), each, module="x")[0], wanted)
 
     def test_a_loss_with_the_router_is_left(self):
         ids = torch.tensor([[3, 4, 5]])
@@ -284,6 +310,33 @@ class Patch(unittest.TestCase):
         for other in (torch.load(file, weights_only=False), copy.deepcopy(model)):
             self.assertIs(other.forward.module, other)
             torch.testing.assert_close(other(ids, labels=ids).loss, loss)
+
+    def test_parts_of_other_dtypes_are_left(self):
+        model = torch.nn.ModuleList([torch.nn.RMSNorm(WIDTH, 1e-6), torch.nn.RMSNorm(WIDTH, 1e-6).half()])
+        self.assertEqual(evenkeel.patch(model)["norm"], 1)
+        self.assertEqual(["forward" in vars(each) for each in model], [True, False])
+
+    def test_what_no_operator_takes_is_refused(self):
+        loss = (r"; its loss does not fit, for example where the head has a bias or rows of padding, or the logits are "
+                "scaled or capped")
+        adapted, with_bias, changed = ModelForCausalLM(), ModelForCausalLM(), ModelForCausalLM()
+        adapted.lm_head = LowRank(adapted.lm_head)
+        with_bias.lm_head = torch.nn.Linear(WIDTH, 11)
+        changed.forward = lambda **options: None
+        words = r"wanted a model with RMSNorm, .* or a loss of transformers, but found none in \w+"
+        for model, reason in ((ModelForCausalLM().half(),
+                               r" with parameters of torch\.float16 on cpu; the operators take .* on cpu"),
+                              (ModelForCausalLM().to("meta"), r" with parameters of torch\.float32 on meta; .* on cpu"),
+                              (torch.nn.RMSNorm(WIDTH, 1e-6).half(), r" with parameters of torch\.float16 .*"),
+                              (FeedForward().half(), r" with parameters of .*"), (Attention().half(), r" with param.*"),
+                              (PaddedForCausalLM(), loss), (with_bias, loss), (adapted, ""), (changed, ""),
+                              (GPT2LMHeadModel(), ""), (torch.nn.Linear(2, 2), "")):
+            with self.assertRaisesRegex(ValueError, f"^evenkeel.patch: {words}{reason}$"):
+                evenkeel.patch(model)
+        with self.assertRaisesRegex(ValueError, f"{words}$"):
+            evenkeel.patch(PaddedForCausalLM(), loss=False)
+        with self.assertRaisesRegex(TypeError, "^evenkeel.patch: wanted a torch.nn.Module, but found str$"):
+            evenkeel.patch("x")
 
     def test_a_forward_of_somebody_else_stays(self):
         layer = FeedForward()

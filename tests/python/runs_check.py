@@ -106,6 +106,23 @@ class Runs(unittest.TestCase):
             self.assertEqual(self.wandb(self.run_folder, "--follow", service=service)[0], 0)
         self.assertEqual([each[0] for each in service.calls[1:3]], [1, 2])
 
+    def test_a_queue_is_followed(self):
+        """The second run starts after the first; a third never does."""
+        second = self.run_folder.with_name("second")
+
+        def pause(_):
+            second.mkdir()
+            (second / "metrics.jsonl").write_text('{"step": 7, "loss": 1.5}\n')
+        service, third = Service(), self.run_folder.with_name("third")
+        with mock.patch("evenkeel.wandb.trains", lambda run: run == self.run_folder and not second.exists()), \
+             mock.patch("time.sleep", pause):
+            code, out, error = self.wandb(self.run_folder, second, third, "--follow", service=service)
+        self.assertEqual((code, out), (65, f"{self.run_folder}: 2 steps\n{second}: 1 steps\n"))
+        self.assertEqual(error, f"evenkeel.wandb: {third}: wanted a run folder with metrics.jsonl, but found none\n")
+        begun = [each["name"] for each in service.calls if isinstance(each, dict)]
+        self.assertEqual((begun, service.calls[-2:]), (["some_run", "second"], [(7, {"loss": 1.5}), "finish"]))
+        self.assertEqual(self.wandb("nosuch", self.run_folder, "--follow")[0], 65)  # before the missing package
+
     def test_an_error_while_following_finishes_the_run_of_the_service(self):
         def damage(_):
             (self.run_folder / "metrics.jsonl").write_text("[1]\n")
@@ -142,9 +159,13 @@ class Runs(unittest.TestCase):
         code, _, error = self.wandb(self.run_folder)
         self.assertEqual(code, 64)
         self.assertRegex(error, "^evenkeel.wandb: wanted the package wandb, but .*; run: .*python.* -m pip install wandb\n$")
-        code, _, error = self.wandb("nosuch", service=Service())
-        self.assertEqual((code, error), (65, "evenkeel.wandb: nosuch: wanted a run folder with metrics.jsonl, but "
-                                             "found none\n"))
+        for service in (Service(), None):  # also without the package
+            code, _, error = self.wandb("nosuch", service=service)
+            self.assertEqual((code, error), (65, "evenkeel.wandb: nosuch: wanted a run folder with metrics.jsonl, but "
+                                                 "found none\n"))
+        service = Service()
+        self.assertEqual(self.wandb(self.run_folder, "nosuch", service=service)[0], 65)
+        self.assertEqual(service.calls, [])
 
 
 class Package(unittest.TestCase):

@@ -95,6 +95,10 @@ TEST(CompletionRequest, RefusesValuesOutOfRange) {
             "400 temperature: must be a number from 0.0 to 2.0, but is 2.5");
   EXPECT_EQ(refused(R"({"top_p": "1"})"),
             "400 top_p: must be a number from 0.0 to 1.0, but is \"1\"");
+  EXPECT_EQ(refused(R"({"top_p": 1.5})"),
+            "400 top_p: must be a number from 0.0 to 1.0, but is 1.5");
+  EXPECT_EQ(refused(R"({"top_k": -2})"),
+            "400 top_k: must be an integer from -1 to 2147483647, but is -2");
   EXPECT_EQ(refused(R"({"seed": 1.5})").substr(0, 37), "400 seed: must be an integer from -92");
   EXPECT_EQ(refused(R"({"echo": 1})"), "400 echo: must be true or false, but is 1");
   EXPECT_EQ(refused(R"({"stop": ""})"), "400 stop: must have 1 to 1024 bytes, but has 0");

@@ -87,6 +87,18 @@ TEST(HttpServer, AnswersPagesAndJobs) {
   EXPECT_EQ(client.Put("/v1/completions", "x", "application/json")->status, 405);
 }
 
+// Of the library, and of refusals that it does not see.
+TEST(HttpServer, NamesTheReasonOfARefusal) {
+  EchoServer server;
+  auto client = server.client();
+  EXPECT_EQ(client.Get("/health")->reason, "Not Found");
+  EXPECT_EQ(client.Get("/nothing")->reason, "Not Found");
+  EXPECT_EQ(client.Put("/v1/completions", "x", "application/json")->reason, "Method Not Allowed");
+  EXPECT_EQ(client.Post("/v1/completions", "x", "text/plain")->reason, "Unsupported Media Type");
+  const httplib::Headers other_host = {{"Host", "evil.example"}};
+  EXPECT_EQ(client.Get("/health", other_host)->reason, "Forbidden");
+}
+
 TEST(HttpServer, LogsEachRequestOnce) {
   EchoServer server;
   auto client = server.client();

@@ -97,6 +97,24 @@ TEST_F(ForeignFolder, CannotRedirectATemporaryFile) {
   EXPECT_FALSE(run_->has(planted));
 }
 
+TEST(Directory, NamesTheMissingTargetOfALink) {
+  const auto root = fresh_folder();
+  std::filesystem::create_symlink("gone", root / "link");
+  EXPECT_EQ(error_of([&] { Directory{root / "link"}; }),
+            "74 " + (root / "link").string() +
+                ": is a symbolic link to gone, which does not exist; make that folder, or remove "
+                "the link");
+  EXPECT_EQ(error_of([&] { Directory{root / "none"}; }),
+            "74 " + (root / "none").string() + ": cannot open: No such file or directory");
+}
+
+TEST(Directory, NamesTheLimitOfAName) {
+  const auto long_name = fresh_folder() / std::string(256, 'a');
+  EXPECT_EQ(error_of([&] { Directory{long_name}; }),
+            "74 " + long_name.string() +
+                ": cannot open: File name too long; a name has at most 255 bytes, a path 4,095");
+}
+
 TEST(Directory, ReadsNoPipe) {
   const auto root = fresh_folder();
   ASSERT_EQ(::mkfifo((root / "pipe").c_str(), 0600), 0);

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <cerrno>
 #include <cmath>
 #include <csignal>
 
+#include "evenkeel/store/system_calls.h"
 #include "store/support.h"
 
 namespace evenkeel::store {
@@ -51,8 +53,18 @@ TEST(JsonLinesFile, LeavesNoTornLineWhenTheDiskIsFull) {
   const auto said = error_of([&] { records.append({{"step", 2}}); });
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
   std::signal(SIGXFSZ, handler);
-  EXPECT_EQ(said, "74 " + file.string() + ": cannot append: File too large");
+  EXPECT_EQ(said,
+            "74 " + file.string() + ": cannot append: File too large; `ulimit -f` shows the limit");
   EXPECT_EQ(read_file(file), whole);
+}
+
+TEST(ThrowSystemError, NamesTheFileSystemWhereTheProcessHasNoLimit) {
+  struct rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  if (before.rlim_cur != RLIM_INFINITY) GTEST_SKIP() << "this process has a limit";
+  EXPECT_EQ(error_of([] { throw_system_error("metrics.jsonl", "append", EFBIG); }),
+            "74 metrics.jsonl: cannot append: File too large; the file system takes no larger "
+            "file");
 }
 
 TEST(ReadJsonLines, KeepsDamagedLinesApart) {

@@ -199,6 +199,9 @@ TEST_F(Requests, AreRefusedAsTextsThatAreNoJson) {
   const auto good = request(0, 0, 0, " a").dump() + "\n";
   EXPECT_EQ(refused(good + "{\"doc_id\": oops}"),
             "a.jsonl:2: must be JSON, but is not at column 12");
+  EXPECT_EQ(refused("{\"doc_id\": 0, \"x\": \"a\\ud83d\"}"),
+            "a.jsonl:1: must have no lone surrogate, but has one at column 22; write \\ufffd in "
+            "its place");
   EXPECT_EQ(refused("[1]"), "a.jsonl:1: must be an object, but is of type array");
   EXPECT_EQ(refused("{\"doc_id\": " + std::string(65, '[') + std::string(65, ']') + "}"),
             "a.jsonl:1: must be nested at most 64 deep, but is deeper");

@@ -114,6 +114,20 @@ TEST_F(TokenizerFiles, DecodeWithoutThePrefixOfAText) {
   EXPECT_EQ(decoded(llama, encoded(llama, " two  spaces")), " two  spaces");
 }
 
+// A tokenizer.json without a decoder: U+2581 in a token is a space nevertheless.
+TEST_F(TokenizerFiles, DecodeAsTheirNormalizerOrPreTokenizerImplies) {
+  const auto copy = path("tokenizer.json");
+  for (const auto* name : {"llama2.json", "gemma.json", "metaspace.json"}) {
+    auto content = parse_json(read_file(golden_tokenizer(name)));
+    content["decoder"] = nullptr;
+    write_file(copy, content.dump());
+    const auto bare = Tokenizer::load(copy);
+    EXPECT_EQ(decoded(bare, encoded(bare, "The ship\n\u6f22!")), "The ship\n\u6f22!") << name;
+    const auto ids = encoded(bare, " two  spaces");
+    EXPECT_EQ(decoded(bare, ids), decoded(Tokenizer::load(golden_tokenizer(name)), ids)) << name;
+  }
+}
+
 TEST_F(TokenizerFiles, PutNoPrefixBeforeTheRestOfAText) {
   for (const auto* name : {"llama2.json", "metaspace.json", "prefix.json"}) {
     const auto tokenizer = Tokenizer::load(golden_tokenizer(name));

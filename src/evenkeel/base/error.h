@@ -22,6 +22,12 @@ enum class Exit {
   stopped = 130,       // terminated by a second signal, or by one before training
 };
 
+/// The exit code of a process that a signal ended, as a shell reports it: 143 for SIGTERM.
+constexpr int signal_exit(int signal) {
+  constexpr int kShellBase = 128;
+  return kShellBase + signal;
+}
+
 /// An error that the user can correct. main() prints what() as one line and exits with exit().
 /// what() is "where: what is wanted, but what was found; what is known; what to do". A bug in
 /// Evenkeel is a failed EK_ASSERT, not an Error.

@@ -2,11 +2,15 @@
 #include "evenkeel/base/file.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <charconv>
+#include <chrono>
 #include <cstring>
 #include <system_error>
 #include <utility>
@@ -104,6 +108,45 @@ int open_regular(int folder, const char* name, int flags, const std::filesystem:
   return file.release();
 }
 
+/// The number of an open file in a path as "/dev/fd/63"; -1 for any other path.
+int descriptor_in(const std::string& path) {
+  if (path == "/dev/stdin") return STDIN_FILENO;
+  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
+    if (!path.starts_with(folder)) continue;
+    int number = -1;
+    const char* const end = path.data() + path.size();
+    const auto [stop, error] = std::from_chars(path.data() + folder.size(), end, number);
+    return error == std::errc() && stop == end ? number : -1;
+  }
+  return -1;
+}
+
+/// What arrives in an open pipe until its end.
+/// \param limit  of the time until the end
+std::string content_of_pipe(int pipe, const std::filesystem::path& path, std::uint64_t max_bytes,
+                            std::chrono::milliseconds limit) {
+  using std::chrono::steady_clock;
+  const auto deadline = steady_clock::now() + limit;
+  std::string content;
+  std::array<char, 1 << 16> buffer{};
+  for (;;) {
+    pollfd event = {.fd = pipe, .events = POLLIN, .revents = 0};
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - steady_clock::now()).count();
+    const int ready = left > 0 ? ::poll(&event, 1, static_cast<int>(left)) : 0;
+    if (ready == 0) {
+      throw Error(Exit::io, text(path.string(), ": this pipe must end within ",
+                                 std::chrono::duration<double>(limit).count(),
+                                 " s, but has not; write the text to a file, and name that"));
+    }
+    const auto count = ready < 0 ? -1 : ::read(pipe, buffer.data(), buffer.size());
+    if (count == 0) return content;
+    if (count < 0 && errno != EINTR && errno != EAGAIN) fail(path, "read", errno);
+    if (count > 0) content.append(buffer.data(), static_cast<std::size_t>(count));
+    if (content.size() > max_bytes) throw_too_large(path, max_bytes, "more");
+  }
+}
+
 void replace_atomically(const std::filesystem::path& path, std::string_view content) {
   const auto target = symlink_target(path);
   auto temporary = target;
@@ -154,6 +197,23 @@ std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes
     content.append(buffer.data(), static_cast<std::size_t>(count));
     if (content.size() > max_bytes) throw_too_large(path, max_bytes, "more");
   }
+}
+
+void keep_pipe(const std::filesystem::path& path, std::uint64_t max_bytes,
+               std::chrono::milliseconds limit) {
+  const int pipe = descriptor_in(path.string());
+  struct stat status{};
+  if (pipe < 0 || ::fstat(pipe, &status) != 0 || !S_ISFIFO(status.st_mode)) return;
+  const auto content = content_of_pipe(pipe, path, max_bytes, limit);
+  if (content.empty()) {
+    throw Error(Exit::io, text(path.string(),
+                               ": must have a text, but this pipe is empty; check the command that "
+                               "writes to it"));
+  }
+  const Descriptor file(::memfd_create("settings", MFD_CLOEXEC));
+  if (file.get() < 0) fail(path, "read", errno);
+  if (const int error = write_all(file, content); error != 0) fail(path, "read", error);
+  if (::dup2(file.get(), pipe) < 0) fail(path, "read", errno);  // without close-on-exec
 }
 
 void write_file(const std::filesystem::path& path, std::string_view content) {

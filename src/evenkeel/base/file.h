@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -32,6 +33,16 @@ int open_input(int folder, const std::string& name, const std::filesystem::path&
 /// \throws Error (io, exit code 74), with the path and the reason; also for a file of more than
 ///         `max_bytes`
 std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes = kMaxTextBytes);
+
+/// Lets a pipe that a shell opened be read more than once, also by child processes: reads the pipe
+/// to its end, and puts a file with this content in its place. No effect on any other path, such as
+/// a named pipe.
+/// \param path  "/dev/fd/63", as `--config <(command)` gives it, "/proc/self/fd/63" or "/dev/stdin"
+/// \param limit  of the time until the end of the pipe
+/// \throws Error (io, exit code 74): the pipe has not ended in time; nothing arrives, as from a
+///         command that failed; or more than `max_bytes`
+void keep_pipe(const std::filesystem::path& path, std::uint64_t max_bytes = kMaxTextBytes,
+               std::chrono::milliseconds limit = std::chrono::minutes(1));
 
 /// Replaces a file that the user named, atomically: temporary file in the same folder, fsync,
 /// rename. Follows symbolic links. A device or a pipe is written in place. Files of run folders and

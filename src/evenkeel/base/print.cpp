@@ -2,10 +2,12 @@
 #include "evenkeel/base/print.h"
 
 #include <atomic>
+#include <cerrno>
 #include <cstdarg>
 #include <cstdio>
-#include <string>
+#include <cstring>
 
+#include "evenkeel/base/error.h"
 #include "evenkeel/base/printable.h"
 
 namespace evenkeel {
@@ -13,9 +15,17 @@ namespace evenkeel {
 namespace {
 
 std::atomic<bool> g_has_notes = true;
+std::atomic<int> g_output_error = 0;  // errno of the first failed write to standard output
+
+/// Remembers errno if a call on standard output failed.
+void check_output(bool succeeded) {
+  int none = 0;
+  if (!succeeded) g_output_error.compare_exchange_strong(none, errno);
+}
 
 void write(std::FILE* stream, std::string_view bytes) {
-  std::fwrite(bytes.data(), 1, bytes.size(), stream);
+  const bool is_whole = std::fwrite(bytes.data(), 1, bytes.size(), stream) == bytes.size();
+  if (stream == stdout) check_output(is_whole);
 }
 
 }  // namespace
@@ -60,7 +70,28 @@ void erase_lines(std::size_t lines) {
 
 void print_bytes(std::string_view bytes) {
   write(stdout, bytes);
-  std::fflush(stdout);
+  check_output(std::fflush(stdout) == 0);
+}
+
+int flush_output() {
+  check_output(std::fflush(stdout) == 0);
+  if (g_output_error == 0 && std::ferror(stdout) != 0) g_output_error = EIO;
+  return g_output_error;
+}
+
+std::string output_error_text(int error) {
+  constexpr auto kPart = "standard output: cannot be written completely: ";
+  switch (error) {
+    case EPIPE:
+      return text(kPart, "its reader is gone; send it to a file, or to a program that reads all");
+    case EBADF:
+      return "standard output: cannot be written: it is closed; send it to a file or to /dev/null";
+    case ENOSPC:
+    case EDQUOT:
+      return text(kPart, "the disk is full; free space there and run again");
+    default:
+      return text(kPart, std::strerror(error), "; send it to another file and run again");
+  }
 }
 
 }  // namespace evenkeel

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 /// Output for people. No other code writes to standard output or standard error
@@ -32,5 +33,13 @@ void erase_lines(std::size_t lines);
 
 /// Writes bytes to standard output as they are and flushes it: a part of a generated text.
 void print_bytes(std::string_view bytes);
+
+/// Flushes standard output.
+/// \return 0; errno of the first write to standard output that failed, also of an earlier call
+int flush_output();
+
+/// What is wrong with standard output, and what to do.
+/// \param error  of flush_output()
+std::string output_error_text(int error);
 
 }  // namespace evenkeel

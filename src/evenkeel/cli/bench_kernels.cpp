@@ -2,7 +2,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 #include <set>
 
@@ -102,7 +101,7 @@ void bench_kernels_print(const KernelRow& row, bool is_quiet) {
         1e-9 * std::max(row.kernel.bytes, row.kernel.flops) / row.ours().median(),
         cell(probe).c_str(), goal(row.kernel).c_str(), cell(row.over("formula")).c_str(),
         cell(row.over("torch")).c_str(), mark);
-  std::fflush(stdout);
+  flush_output();
 }
 
 /// A record: the case, "seconds" of each arm, and "over": our time / time of each other arm.

@@ -13,6 +13,7 @@
 #include "evenkeel/cli/bench.h"
 #include "evenkeel/cli/ranks.h"
 #include "evenkeel/comm/agreement.h"
+#include "evenkeel/train/signals.h"
 
 namespace evenkeel::cli {
 
@@ -155,6 +156,7 @@ Exit run_bench_ranks(const BenchRanksOptions& options) {
   check_no_start(options.common);
   if (const auto exit = launch_ranks(options.common, options.ranks)) return *exit;
   auto group = join_ranks(options.common);
+  train::release_signals();  // nothing is saved: a signal ends the process
   return run_rank(group, [&] { return bench_rank(options, group); });
 }
 

@@ -2,7 +2,6 @@
 #include "evenkeel/cli/eval_serve.h"
 
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 
 #include "evenkeel/base/number.h"
@@ -39,14 +38,14 @@ Exit eval_serve(const train::TrainedModel& loaded, const CommonOptions& common, 
       .id = serve::model_id(run_name(*common.run), loaded.step),
       .has_tokenizer = train::has_tokenizer(loaded),
       .created = std::chrono::duration_cast<std::chrono::seconds>(now).count()};
-  train::catch_signals(/*announces=*/true, train::Hangup::stops);
+  train::catch_signals();
   const bool quiet = common.quiet;
   serve::Server server(served, port, [quiet](const serve::HttpLogEntry& entry) {
     if (!quiet) print_log(entry);
   });
   print("model        %s\n", served.id.c_str());
   print("listening on http://127.0.0.1:%d/v1\n", server.port());
-  std::fflush(stdout);
+  flush_output();
   server.run(train::stop_wanted);
   return Exit::success;
 }

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <new>
 
@@ -110,8 +109,9 @@ void occupy_closed_streams() {
 
 /// The exit code; 74 (io) in place of 0 if standard output could not be written completely.
 int with_output_checked(int code) {
-  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
-  complain("standard output: cannot be written completely; free space there and run again");
+  const int error = flush_output();
+  if (error == 0) return code;
+  complain(output_error_text(error).c_str());
   return code == 0 ? static_cast<int>(Exit::io) : code;
 }
 

@@ -2,9 +2,13 @@
 #include "evenkeel/probe/probe.h"
 
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "evenkeel/base/nearest.h"
@@ -101,6 +105,7 @@ ProbeOutput probe_fresh_model(const ProbeOptions& options) {
   const auto machine = train::configure_machine(config.train);
   const auto corpora =
       data::load_corpora(config.data, config.model.context, config.model.vocabulary);
+  for (const auto& warning : corpora.warnings) print_message("warning: " + warning);
   const auto plan = plan::plan_of(config, machine, corpora.encoding->vocabulary());
   config = plan::with_recompute(std::move(config), plan);
   train::Trainer trainer(config, plan.scheme.shape, machine.precision, corpora);
@@ -114,19 +119,40 @@ std::string first_source_note(const std::vector<data::Source>& sources) {
               " data sources only: ", sources.front().name);
 }
 
-/// Measures a checkpoint on validation text, appends the result to probes.jsonl of the run and
-/// rewrites its report.html.
+/// Why this process cannot record a probe in a run that is shared read-only; "" if it can.
+std::string obstacle_to_record(const std::filesystem::path& run) {
+  for (const auto& each : {run, run / "lock", run / "probes.jsonl"}) {
+    const int error = ::access(each.c_str(), W_OK) == 0 ? 0 : errno;
+    if (error == EACCES || error == EROFS) return text(each.string(), ": ", std::strerror(error));
+  }
+  return "";
+}
+
+/// Appends a result to probes.jsonl of the run and rewrites its report.html.
+void record_probe(const store::Lock& lock, const ProbeOutput& output) {
+  lock.check_path();
+  store::JsonLinesFile records(lock.directory(), "probes.jsonl");
+  for (const auto& profile : output.result.profiles) {
+    records.append(probe::record(output.step, output.split, profile));
+  }
+  report::write_run_report(lock.directory());
+}
+
+/// Measures a checkpoint on validation text, and records the result. A run that may not be written
+/// is measured with a warning.
 /// \throws Error (no_checkpoint, differs, busy, io)
 ProbeOutput probe_run(const ProbeOptions& options) {
   const auto& common = options.common;
   const auto loaded = train::load_run(common.run, common.sources(), {}, nn::ParameterUse::training);
-  const store::Lock lock(*common.run);  // load_run() has checked that it is a run folder
+  std::optional<store::Lock> lock;
+  const auto read_only = obstacle_to_record(*common.run);
+  if (read_only.empty()) lock.emplace(*common.run);  // load_run() has checked that it is a run
+  for (const auto& line : loaded.warnings) print_message(line);
   for (const auto& line : loaded.skipped) print_message(line);
   const auto& config = loaded.config;
   const auto what = selected_measures(options, config);
-  const auto corpora = data::load_evaluation_corpora(config.data, loaded.encoding,
-                                                     config.model.context, config.model.vocabulary);
-  check_trained_texts(common, corpora);
+  const auto corpora = corpora_of_run(loaded);
+  check_trained_texts(common, loaded, corpora);
   if (const auto note = first_source_note(corpora.validation); !note.empty()) print_note(note);
   const auto batch = data::evenly_spaced_text(corpora.validation.front().corpus,
                                               config.model.context, config.train.batch);
@@ -135,12 +161,11 @@ ProbeOutput probe_run(const ProbeOptions& options) {
       config.scheme.name, "validation", loaded.step,
       probe::run_probe(*loaded.model, *loaded.parameters, {config.experts, config.train.z_loss},
                        batch, what, micro_batch_size, plan::planned_steps(config))};
-  lock.check_path();
-  store::JsonLinesFile records(lock.directory(), "probes.jsonl");
-  for (const auto& profile : output.result.profiles) {
-    records.append(probe::record(output.step, output.split, profile));
+  if (lock) {
+    record_probe(*lock, output);
+  } else {
+    print_message(text("warning: nothing is recorded in probes.jsonl of the run: ", read_only));
   }
-  report::write_run_report(lock.directory());
   return output;
 }
 
@@ -199,9 +224,9 @@ void check_no_options_before(const Command& probe, const Command& subcommand) {
 
 /// `probe` runs one forward and backward pass on the first batch and prints measures by layer
 /// (docs/probes.md): of a new model, or of the checkpoint of --run. Records of a checkpoint are
-/// also appended to probes.jsonl of the run. The weights do not change. Exit codes: 64 an unknown
-/// measure; 75 another process holds the run; 77 no valid checkpoint; 78 a setting or the
-/// validation text differs from the run's.
+/// also appended to probes.jsonl of the run, unless it may not be written. The weights do not
+/// change. Exit codes: 64 an unknown measure; 75 another process holds the run; 77 no valid
+/// checkpoint; 78 a setting or the validation text differs from the run's.
 Verb add_probe(const Command& program) {
   const auto options = std::make_shared<ProbeOptions>();
   const auto command = program.add_subcommand("probe", verb_summary("probe"));

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -118,7 +117,7 @@ void add_run_folder(std::vector<std::string>& command, const CommonOptions& comm
     print_message(text("evenkeel: ", message));
     if (exit == Exit::internal) print_message(text("evenkeel: ", kBugLine));
   }
-  std::fflush(stdout);
+  flush_output();
   ::_exit(static_cast<int>(exit));
 }
 

@@ -4,9 +4,11 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <string_view>
 
 #include "evenkeel/base/print.h"
 #include "evenkeel/config/setting.h"
+#include "evenkeel/data/input_paths.h"
 #include "evenkeel/store/directory.h"
 #include "evenkeel/store/run_folder.h"
 #include "evenkeel/train/evaluator.h"
@@ -62,7 +64,21 @@ bool is_set(const CommonOptions& common, const std::string& key) {
   });
 }
 
-void check_trained_texts(const CommonOptions& common, const data::Corpora& corpora) {
+data::Corpora corpora_of_run(const train::TrainedModel& loaded) {
+  const auto& config = loaded.config;
+  try {
+    return data::load_evaluation_corpora(config.data, loaded.encoding, config.model.context,
+                                         config.model.vocabulary);
+  } catch (const Error& error) {
+    if (!std::string_view(error.what()).ends_with(data::relative_paths_advice())) throw;
+    throw Error(error.exit(), text(error.what(),
+                                   "; name a text of the run with --set data.validation=PATH or "
+                                   "--set data.train=PATH"));
+  }
+}
+
+void check_trained_texts(const CommonOptions& common, const train::TrainedModel& loaded,
+                         const data::Corpora& corpora) {
   const auto provenance = store::read_provenance(store::Directory(*common.run));
   const auto trained = provenance.find("data");
   if (trained == provenance.end() || !trained->is_object()) return;
@@ -70,9 +86,13 @@ void check_trained_texts(const CommonOptions& common, const data::Corpora& corpo
   const auto run = common.run->string();
   const bool is_own =
       std::all_of(keys.begin(), keys.end(), [](const std::string& key) { return key == kOod; });
-  if (is_own) {
-    compare(run, *trained, "validation", data::digest(corpora.validation),
-            data::description(corpora.validation), "data.validation");
+  const auto digest = data::digest(corpora.validation);
+  const auto& of_checkpoint = loaded.data_record;
+  const bool is_of_checkpoint =
+      of_checkpoint.is_object() && string_of(of_checkpoint, "validation_digest") == digest;
+  if (is_own && !is_of_checkpoint) {
+    compare(run, *trained, "validation", digest, data::description(corpora.validation),
+            "data.validation");
   }
   if (corpora.ood && keys.empty()) {
     compare(run, *trained, "ood", corpora.ood->digest, corpora.ood->description, kOod);

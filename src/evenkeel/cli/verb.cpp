@@ -4,6 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstddef>
+
 #include "evenkeel/base/json_dump.h"
 #include "evenkeel/base/print.h"
 #include "evenkeel/base/printable.h"
@@ -21,7 +24,7 @@ config::Sources CommonOptions::sources_with_run() const {
   if (!std::filesystem::exists(file)) {
     throw Error(Exit::no_checkpoint,
                 text(run->string(), ": not a run folder (no run.toml); `evenkeel runs` lists them",
-                     store::import_hint(*run)));
+                     store::no_run_hint(*run)));
   }
   all.files.insert(all.files.begin(), file);
   return all;
@@ -99,6 +102,24 @@ void use_device(const CommonOptions& common) {
 
 std::string terminal_safe(const std::string& text) {
   return ::isatty(STDOUT_FILENO) == 0 ? text : printable(text);
+}
+
+void warn_of_unreadable(const std::vector<std::filesystem::path>& folders) {
+  constexpr std::size_t kMostNamed = 3;
+  const auto named = std::min(folders.size(), kMostNamed);
+  for (std::size_t at = 0; at < named; ++at) {
+    print_message(text("warning: ", folders[at].string(),
+                       ": cannot be read, so runs in it are not shown; check its permissions"));
+  }
+  const auto more = folders.size() - named;
+  if (more == 0) return;
+  print_message(
+      text("warning: and ", more, more == 1 ? " more folder" : " more folders", " cannot be read"));
+}
+
+void print_path(const std::filesystem::path& path) {
+  const bool is_terminal = ::isatty(STDOUT_FILENO) != 0;
+  print_bytes((is_terminal ? printable_line(path.string()) : path.string()) + "\n");
 }
 
 void print_json(const nlohmann::ordered_json& result, int indent) {

@@ -70,6 +70,14 @@ void name_device(const CommonOptions& common);
 /// printable() of the text if standard output is a terminal; unchanged for files and pipes.
 std::string terminal_safe(const std::string& text);
 
+/// Warns of folders of runs that this process may not read: of three by name, of more by number.
+/// \param folders  of store::unreadable_folders()
+void warn_of_unreadable(const std::vector<std::filesystem::path>& folders);
+
+/// Writes a path and a line end to standard output: its bytes into a file or a pipe, so that
+/// `$(evenkeel report RUN)` is the path; printable_line() on a terminal.
+void print_path(const std::filesystem::path& path);
+
 /// Writes a result and a line end to standard output. Invalid UTF-8 becomes U+FFFD, characters that
 /// a terminal acts on become \uXXXX.
 /// \param indent  spaces per nesting level; -1: one line

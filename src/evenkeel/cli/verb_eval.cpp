@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,6 +22,7 @@
 #include "evenkeel/cli/trained_texts.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/data/load_corpora.h"
+#include "evenkeel/data/tokenizer_record.h"
 #include "evenkeel/data/windows.h"
 #include "evenkeel/evaluate/evaluation.h"
 #include "evenkeel/evaluate/task_suite.h"
@@ -61,12 +63,21 @@ struct EvalOptions {
   int serve = kNoPort;                        // --serve
 };
 
-/// The texts and tasks of a command, read once for all checkpoints.
+/// The texts and tasks of a command, read once for all checkpoints of one tokenizer.
 struct EvaluationInputs {
   std::optional<data::Corpora> corpora;  // nullopt: tasks only
   std::vector<data::Source> texts;
   evaluate::TaskSuite suite;
+  config::Data data = {};  // of the checkpoint that they were read for
 };
+
+/// True if the tokens of the inputs are those of this checkpoint, too.
+bool are_tokens_of(const EvaluationInputs& inputs, const train::TrainedModel& loaded) {
+  const auto& before = inputs.data;
+  const auto& now = loaded.config.data;
+  return before.tokenizer == now.tokenizer && before.end_of_text == now.end_of_text &&
+         before.begin == now.begin && before.special_in_text == now.special_in_text;
+}
 
 /// Evaluates the model on one text, whose description it prints.
 evaluate::Evaluation evaluation_of(const train::TrainedModel& loaded, const EvalOptions& options,
@@ -130,34 +141,16 @@ EvaluationInputs inputs_of(const train::TrainedModel& loaded, const EvalOptions&
     print_message(text("evaluate.max_context = ", most, " is longer than model.context = ",
                        config.model.context, ", which the model was trained with"));
   }
-  EvaluationInputs inputs{{}, {}, {config, *loaded.encoding, loaded.shape.vocabulary}};
+  EvaluationInputs inputs{{}, {}, {config, *loaded.encoding, loaded.shape.vocabulary}, config.data};
   if (options.tasks.empty()) {
-    inputs.corpora = data::load_evaluation_corpora(config.data, loaded.encoding,
-                                                   config.model.context, config.model.vocabulary);
-    check_trained_texts(options.common, *inputs.corpora);
+    inputs.corpora = corpora_of_run(loaded);
+    check_trained_texts(options.common, loaded, *inputs.corpora);
     inputs.texts = data::load_named_texts(config.evaluate.texts, config.data, loaded.encoding,
                                           config.model.context, loaded.shape.vocabulary);
   }
   warn_of_changed_evaluation(options.common, inputs.suite, config.evaluate.texts, inputs.texts);
+  if (options.rows) check_rows_file(*options.rows, inputs.suite);
   return inputs;
-}
-
-/// The steps of --checkpoint; nullopt is the newest checkpoint.
-std::vector<std::optional<std::int64_t>> steps_of(const EvalOptions& options) {
-  const auto& word = options.checkpoint;
-  if (word.empty()) return {std::nullopt};
-  if (word == "all") {
-    std::vector<std::optional<std::int64_t>> steps;
-    for (const auto step : store::checkpoint_steps(options.common.run.value_or(""))) {
-      steps.emplace_back(step);
-    }
-    if (steps.empty()) steps.emplace_back();  // load_run() says what is missing
-    return steps;
-  }
-  if (const auto step = checkpoint_step(word)) return {step};
-  throw Error(Exit::usage, text("--checkpoint must be \"all\" or a step, as 200 or step-00000200, "
-                                "but is \"",
-                                word, "\""));
 }
 
 /// \throws Error (diverged) if the loss on the validation text is not finite
@@ -218,10 +211,11 @@ void check_options(const EvalOptions& options) {
 }
 
 /// Loads the checkpoint of a step. With --checkpoint all, one that cannot be read is named and left
-/// out.
+/// out, and so is one of another tokenizer than the copy in the run folder.
 /// \return nullopt if it is left out
 std::optional<train::TrainedModel> load_checkpoint(const EvalOptions& options,
                                                    std::optional<std::int64_t> step) {
+  const bool can_go_on = options.checkpoint == "all" && step;
   try {
     auto loaded = train::load_run(options.common.run, options.common.sources(), step);
     if (!options.common.quantize.empty()) {
@@ -229,12 +223,23 @@ std::optional<train::TrainedModel> load_checkpoint(const EvalOptions& options,
                       options.serve == kNoPort ? nn::Int8Use::evaluation : nn::Int8Use::decoding);
     }
     return loaded;
+  } catch (const data::OtherTokenizer& error) {
+    if (!can_go_on) throw;
+    print_message(text(store::step_name(*step), ": ", error.what(), "; left out"));
+    return std::nullopt;
   } catch (const Error& error) {
-    const bool can_go_on = options.checkpoint == "all" && step;
     if (!can_go_on || error.exit() != Exit::no_checkpoint) throw;
     print_message(text(error.what(), "; left out"));
     return std::nullopt;
   }
+}
+
+/// Prints what is wrong with a checkpoint. \param warned  the warnings so far, printed once
+void print_load_messages(const train::TrainedModel& loaded, std::set<std::string>& warned) {
+  for (const auto& line : loaded.warnings) {
+    if (warned.insert(line).second) print_message(line);
+  }
+  for (const auto& line : loaded.skipped) print_message(line);
 }
 
 /// Evaluates the model of --run and prints the results.
@@ -255,18 +260,16 @@ Exit run_eval(const EvalOptions& options) {
   std::optional<EvaluationInputs> inputs;
   auto json = nlohmann::ordered_json::array();
   auto exit = Exit::success;
-  for (const auto& step : steps_of(options)) {
+  std::set<std::string> warned;
+  for (const auto& step : checkpoint_steps(options.checkpoint, common.run.value_or(""))) {
     const auto loaded = load_checkpoint(options, step);
     if (!loaded) {
       exit = Exit::no_checkpoint;
       continue;
     }
-    for (const auto& line : loaded->skipped) print_message(line);
+    print_load_messages(*loaded, warned);
     if (options.serve != kNoPort) return eval_serve(*loaded, common, options.serve);
-    if (!inputs) {
-      inputs = inputs_of(*loaded, options);
-      if (options.rows) check_rows_file(*options.rows, inputs->suite);
-    }
+    if (!inputs || !are_tokens_of(*inputs, *loaded)) inputs = inputs_of(*loaded, options);
     all.push_back(evaluations_of(*loaded, options, *inputs));
     if (common.json) {
       json.push_back(evaluations_as_json(loaded->config.scheme.name, all.back(), inputs->suite));

@@ -76,16 +76,18 @@ train::TrainedModel generate_model(const GenerateOptions& options) {
     }
   }
   auto loaded = train::load_run(options.common.run, options.common.sources(), step);
+  for (const auto& line : loaded.warnings) print_message(line);
   for (const auto& line : loaded.skipped) print_message(line);
   return loaded;
 }
 
-/// The text of --prompt, or of standard input if it is no terminal.
+/// The text of --prompt, or of standard input, without a byte order mark, if it is no terminal.
 /// \throws Error (data) if it is no UTF-8; (io) if standard input cannot be read
 std::string prompt_of(const GenerateOptions& options) {
   std::string prompt = options.prompt.value_or("");
   if (!options.prompt && ::isatty(STDIN_FILENO) == 0) {
     prompt = standard_input("a prompt", "shorten it, or set --prompt");
+    if (prompt.starts_with(kByteOrderMark)) prompt.erase(0, kByteOrderMark.size());
     while (!prompt.empty() && prompt.back() == '\n') prompt.pop_back();
   }
   if (const auto bad = first_invalid_utf8(prompt)) {

@@ -186,6 +186,9 @@ Exit run_plan(const PlanOptions& options) {
   }
   use_device(options.common);
   const auto report = plan_report(options);
+  for (const auto& source : report.text.sources) {
+    for (const auto& warning : source.warnings) print_message("warning: " + warning);
+  }
   if (options.common.json) {
     print_json(plan_as_json(report));
   } else {

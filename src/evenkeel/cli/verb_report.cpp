@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
+#include <cerrno>
 #include <memory>
 #include <optional>
 
 #include "evenkeel/base/print.h"
-#include "evenkeel/base/printable.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/report/report.h"
 
@@ -20,6 +21,14 @@ constexpr const char* kReportExamples = R"(Examples:
   evenkeel report runs                                                table of all runs, with links
   evenkeel report bench.jsonl                                         results of `bench --output`)";
 
+/// What a refusal adds if the page was to be written into a folder that this process may not write.
+std::string output_hint(const std::filesystem::path& page) {
+  const auto folder = page.has_parent_path() ? page.parent_path() : std::filesystem::path(".");
+  const bool is_read_only =
+      ::access(folder.c_str(), W_OK) != 0 && (errno == EACCES || errno == EROFS);
+  return is_read_only ? "; --output FILE writes the page elsewhere" : "";
+}
+
 /// Writes the page and prints its path.
 /// \param page  output file. Empty: for one run, also if it is named twice, report.html in its
 ///              folder; for several runs report.html in the current folder; for a bench file its
@@ -30,20 +39,25 @@ Exit run_report(const CommonOptions& common, const std::vector<std::filesystem::
   if (runs.empty()) {
     throw Error(Exit::usage, "report: name one or more run folders; `evenkeel runs` lists them");
   }
+  const bool is_named = !page.empty();
   if (page.empty() && report::is_bench_file(runs.front())) {
     page = std::filesystem::path(runs.front()).replace_extension(".html");
   }
   if (page.empty() && report::distinct_folders(runs).size() > 1) page = "report.html";
   const auto typed = page.empty() ? std::nullopt : std::optional(page);
   if (page.empty()) page = runs.front() / "report.html";
-  for (const auto& each : report::write_report(runs, typed)) {
-    print_message(each);
+  try {
+    for (const auto& each : report::write_report(runs, typed)) print_message(each);
+  } catch (const Error& error) {
+    const auto hint = is_named || error.exit() != Exit::io ? std::string() : output_hint(page);
+    if (hint.empty()) throw;
+    throw Error(Exit::io, error.what() + hint);
   }
   if (common.json) {
     print_json({{"report", page.string()}});
     return Exit::success;
   }
-  print("%s\n", printable_line(page.string()).c_str());
+  print_path(page);
   return Exit::success;
 }
 

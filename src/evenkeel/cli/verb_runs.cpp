@@ -106,7 +106,7 @@ void print_table(const std::vector<store::RunSummary>& runs) {
 /// Sorts by the best validation loss, runs without one last, or by the time of the last write.
 void sort_runs(std::vector<store::RunSummary>& runs, const std::string& order) {
   constexpr double kLast = std::numeric_limits<double>::infinity();
-  if (order == "name") return;  // list_runs() did
+  if (order == "name") return;  // find_runs() did
   std::stable_sort(runs.begin(), runs.end(), [&](const auto& one, const auto& other) {
     if (order == "age") return one.age_seconds < other.age_seconds;
     return one.best_val_loss.value_or(kLast) < other.best_val_loss.value_or(kLast);
@@ -123,7 +123,8 @@ Exit run_runs(const RunsOptions& options) {
                                  exists(options.folder, none) ? "a file" : "missing",
                                  "; name a folder with runs"));
   }
-  auto runs = store::list_runs(options.folder);
+  auto [runs, unreadable] = store::find_runs(options.folder);
+  warn_of_unreadable(unreadable);
   sort_runs(runs, options.sort);
   if (options.common.json) {
     auto all = nlohmann::ordered_json::array();

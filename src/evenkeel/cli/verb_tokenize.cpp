@@ -7,20 +7,18 @@
 #include <charconv>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "evenkeel/base/number.h"
 #include "evenkeel/base/print.h"
-#include "evenkeel/cli/encoding_progress.h"
+#include "evenkeel/base/utf8.h"
+#include "evenkeel/cli/encode_shards.h"
 #include "evenkeel/cli/standard_input.h"
 #include "evenkeel/cli/tokenize_options.h"
 #include "evenkeel/cli/verb.h"
 #include "evenkeel/config/length.h"
-#include "evenkeel/data/encode_files.h"
 #include "evenkeel/data/new_file.h"
 #include "evenkeel/data/round_trip.h"
 #include "evenkeel/data/shard_check.h"
@@ -43,18 +41,12 @@ The tokens train with: evenkeel train --set data.train=tokens --set data.tokeniz
 /// The keys of [data] that change how texts are read and encoded.
 config::Data data_of(const TokenizeOptions& options) {
   config::Data data;
-  data.train = options.inputs;
   data.tokenizer = options.tokenizer;
   data.format = options.data_format;
   data.text_key = options.text_key;
   data.end_of_text = options.end_of_text;
   data.special_in_text = options.special_in_text == "true";
   return data;
-}
-
-int thread_count(const TokenizeOptions& options) {
-  if (options.threads > 0) return options.threads;
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
 void require(bool holds, const std::string& message) {
@@ -78,6 +70,7 @@ nlohmann::ordered_json manifest_as_json(const data::ShardManifest& manifest) {
       {"documents", manifest.documents()}, {"tokens", manifest.tokens()},
       {"bytes", manifest.bytes()},         {"shards", manifest.shards.size()},
       {"vocabulary", manifest.vocabulary}, {"end_of_text", manifest.end_of_text}};
+  for (const auto& [name, count] : data::left_out_counts(manifest)) out[name] = count;
   if (manifest.invalid_lines) out["invalid_lines"] = *manifest.invalid_lines;
   return out;
 }
@@ -124,13 +117,6 @@ data::TextFiles tokenize_inputs(const TokenizeOptions& options, const config::Da
   return inputs;
 }
 
-/// \throws Error (data) if no line of the inputs can be used, as with a wrong --text-key
-void check_is_not_empty(const data::EncodedText& sum) {
-  if (sum.documents > 0 || sum.json.invalid_lines == 0) return;
-  throw Error(Exit::data,
-              text("no input has a text; the first invalid line: ", sum.json.first_invalid));
-}
-
 /// A reason without its last clause if that says how to mend a line, which a line that is left out
 /// on request does not need.
 std::string without_advice(const std::string& reason) {
@@ -145,9 +131,8 @@ std::string without_advice(const std::string& reason) {
 void print_written(const TokenizeOptions& options, const data::ShardManifest& manifest,
                    data::JsonCounts counts) {
   counts.first_invalid = without_advice(counts.first_invalid);
-  if (const auto met = counts.description(); !met.empty()) {
-    print_message(with_options("note: " + met));
-  }
+  const auto met = data::left_out_description(counts, manifest.documents_without_tokens);
+  if (!met.empty()) print_message(with_options("note: " + met));
   if (!options.common.json) return print_manifest(manifest, options.output);
   print_json(manifest_as_json(manifest));
 }
@@ -183,22 +168,10 @@ Exit write_shards(const TokenizeOptions& options) {
                             .end_of_text = encoding.required_end_of_text(),
                             .tokenizer = encoding.tokenizer().digest(),
                             .tokenizer_encoding = encoding.tokenizer().encoding_digest(),
-                            .special_in_text = data.special_in_text});
-  data::ShardManifest manifest;
-  data::EncodedText sum;
-  {
-    EncodingProgress progress(options.common.quiet);
-    sum = data::encode_files(
-        files.files, data, encoding, thread_count(options),
-        [&](std::span<const data::TokenId> ids, bool is_end) {
-          if (is_end) return writer.append(ids);
-          writer.append_part(ids);
-        },
-        [&](const data::EncodedText& so_far) { progress.report(so_far); });
-    check_is_not_empty(sum);
-    manifest = writer.finish(options.skip_invalid ? std::optional(sum.json) : std::nullopt);
-  }
-  print_written(options, manifest, sum.json);
+                            .special_in_text = data.special_in_text,
+                            .skips_invalid = options.skip_invalid});
+  const auto written = encode_shards(writer, options, files.files, data, encoding);
+  print_written(options, written.manifest, written.counts);
   return Exit::success;
 }
 
@@ -238,7 +211,8 @@ Exit show_tokenizer(const TokenizeOptions& options) {
   if (const auto end = encoding.end_of_text()) out["end_of_text"] = *end;
   for (const auto& [special, id] : tokenizer.special_tokens()) out["special"][special] = id;
   if (::isatty(STDIN_FILENO) == 0) {
-    const auto input = standard_input("a text");
+    auto input = standard_input("a text");
+    if (input.starts_with(kByteOrderMark)) input.erase(0, kByteOrderMark.size());
     if (!input.empty()) out["ids"] = encoding.encode(input);
   }
   if (options.common.json) {
@@ -250,6 +224,18 @@ Exit show_tokenizer(const TokenizeOptions& options) {
     print("%-12s %s\n", key.c_str(), shown.c_str());
   }
   return Exit::success;
+}
+
+/// Counts the words of the inputs, and merges. A signal ends the program at once: no file is open.
+tokenizer::Vocabulary vocabulary_of_inputs(const TokenizeOptions& options) {
+  const auto data = data_of(options);
+  const auto files = tokenize_inputs(options, data);
+  tokenizer::WordCounts words(options.pattern == "gpt4" ? tokenizer::TrainingPattern::gpt4
+                                                        : tokenizer::TrainingPattern::gpt2);
+  for (const auto& file : files.files) {
+    data::read_pieces(file, data, [&](std::string_view piece, bool) { words.add(piece); });
+  }
+  return tokenizer::train_vocabulary(words, *options.vocabulary);
 }
 
 /// Trains a vocabulary on the inputs and writes OUTPUT/tokenizer.json.
@@ -264,14 +250,7 @@ Exit train_tokenizer(const TokenizeOptions& options) {
     throw Error(Exit::data, text((folder / "tokenizer.json").string(),
                                  ": exists already; name another folder, or remove it"));
   }
-  const auto data = data_of(options);
-  const auto files = tokenize_inputs(options, data);
-  tokenizer::WordCounts words(options.pattern == "gpt4" ? tokenizer::TrainingPattern::gpt4
-                                                        : tokenizer::TrainingPattern::gpt2);
-  for (const auto& file : files.files) {
-    data::read_pieces(file, data, [&](std::string_view piece, bool) { words.add(piece); });
-  }
-  const auto vocabulary = tokenizer::train_vocabulary(words, *options.vocabulary);
+  const auto vocabulary = vocabulary_of_inputs(options);
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error)
@@ -317,7 +296,7 @@ Exit run_tokenize(const TokenizeOptions& options) {
 /// `tokenize` writes texts as shards of token ids, with a manifest; trains a vocabulary; checks a
 /// folder of shards; prints a tokenizer. The shards are equal for any number of threads. Exit
 /// codes: 64 an option is missing or wrong; 65 a text, a tokenizer or a shard is damaged; 74 a file
-/// cannot be written.
+/// cannot be written; 130 a signal stopped the writing of shards.
 Verb add_tokenize(const Command& program) {
   const auto options = std::make_shared<TokenizeOptions>();
   const auto command = program.add_subcommand("tokenize", verb_summary("tokenize"));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <thread>
@@ -8,6 +7,7 @@
 
 #include "evenkeel/base/print.h"
 #include "evenkeel/cli/verb.h"
+#include "evenkeel/store/run_folder.h"
 #include "evenkeel/train/signals.h"
 #include "evenkeel/watch/watch_server.h"
 
@@ -21,14 +21,29 @@ constexpr const char* kWatchExamples = R"(Examples:
   evenkeel watch runs/pre_norm-tiny-1     one run
   evenkeel watch runs/a runs/b --port 0   several runs, on a free port)";
 
+/// Warns of folders whose runs no page shows, and of a place that cannot be searched.
+void warn_of_hidden_runs(const std::vector<std::filesystem::path>& places) {
+  std::vector<std::filesystem::path> unreadable;
+  for (const auto& place : places) {
+    try {
+      const auto folders = store::unreadable_folders(place);
+      unreadable.insert(unreadable.end(), folders.begin(), folders.end());
+    } catch (const Error& error) {  // may pass: a page searches the place again
+      print_message(text("warning: ", error.what()));
+    }
+  }
+  warn_of_unreadable(unreadable);
+}
+
 /// Serves the pages until SIGINT, SIGTERM or SIGHUP.
 /// \throws Error (data) for a place that is no folder; (busy, io) for the port
 Exit run_watch(const std::vector<std::filesystem::path>& places, int port) {
   constexpr std::chrono::milliseconds kSlice{100};
-  train::catch_signals(/*announces=*/true, train::Hangup::stops);
+  train::catch_signals();
   const watch::WatchServer server(watch::WatchedRuns(places), port);
   print("watching on http://127.0.0.1:%d/\n", server.port());
-  std::fflush(stdout);
+  flush_output();
+  warn_of_hidden_runs(places);
   while (!train::stop_wanted()) std::this_thread::sleep_for(kSlice);
   return Exit::success;
 }

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,12 +27,23 @@ namespace {
 
 using LaunchClock = std::chrono::steady_clock;
 
+/// False under nohup. A process that blocks a signal receives it also while it is ignored.
+bool hangup_counts() {
+  struct sigaction action{};
+  return ::sigaction(SIGHUP, nullptr, &action) != 0 || action.sa_handler != SIG_IGN;
+}
+
+bool is_stop(int signal) {
+  return signal == SIGINT || signal == SIGTERM || signal == SIGHUP;
+}
+
 /// Blocks the signals that launch() waits for, until the destructor.
 class BlockedSignals {
  public:
   BlockedSignals() {
     sigemptyset(&set_);
-    for (const int each : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1}) sigaddset(&set_, each);
+    for (const int each : {SIGCHLD, SIGINT, SIGTERM, SIGUSR1}) sigaddset(&set_, each);
+    if (hangup_counts()) sigaddset(&set_, SIGHUP);
     sigprocmask(SIG_BLOCK, &set_, &before_);
   }
   BlockedSignals(const BlockedSignals&) = delete;
@@ -73,7 +85,10 @@ class Exec {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent) _exit(kFailed);
     if (fd_to_close >= 0) close(fd_to_close);
-    if (!reads_input) {
+    struct stat input{};
+    // A regular file stays: `--config /dev/stdin` opens it again, with an offset of its own.
+    const bool is_file = fstat(STDIN_FILENO, &input) == 0 && S_ISREG(input.st_mode);
+    if (!reads_input && !is_file) {
       const int none = open("/dev/null", O_RDONLY);
       if (none > STDIN_FILENO) dup2(none, STDIN_FILENO), close(none);
     }
@@ -121,9 +136,9 @@ class LocalRanks {
 
   /// Waits for all ranks. \return the exit code of launch()
   int wait();
-  /// True if SIGINT or SIGTERM arrived.
-  bool was_stopped() const { return was_stopped_; }
-  /// True if a signal ended a rank, or the ranks found one lost.
+  /// True if SIGINT, SIGTERM or SIGHUP arrived.
+  bool was_stopped() const { return !stops_.empty(); }
+  /// True if a signal ended a rank that launch() did not send it to, or the ranks found one lost.
   bool have_loss() const { return has_signal_ || loss_.has_byte(); }
 
  private:
@@ -131,6 +146,7 @@ class LocalRanks {
   void pass_on(int signal);
   void collect();
   void judge(int rank, int status);
+  int code_of(int rank, int status);
   void kill_all();
   bool any_runs() const {
     return std::any_of(processes_.begin(), processes_.end(), [](pid_t each) { return each > 0; });
@@ -142,8 +158,9 @@ class LocalRanks {
   std::vector<pid_t> processes_;  // by rank; 0: ended
   int code_ = 0;
   std::optional<LaunchClock::time_point> kill_at_;  // after the first failure
-  bool was_stopped_ = false;
-  bool has_signal_ = false;  // ended a rank
+  /// SIGINT, SIGTERM and SIGHUP that the ranks got from here.
+  std::set<int> stops_;
+  bool has_signal_ = false;  // another signal ended a rank
 };
 
 LocalRanks::LocalRanks(const LaunchOptions& options) : options_(options) {
@@ -176,30 +193,40 @@ void LocalRanks::start(int rank, const ListeningSocket& socket) {
 }
 
 void LocalRanks::pass_on(int signal) {
-  if (signal == SIGHUP) return;  // ranks ignore it, too
-  was_stopped_ = was_stopped_ || signal != SIGUSR1;
+  if (is_stop(signal)) stops_.insert(signal);
   for (const pid_t each : processes_) {
     if (each > 0) kill(each, signal);
   }
 }
 
 void LocalRanks::judge(int rank, int status) {
-  const pid_t process = processes_[static_cast<std::size_t>(rank)];
+  const int code = code_of(rank, status);
   processes_[static_cast<std::size_t>(rank)] = 0;
-  const bool by_signal = WIFSIGNALED(status);
-  const int code = by_signal ? static_cast<int>(Exit::busy) : WEXITSTATUS(status);
-  has_signal_ = has_signal_ || by_signal;
   if (code == 0) return;
   // After a signal the other ranks have to find out; after an exit with a code they know.
   constexpr double kGrace = 5;  // seconds
-  const double wait = kGrace + (by_signal ? options_.heartbeat_timeout : 0);
+  const double wait = kGrace + (WIFSIGNALED(status) ? options_.heartbeat_timeout : 0);
   const auto at = LaunchClock::now() + std::chrono::milliseconds(static_cast<int>(1000 * wait));
   kill_at_ = kill_at_ ? std::min(*kill_at_, at) : at;
-  if (code_ != 0) return;
-  code_ = code;
-  if (!by_signal) return;
-  print_message(text("evenkeel: rank ", rank, " (process ", process, ") was ended by signal ",
-                     WTERMSIG(status), " (", strsignal(WTERMSIG(status)), ")"));
+  if (code_ == 0) code_ = code;
+}
+
+/// The exit code of a rank that ended. The first one that a signal ended is reported.
+int LocalRanks::code_of(int rank, int status) {
+  if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
+  const int signal = WTERMSIG(status);
+  const auto name = text("signal ", signal, " (", strsignal(signal), ")");
+  const bool is_first = code_ == 0;
+  if (stops_.contains(signal)) {
+    if (is_first) print_message(text("evenkeel: ", name, " ended all ranks"));
+    return signal_exit(signal);
+  }
+  has_signal_ = true;
+  if (is_first) {
+    print_message(text("evenkeel: rank ", rank, " (process ",
+                       processes_[static_cast<std::size_t>(rank)], ") was ended by ", name));
+  }
+  return static_cast<int>(Exit::busy);
 }
 
 void LocalRanks::collect() {
@@ -229,12 +256,12 @@ void LocalRanks::kill_all() {
   }
 }
 
-/// Waits for so long. \return false at once if SIGINT or SIGTERM arrives
+/// Waits for so long. \return false at once if SIGINT, SIGTERM or SIGHUP arrives
 bool passes_without_stop(const BlockedSignals& signals, std::chrono::seconds pause) {
   const auto end = LaunchClock::now() + pause;
   while (LaunchClock::now() < end) {
     const auto signal = signals.next();
-    if (signal == SIGINT || signal == SIGTERM) return false;
+    if (signal && is_stop(*signal)) return false;
   }
   return true;
 }

@@ -173,7 +173,9 @@ Environment process_environment() {
 
 Place place_of(const Environment& environment) {
   Place place;
-  check_both(environment, "RANK", "WORLD_SIZE");
+  // Images of notebooks set WORLD_SIZE=1 alone, which says nothing about a launcher.
+  const bool is_single = !environment("RANK") && environment("WORLD_SIZE") == "1";
+  if (!is_single) check_both(environment, "RANK", "WORLD_SIZE");
   if (read_ranks(place, environment, "RANK", "WORLD_SIZE")) {
     read_address(place, environment);
     return place_of_torchrun(place, environment);

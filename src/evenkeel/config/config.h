@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "evenkeel/config/length.h"
@@ -198,8 +199,16 @@ std::vector<std::string> presets();
 ///         an invalid scheme
 Config resolve(const Sources& sources);
 
+/// True if a file or a --set of `sources` has this key, maybe with the value of another source. The
+/// preset is not read.
+/// \param key  "data.tokenizer"
+/// \throws as resolve() does
+bool sets_key(const Sources& sources, std::string_view key);
+
 /// Reads the output of to_toml().
-/// \param name  the file or place, for messages
+/// \param name  the file or place, for messages. Where the text is from MANIFEST.json of a
+///              checkpoint, the path of that file: a refusal of an unknown key names the version
+///              that wrote the checkpoint
 /// \throws as resolve() does
 Config read_back(const std::string& toml, const std::string& name);
 

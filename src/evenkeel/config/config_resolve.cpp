@@ -4,11 +4,15 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/file.h"
+#include "evenkeel/base/json_parser.h"
 #include "evenkeel/base/utf8.h"
+#include "evenkeel/base/version.h"
 #include "evenkeel/config/config.h"
 #include "evenkeel/config/init.h"
 #include "evenkeel/config/keys.h"
@@ -23,6 +27,11 @@ namespace evenkeel::config {
 namespace {
 
 constexpr std::int64_t kByteTokens = 257;  // 256 bytes and end-of-text
+
+/// "1.2.0 (4e4361a)"
+std::string version_text(const std::string& version, const std::string& hash) {
+  return hash.empty() ? version : text(version, " (", hash, ")");
+}
 
 /// The size of the tokenizer's vocabulary, as far as it is known before the tokenizer is read.
 std::int64_t known_vocabulary(const Config& config) {
@@ -213,6 +222,39 @@ void check_experts(const Config& config, const toml::table& tree) {
        model.layers, " layers of this size are beyond all machines; take fewer or smaller ones");
 }
 
+/// The version and the commit that a file of a run names; "" if the file cannot be read.
+std::string version_in(const std::filesystem::path& file) {
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(file, none))) return "";
+  try {
+    const auto json = parse_json(read_file(file));
+    const auto field = [&json](const char* name) -> std::string {
+      const bool has_text = json.is_object() && json.contains(name) && json[name].is_string();
+      return has_text ? json[name].get<std::string>() : "";
+    };
+    return version_text(field("evenkeel"), field("commit"));
+  } catch (const Error&) {  // the refusal of the configuration is the message
+    return "";
+  }
+}
+
+/// For a refusal of an unknown key: that another version wrote the file; else "".
+/// \param file  run.toml, with provenance.json in its folder, or MANIFEST.json of a checkpoint
+std::string version_hint(const std::string& refusal, const std::filesystem::path& file) {
+  const bool is_run = file.filename() == "run.toml";
+  if (!is_run && file.filename() != "MANIFEST.json") return "";
+  if (!refusal.starts_with(file.string() + ":")) return "";
+  if (refusal.find(": unknown key") == std::string::npos) return "";
+  const auto writer = version_in(is_run ? file.parent_path() / "provenance.json" : file);
+  const auto own = version_text(kVersion, commit());
+  if (writer.empty() || writer == own) return "";
+  return text(is_run ? "; unless you added the key: evenkeel " : "; evenkeel ", writer,
+              " wrote this ", is_run ? "run" : "checkpoint", ", and this program is ", own,
+              ": use that version",
+              // Each checkpoint has the key, too.
+              is_run ? " (for a new run with --config, remove the key)" : "");
+}
+
 Config resolved(MergedSources merged) {
   auto config = config_resolve_read(merged.tree);
   config.preset = merged.preset;
@@ -234,11 +276,25 @@ Config resolved(MergedSources merged) {
 }  // namespace
 
 Config resolve(const Sources& sources) {
-  return resolved(merge_sources(sources));
+  try {
+    return resolved(merge_sources(sources));
+  } catch (const Error& error) {
+    for (const auto& file : sources.files) {
+      const auto hint = version_hint(error.what(), file);
+      if (!hint.empty()) throw Error(error.exit(), error.what() + hint);
+    }
+    throw;
+  }
 }
 
 Config read_back(const std::string& toml, const std::string& name) {
-  return resolved(merge_text(toml, name));
+  try {
+    return resolved(merge_text(toml, name));
+  } catch (const Error& error) {
+    const auto hint = version_hint(error.what(), name);
+    if (hint.empty()) throw;
+    throw Error(error.exit(), error.what() + hint);
+  }
 }
 
 norm::Shape shape_of(const Config& config, std::int64_t tokens) {

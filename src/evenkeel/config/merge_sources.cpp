@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/config/merge_sources.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -123,14 +124,30 @@ MergedSources merge_files(const Sources& sources, std::vector<toml::table> files
   return merged;
 }
 
+toml::table parse_file(const std::filesystem::path& file) {
+  keep_pipe(file);
+  const bool is_empty = file == "/dev/null";
+  return parse_toml(is_empty ? "" : read_file(file), file.string());
+}
+
 }  // namespace
+
+bool sets_key(const Sources& sources, std::string_view key) {
+  for (const auto& file : sources.files) {
+    const auto tree = parse_file(file);
+    if (tree.at_path(key)) return true;
+  }
+  return std::any_of(sources.sets.begin(), sources.sets.end(), [&](const std::string& set) {
+    toml::table tree;
+    apply(parse_setting(set), tree);
+    return static_cast<bool>(tree.at_path(key));
+  });
+}
 
 MergedSources merge_sources(const Sources& sources) {
   std::vector<toml::table> files;
   files.reserve(sources.files.size());
-  for (const auto& file : sources.files) {
-    files.push_back(parse_toml(read_file(file), file.string()));
-  }
+  for (const auto& file : sources.files) files.push_back(parse_file(file));
   return merge_files(sources, std::move(files));
 }
 

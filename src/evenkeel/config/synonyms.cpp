@@ -86,6 +86,11 @@ constexpr Synonyms kKeySynonyms[] = {
     {"log.every", "loggingsteps loginterval logevery logginginterval"},
     {"kernels.attention", "attnimplementation useflashattn flashattention"},
     {"distributed.shard", "zerostage"},
+    {"distributed.connect_timeout",
+     "starttimeout startuptimeout jointimeout inittimeout rdzvtimeout rendezvoustimeout "
+     "storetimeout"},
+    {"distributed.collective_timeout",
+     "distributedtimeout distributedtimeoutminutes ddptimeout nccltimeout processgrouptimeout"},
 };
 
 constexpr Synonyms kSchemeSynonyms[] = {

@@ -67,7 +67,8 @@ void write_imported_run(const store::Directory& run, const ImportedModel& model,
   };
   const auto toml = config::to_toml(*model.config);
   content.state = nlohmann::json::object();
-  content.manifest = {{"config", toml}, {"evenkeel", kVersion}, {"imported", true}};
+  content.manifest = {
+      {"config", toml}, {"evenkeel", kVersion}, {"commit", commit()}, {"imported", true}};
   auto data = data::tokenizer_record(model.encoding->tokenizer());
   if (model.trained_on) data.update(data::record_of(*model.trained_on));
   if (!data.empty()) content.manifest["data"] = data;

@@ -120,11 +120,12 @@ std::string loading(const ExportRequest& request, const ExportResult& result) {
   if (request.as == "gguf") {
     return text("```sh\nllama-cli -m model.gguf -p \"Once\"\n```\n");
   }
-  const bool is_remote = result.architecture == "EvenkeelForCausalLM";
+  const auto* const code =
+      result.architecture == "EvenkeelForCausalLM" ? ", trust_remote_code=True" : "";
   return text("```python\nfrom transformers import AutoModelForCausalLM, AutoTokenizer\n\n",
-              "model = AutoModelForCausalLM.from_pretrained(\"", folder.string(), "\"",
-              is_remote ? ", trust_remote_code=True" : "", ")\n",
-              "tokenizer = AutoTokenizer.from_pretrained(\"", folder.string(), "\")\n```\n");
+              "model = AutoModelForCausalLM.from_pretrained(\"", folder.string(), "\"", code, ")\n",
+              "tokenizer = AutoTokenizer.from_pretrained(\"", folder.string(), "\"", code,
+              ")\n```\n");
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "evenkeel/store/checkpoint_pieces.h"
 #include "evenkeel/store/json_lines.h"
 #include "evenkeel/store/run_folder.h"
+#include "evenkeel/store/tokenizer_copy.h"
 
 namespace evenkeel::convert {
 
@@ -121,19 +122,6 @@ void add_earlier(RunSource& source, const std::vector<std::int64_t>& steps, std:
   }
 }
 
-/// The path of the tokenizer's copy in the run folder, as train::tokenizer_of_run() finds it.
-std::string tokenizer_path(const store::Directory& run, const std::string& configured) {
-  if (configured == "bytes") return configured;
-  const auto own_name = std::filesystem::path(configured).filename().string();
-  for (const auto& name :
-       {std::string("tokenizer.json"), std::string("tokenizer.model"), own_name}) {
-    if (name.empty() || !run.has_file(name)) continue;
-    run.check_file(name);
-    return (run.path() / name).string();
-  }
-  return configured;
-}
-
 /// The configuration of the checkpoint, from its manifest: run.toml may have been edited.
 void read_config(RunSource& source, const store::Directory& run) {
   const auto& last = source.checkpoints.back();
@@ -146,12 +134,15 @@ void read_config(RunSource& source, const store::Directory& run) {
   source.run_toml = config->get<std::string>();
   source.config = config::read_back(source.run_toml, name);
   auto& data = source.config.data;
-  data.tokenizer = tokenizer_path(run, data.tokenizer);
+  const auto copy = store::tokenizer_copy_path(run, data.tokenizer);
+  data.tokenizer = store::tokenizer_of_run(run, data.tokenizer);
   source.encoding =
       std::make_shared<const data::TextEncoding>(data, data::trained_on(last.manifest));
-  data::check_tokenizer_of_run(
-      last.manifest, source.encoding->tokenizer(),
-      "restore the file, and change the copy in the exported folder instead");
+  const auto earlier = store::earlier_tokenizer(run, data::trained_digest(last.manifest));
+  data::check_tokenizer_of_run(last.manifest, source.encoding->tokenizer(),
+                               {.copy = copy,
+                                .earlier = earlier,
+                                .end = "; a changed tokenizer belongs in the exported folder"});
   const auto shape = config::shape_of(source.config, source.encoding->vocabulary());
   source.training = data::training_of(data, *source.encoding, shape.vocabulary);
   const auto& train = source.config.train;
@@ -200,7 +191,7 @@ RunSource open_run_source(const std::filesystem::path& run,
     throw Error(Exit::no_checkpoint, text(run.string(),
                                           ": not a run folder (no run.toml); "
                                           "`evenkeel runs` lists them",
-                                          store::import_hint(run)));
+                                          store::no_run_hint(run)));
   }
   const auto steps = store::checkpoint_steps(run);
   source.checkpoints = {last_checkpoint(source, steps, checkpoint)};

@@ -131,6 +131,8 @@ class BlockReader::ParsedFile {
   /// Appends documents until a block has kBlockBytes. \return false at the end of the file
   bool read(TextBlock& block) {
     const auto add = [&](std::string_view document) {
+      // The elements of an array are counted by their parser.
+      block.json.empties += rows_ && document.empty() ? 1 : 0;
       if (document.empty()) return;
       block.parts.push_back({.file = &file_,
                              .form = TextBlock::Form::document,

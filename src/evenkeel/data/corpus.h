@@ -29,6 +29,23 @@ using TokenLengths = std::shared_ptr<const std::vector<std::uint32_t>>;
 /// The lengths of the tokenizer "bytes".
 TokenLengths byte_token_lengths();
 
+/// The bytes of documents, and of their end-of-text tokens.
+struct TextBytes {
+  /// Of the text as it was read (UTF-8); 1 for each end-of-text or other special token.
+  std::int64_t read = 0;
+  /// Of the tokens, by their TokenLengths. It differs from `read` where the tokenizer changes the
+  /// text: by a normalizer, a prefix, or characters without a token.
+  std::int64_t counted = 0;
+
+  bool operator==(const TextBytes&) const = default;
+  TextBytes& operator+=(const TextBytes& more);
+  /// The bytes as read of a part of the text: exact for all of it, in proportion for less.
+  /// \param part  sum of the TokenLengths of its tokens
+  std::int64_t read_of(std::int64_t part) const;
+};
+/// Adds the bytes of another text. The sum is unknown (nullopt) if one of both is.
+void add_known(std::optional<TextBytes>& sum, const std::optional<TextBytes>& more);
+
 /// The tokens of all documents. End-of-text follows each document; in a text that the program
 /// tokenizes, it is also the first token (data.begin).
 struct Corpus {
@@ -45,7 +62,12 @@ struct Corpus {
   std::optional<TokenId> answer_start_token;
   std::optional<TokenId> end_of_text = kEndOfText;    // nullopt: unknown (token files)
   TokenLengths token_lengths = byte_token_lengths();  // nullptr: unknown (token files)
+  /// Of a text that the program tokenizes, of shards whose manifest has them, or of the text that
+  /// this is a part of; nullopt: the bytes are those of the tokens.
+  std::optional<TextBytes> text_bytes;
 
+  /// The bytes of the text of some tokens. \param lengths  sum of their token_lengths
+  std::int64_t bytes_of_text(std::int64_t lengths) const;
   /// Appends a document of one token per byte, and kEndOfText.
   void append(std::string_view document, double nats = 0);
 };

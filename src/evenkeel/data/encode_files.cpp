@@ -28,6 +28,7 @@ struct EncodedBlock {
   struct Piece {
     std::size_t ids_end = 0;
     End end = End::none;
+    TextBytes text_bytes = {};
   };
   std::vector<TokenId> ids;
   std::vector<Piece> pieces;
@@ -41,7 +42,9 @@ struct EncodedBlock {
 class BlockEncoder {
  public:
   BlockEncoder(const TextEncoding& encoding, const std::string& text_key)
-      : encoder_(encoding.tokenizer(), encoding.special_in_text()), parser_(text_key) {}
+      : encoding_(encoding),
+        encoder_(encoding.tokenizer(), encoding.special_in_text()),
+        parser_(text_key) {}
 
   void encode(const TextBlock& block, EncodedBlock& out) {
     constexpr std::size_t kBytesPerToken = 4;
@@ -63,12 +66,17 @@ class BlockEncoder {
       return;
     }
     for_each_piece(block, part, parser_, [&](std::string_view piece, bool is_end) {
+      const auto first = out.ids.size();
       encoder_.encode(piece, out.ids, part.continues);
       out.bytes += static_cast<std::int64_t>(piece.size());
-      out.pieces.push_back({.ids_end = out.ids.size(), .end = is_end ? End::document : End::none});
+      out.pieces.push_back(
+          {.ids_end = out.ids.size(),
+           .end = is_end ? End::document : End::none,
+           .text_bytes = encoding_.text_bytes(piece, std::span(out.ids).subspan(first))});
     });
   }
 
+  const TextEncoding& encoding_;
   tokenizer::Encoder encoder_;
   JsonText parser_;
 };
@@ -108,7 +116,7 @@ std::vector<FileGroup> groups_of(std::span<const TextFile> files) {
 class EncodingPipeline {
  public:
   EncodingPipeline(const std::vector<TextFile>& files, const config::Data& data,
-                   const TextEncoding& encoding, int threads, const UseTokens& use,
+                   const TextEncoding& encoding, int threads, const UsePieces& use,
                    const std::function<void(const EncodedText&)>& progress)
       : files_(files),
         text_key_(data.text_key),
@@ -227,12 +235,14 @@ class EncodingPipeline {
     using End = EncodedBlock::End;
     sum_.json += block.json;
     std::size_t begin = 0;
-    for (const auto& [ids_end, end] : block.pieces) {
+    for (const auto& [ids_end, end, text_bytes] : block.pieces) {
       if (end == End::file) {
         end_file();
         continue;
       }
-      use_(std::span(block.ids).subspan(begin, ids_end - begin), end == End::document);
+      use_({.ids = std::span(block.ids).subspan(begin, ids_end - begin),
+            .is_end = end == End::document,
+            .text_bytes = text_bytes});
       begin = ids_end;
       sum_.documents += end == End::document ? 1 : 0;
       has_text_ = true;
@@ -271,7 +281,7 @@ class EncodingPipeline {
   const std::string& text_key_;
   const TextEncoding& encoding_;
   std::size_t thread_count_;
-  const UseTokens& use_;
+  const UsePieces& use_;
   const std::function<void(const EncodedText&)>& progress_;
 
   std::mutex mutex_;  // for all that follows
@@ -294,11 +304,18 @@ class EncodingPipeline {
 }  // namespace
 
 EncodedText encode_files(const std::vector<TextFile>& files, const config::Data& data,
-                         const TextEncoding& encoding, int threads, const UseTokens& use,
+                         const TextEncoding& encoding, int threads, const UsePieces& use,
                          const std::function<void(const EncodedText&)>& progress) {
   EK_ASSERT(threads > 0);
   check_threads(threads);
   return EncodingPipeline(files, data, encoding, threads, use, progress).run();
+}
+
+EncodedText encode_files(const std::vector<TextFile>& files, const config::Data& data,
+                         const TextEncoding& encoding, int threads, const UseTokens& use,
+                         const std::function<void(const EncodedText&)>& progress) {
+  const UsePieces use_ids = [&](const EncodedPiece& piece) { use(piece.ids, piece.is_end); };
+  return encode_files(files, data, encoding, threads, use_ids, progress);
 }
 
 }  // namespace evenkeel::data

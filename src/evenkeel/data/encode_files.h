@@ -19,6 +19,14 @@ struct EncodedText {
   JsonCounts json;
 };
 
+/// A document, or a part of it.
+struct EncodedPiece {
+  std::span<const TokenId> ids;
+  bool is_end = false;   // of the document
+  TextBytes text_bytes;  // without an end-of-text token
+};
+using UsePieces = std::function<void(const EncodedPiece& piece)>;
+
 /// The tokens of a document, or of a part of it.
 using UseTokens = std::function<void(std::span<const TokenId> ids, bool is_end_of_document)>;
 
@@ -34,6 +42,10 @@ using UseTokens = std::function<void(std::span<const TokenId> ids, bool is_end_o
 /// \param progress  called as `use` is, after each block, with what was used so far; may be empty
 /// \throws Error (data, exit code 65) as read_pieces() and tokenizer::Encoder::encode(): the first
 ///         one in the order of the text
+EncodedText encode_files(const std::vector<TextFile>& files, const config::Data& data,
+                         const TextEncoding& encoding, int threads, const UsePieces& use,
+                         const std::function<void(const EncodedText&)>& progress = {});
+/// The same, for the ids alone.
 EncodedText encode_files(const std::vector<TextFile>& files, const config::Data& data,
                          const TextEncoding& encoding, int threads, const UseTokens& use,
                          const std::function<void(const EncodedText&)>& progress = {});

@@ -109,8 +109,10 @@ void check_unused_keys(const config::Data& data) {
     refuse_unused("token_type", "without token files that have no header");
   }
   const bool has_text = kinds.text_files || kinds.builtins || data.tokenizer != usual.tokenizer;
-  if (data.begin.has_value() && !has_text) {
-    refuse_unused("begin", "for token files without data.tokenizer");
+  // Shards of bytes need no data.tokenizer: prompts are encoded, and data.begin has an effect.
+  if (data.begin.has_value() && !has_text &&
+      is_tokenizer_unknown(data, TextEncoding(data), /*vocabulary=*/0)) {
+    refuse_unused("begin", "for token files without a tokenizer file in data.tokenizer");
   }
   const auto* const why = why_fraction_is_unused(data);
   if (data.validation_fraction != usual.validation_fraction && why != nullptr) {

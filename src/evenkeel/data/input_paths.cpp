@@ -99,6 +99,13 @@ bool is_pattern(const std::string& input) {
   return input.find_first_of("*?[") != std::string::npos;
 }
 
+std::string relative_paths_advice() {
+  std::error_code error;
+  const auto folder = fs::current_path(error);
+  return text("; relative paths begin in the current folder",
+              error ? std::string() : text(" (", folder.string(), ")"));
+}
+
 InputPaths input_paths(const std::string& input) {
   const auto path = with_home(input);
   std::error_code error;
@@ -112,7 +119,8 @@ InputPaths input_paths(const std::string& input) {
   } else if (is_pattern(path)) {
     found = pattern_paths(path);
   } else {
-    throw Error(Exit::data, text(path, ": must be a file or a folder, but is missing"));
+    throw Error(Exit::data, text(path, ": must be a file or a folder, but is missing",
+                                 fs::path(path).is_relative() ? relative_paths_advice() : ""));
   }
   std::sort(found.paths.begin(), found.paths.end());
   return found;

@@ -21,6 +21,10 @@ std::string with_home(const std::string& input);
 /// True for a name with a wildcard.
 bool is_pattern(const std::string& input);
 
+/// The end of the message about a relative path to nothing: "; relative paths begin in the current
+/// folder (/tmp)".
+std::string relative_paths_advice();
+
 /// The files that an input names: a file, a folder with its folders, or a pattern. Sorted.
 /// \throws Error (data, exit code 65) for a missing file, a pattern without match, or a folder that
 ///         cannot be read

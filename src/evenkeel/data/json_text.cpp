@@ -65,23 +65,33 @@ std::uint32_t escaped_unit(std::string_view value, std::size_t at) {
   return digits.size() == kDigits && is_whole ? unit : 0;
 }
 
-/// The value with each escape of a lone surrogate as that of U+FFFD, in as many bytes.
-/// \param count  receives how many there are
-std::string without_lone_surrogates(std::string_view value, std::int64_t& count) {
-  constexpr std::size_t kEscape = 6;
+constexpr std::size_t kEscape = 6;  // characters of "\\ud83d"
+
+/// The first escape of a lone surrogate from `at` on; npos if there is none.
+std::size_t find_lone_surrogate(std::string_view value, std::size_t at) {
   constexpr std::uint32_t kHigh = 0xd800, kLow = 0xdc00, kEnd = 0xe000;
-  std::string out(value);
-  for (auto at = out.find('\\'); at != std::string::npos; at = out.find('\\', at)) {
-    const auto unit = escaped_unit(out, at);
+  for (at = value.find('\\', at); at != std::string_view::npos; at = value.find('\\', at)) {
+    const auto unit = escaped_unit(value, at);
     if (unit < kHigh || unit >= kEnd) {
       at += 2;  // an escape of two or more characters
       continue;
     }
-    const auto next = escaped_unit(out, at + kEscape);
+    const auto next = at + kEscape < value.size() ? escaped_unit(value, at + kEscape) : 0;
     const bool is_pair = unit < kLow && next >= kLow && next < kEnd;
-    if (!is_pair) out.replace(at, kEscape, "\\ufffd");
-    count += is_pair ? 0 : 1;
-    at += is_pair ? 2 * kEscape : kEscape;
+    if (!is_pair) return at;
+    at += 2 * kEscape;
+  }
+  return at;
+}
+
+/// The value with each escape of a lone surrogate as that of U+FFFD, in as many bytes.
+/// \param count  receives how many there are
+std::string without_lone_surrogates(std::string_view value, std::int64_t& count) {
+  std::string out(value);
+  for (auto at = find_lone_surrogate(out, 0); at != std::string::npos;
+       at = find_lone_surrogate(out, at + kEscape)) {
+    out.replace(at, kEscape, "\\ufffd");
+    ++count;
   }
   return out;
 }
@@ -120,6 +130,7 @@ std::string counted(std::int64_t count, const char* what) {
 
 JsonCounts& JsonCounts::operator+=(const JsonCounts& other) {
   nulls += other.nulls;
+  empties += other.empties;
   lone_surrogates += other.lone_surrogates;
   if (invalid_lines == 0) first_invalid = other.first_invalid;
   invalid_lines += other.invalid_lines;
@@ -133,11 +144,17 @@ std::string JsonCounts::description() const {
   std::string out;
   const auto add = [&](const std::string& part) { out += text(out.empty() ? "" : ", ", part); };
   if (nulls > 0) add(counted(nulls, "null text") + " left out");
+  if (empties > 0) add(counted(empties, "empty text") + " left out");
   if (lone_surrogates > 0) add(counted(lone_surrogates, "lone surrogate") + " read as U+FFFD");
   if (invalid_lines == 0) return out;
   add(text(counted(invalid_lines, "invalid line"), " left out (",
            invalid_lines == 1 ? "" : "the first: ", first_invalid, ")"));
   return out;
+}
+
+std::optional<std::size_t> lone_surrogate_in(std::string_view value) {
+  const auto at = find_lone_surrogate(value, 0);
+  return at == std::string_view::npos ? std::nullopt : std::optional(at);
 }
 
 std::string JsonPlace::name() const {
@@ -160,7 +177,9 @@ std::string_view JsonText::find(std::string_view value, const JsonPlace& place) 
   simdjson::dom::element root;
   if (dom.parse(bytes, value.size(), /*realloc_if_needed=*/false).get(root) == simdjson::SUCCESS) {
     if (const auto string = string_in_dom(root, key_, place.is_element)) {
-      counts_.nulls += string->data() == nullptr ? 1 : 0;
+      const bool is_null = string->data() == nullptr;
+      counts_.nulls += is_null ? 1 : 0;
+      counts_.empties += !is_null && string->empty() ? 1 : 0;
       return *string;
     }
   }
@@ -185,10 +204,11 @@ std::string_view JsonText::find_or_skip(std::string_view value, const JsonPlace&
 /// Refuses the value with a reason, or finds the string in what simdjson does not take: integers of
 /// more than 64 bits, lone surrogates, and very large values.
 std::string_view JsonText::find_slowly(std::string_view value, const JsonPlace& place) {
-  check_utf8(value, std::string(place.path), place.offset);
+  check_utf8(value, place.name(), place.offset);
   const auto mended = without_lone_surrogates(value, counts_.lone_surrogates);
   auto string = string_in(parsed(mended, place), key_, place);
   counts_.nulls += string ? 0 : 1;
+  counts_.empties += string && string->empty() ? 1 : 0;
   found_ = std::move(string).value_or(std::string());
   return found_;
 }

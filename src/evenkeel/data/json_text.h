@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,11 +30,12 @@ struct InvalidLine {
   bool operator==(const InvalidLine&) const = default;
 };
 
-/// What JsonText has met in the values, apart from texts.
+/// What JsonText has met in the values, apart from texts. `empties` also counts rows of parquet.
 struct JsonCounts {
   static constexpr std::size_t kMostListed = 20;
 
   std::int64_t nulls = 0;            // values in the place of a text; they are left out
+  std::int64_t empties = 0;          // texts without a character; they are left out
   std::int64_t lone_surrogates = 0;  // escapes as "\ud83d" that are no pair; each is read as U+FFFD
   std::int64_t invalid_lines = 0;    // TextFile::skips_invalid_lines: they are left out
   std::string first_invalid;         // why the first of them cannot be used
@@ -41,10 +43,14 @@ struct JsonCounts {
 
   /// Adds the counts of later values.
   JsonCounts& operator+=(const JsonCounts& other);
-  /// "2 null texts left out, 1 lone surrogate read as U+FFFD, 1 invalid line left out (REASON)";
-  /// "" for none.
+  /// "2 null texts left out, 1 empty text left out, 1 lone surrogate read as U+FFFD, 1 invalid line
+  /// left out (REASON)"; "" for none.
   std::string description() const;
 };
+
+/// The offset of the first escape of a lone surrogate in a JSON text, as "\ud83d" without a second
+/// half; nullopt if there is none.
+std::optional<std::size_t> lone_surrogate_in(std::string_view value);
 
 /// Finds the text of documents in JSON values. Every value is parsed completely: syntax, numbers,
 /// UTF-8 and surrogate pairs.

@@ -11,6 +11,8 @@
 #include "evenkeel/data/corpus_checks.h"
 #include "evenkeel/data/detokenize.h"
 #include "evenkeel/data/input_kinds.h"
+#include "evenkeel/data/shard_manifest.h"
+#include "evenkeel/data/shard_tokenizers.h"
 #include "evenkeel/data/split.h"
 #include "evenkeel/data/texts.h"
 #include "evenkeel/data/token_cache.h"
@@ -24,11 +26,14 @@ namespace {
 using Inputs = std::vector<std::string>;
 const Inputs kAuto = {"auto"};
 
-/// Appends the tokens of a document, and end-of-text.
-void append_encoded(Corpus& corpus, tokenizer::Encoder& encoder, std::string_view document,
-                    double nats) {
+/// Appends the tokens of a document, and end-of-text. Leaves out a document without tokens.
+void append_encoded(Corpus& corpus, const TextEncoding& encoding, tokenizer::Encoder& encoder,
+                    std::string_view document, double nats) {
   std::vector<TokenId> ids;
   encoder.encode(document, ids);
+  if (ids.empty()) return;
+  *corpus.text_bytes += encoding.text_bytes(document, ids);
+  *corpus.text_bytes += encoding.end_of_text_bytes(1);
   const auto begin = corpus.tokens.size();
   for (const auto id : ids) corpus.tokens.push_back(id);
   corpus.documents.push_back({begin, corpus.tokens.size(), nats});
@@ -40,6 +45,7 @@ Corpus empty_corpus(const TextEncoding& encoding) {
   Corpus corpus;
   corpus.end_of_text = encoding.required_end_of_text();
   corpus.token_lengths = encoding.token_lengths();
+  corpus.text_bytes = TextBytes();
   if (encoding.begins_with_end_of_text()) corpus.tokens.push_back(*corpus.end_of_text);
   return corpus;
 }
@@ -47,7 +53,7 @@ Corpus empty_corpus(const TextEncoding& encoding) {
 Corpus tokens_of(const Documents& documents, const TextEncoding& encoding) {
   auto corpus = empty_corpus(encoding);
   tokenizer::Encoder encoder(encoding.tokenizer(), encoding.special_in_text());
-  for (const auto& document : documents) append_encoded(corpus, encoder, document, 0);
+  for (const auto& document : documents) append_encoded(corpus, encoding, encoder, document, 0);
   return corpus;
 }
 
@@ -64,7 +70,7 @@ Corpus encoded(Corpus bytes, const TextEncoding& encoding, const char* name) {
   tokenizer::Encoder encoder(encoding.tokenizer(), encoding.special_in_text());
   for (const auto& document : bytes.documents) {
     const auto ids = bytes.tokens.range(document.begin, document.end - document.begin);
-    append_encoded(corpus, encoder, detokenize(ids), document.nats);
+    append_encoded(corpus, encoding, encoder, detokenize(ids), document.nats);
   }
   return corpus;
 }
@@ -98,7 +104,11 @@ Corpus builtin_corpus(Corpus bytes, const Builtin& builtin, const TextEncoding& 
 
 Corpus text_corpus(const Documents& documents, const std::string& what,
                    const TextEncoding& encoding) {
-  return corpus_described(tokens_of(documents, encoding), what, bytes_of(documents));
+  auto corpus = tokens_of(documents, encoding);
+  const auto documents_read = static_cast<std::int64_t>(documents.size());
+  const auto left_out = without_tokens_text(documents_read - corpus.document_count);
+  return corpus_described(std::move(corpus), what + (left_out.empty() ? "" : ", ") + left_out,
+                          bytes_of(documents));
 }
 
 /// The name, with a number if another source has the same one.
@@ -133,6 +143,7 @@ class CorporaLoader {
   Corpus large_text_corpus(const TextFiles& files) const;
   Corpus evaluation_corpus(const Inputs& inputs, const std::string& key) const;
   void check_text(const std::string& key) const;
+  void check_shards(const config::Data& data, bool reads_training) const;
 
   const config::Data& data_;
   std::int64_t context_;
@@ -221,6 +232,8 @@ Corpus CorporaLoader::large_text_corpus(const TextFiles& files) const {
   const auto digests = digests_of(files.files);
   const auto folder = cached_tokens(files.files, digests, data_, *encoding_, stop_);
   auto corpus = token_corpus({folder}, {}, *encoding_, encoding_->vocabulary(), true);
+  corpus.text_bytes = cached_text_bytes(folder);
+  *corpus.text_bytes += encoding_->end_of_text_bytes(corpus.document_count);
   if (encoding_->begins_with_end_of_text()) {
     Tokens all({encoding_->required_end_of_text()});
     all.append(corpus.tokens);
@@ -238,9 +251,20 @@ void CorporaLoader::check_text(const std::string& key) const {
   encoding_->check_holds_text(vocabulary_);
 }
 
+/// Compares the tokenizers of all shards before one of them is read. Without data.tokenizer, the
+/// shards of an evaluation are compared with those of the training text, which it does not read.
+void CorporaLoader::check_shards(const config::Data& data, bool reads_training) const {
+  check_one_tokenizer(token_files_of(data, reads_training || encoding_->is_bytes()),
+                      encoding_->tokenizer());
+}
+
 Corpora CorporaLoader::load(bool with_training_text) const {
   Corpora corpora{.encoding = encoding_};
   const auto inputs = training_inputs();
+  const bool reads_training =
+      with_training_text || std::any_of(inputs.begin(), inputs.end(),
+                                        [&](const Inputs& each) { return is_split_off(each); });
+  check_shards(data_, reads_training);
   double sum = 0;
   for (const auto weight : data_.weights) sum += weight;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -265,6 +289,10 @@ Corpora CorporaLoader::load(bool with_training_text) const {
 
 Source CorporaLoader::load_named(const config::NamedText& named) const {
   const auto key = text("evaluate.texts.", named.name);
+  auto data = data_;
+  data.validation = named.inputs;
+  data.ood.clear();
+  check_shards(data, /*reads_training=*/false);
   Source source{named.name, 1, evaluation_corpus(named.inputs, key)};
   check_evaluation(source.corpus, key, data_, context_);
   return source;
@@ -293,8 +321,11 @@ std::string digest(const std::vector<Source>& sources) {
 Corpora load_corpora(const config::Data& data, std::int64_t context, std::int64_t vocabulary,
                      const StopWanted& stop) {
   check_unused_keys(data);
-  return CorporaLoader(data, context, vocabulary, std::make_shared<const TextEncoding>(data), stop)
-      .load(/*with_training_text=*/true);
+  const auto encoding = std::make_shared<const TextEncoding>(data);
+  auto corpora =
+      CorporaLoader(data, context, vocabulary, encoding, stop).load(/*with_training_text=*/true);
+  corpora.warnings = corpora_warnings(corpora, data, context);
+  return corpora;
 }
 
 Corpora load_evaluation_corpora(const config::Data& data,

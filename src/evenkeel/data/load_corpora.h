@@ -29,9 +29,10 @@ std::string digest(const std::vector<Source>& sources);
 /// The texts of a run.
 struct Corpora {
   std::shared_ptr<const TextEncoding> encoding;
-  std::vector<Source> train;       // at least one
-  std::vector<Source> validation;  // one, or one per training source
-  std::optional<Corpus> ood;       // out-of-distribution text; nullopt without data.ood
+  std::vector<Source> train;               // at least one
+  std::vector<Source> validation;          // one, or one per training source
+  std::optional<Corpus> ood;               // out-of-distribution text; nullopt without data.ood
+  std::vector<std::string> warnings = {};  // corpora_warnings(), of load_corpora(); for people
 };
 
 /// Reads or generates the texts of `data`. With validation = "auto", splits the training texts.

@@ -30,6 +30,17 @@ constexpr std::int64_t kMaxVocabulary = std::int64_t{1} << 31;
 constexpr const char* kInvalidLines = "invalid_lines";
 constexpr const char* kFirstInvalidLines = "first_invalid_lines";
 constexpr const char* kTokenizerEncoding = "tokenizer_encoding";
+constexpr const char* kShardTextBytes = "text_bytes";
+
+/// A count of what the texts have and the shards do not; absent if it is 0.
+struct LeftOutCount {
+  const char* name;
+  std::int64_t ShardManifest::* count;
+};
+constexpr std::array<LeftOutCount, 3> kLeftOutCounts = {
+    {{"null_texts", &ShardManifest::null_texts},
+     {"empty_texts", &ShardManifest::empty_texts},
+     {"documents_without_tokens", &ShardManifest::documents_without_tokens}}};
 
 ordered_json written(const ShardFile& file) {
   return {{"file", file.name}, {"bytes", file.digest.bytes}, {"xxh3", file.digest.xxh3}};
@@ -39,6 +50,9 @@ ordered_json written(const Shard& shard) {
   auto out = written(shard.tokens_file);
   out["documents"] = shard.documents;
   out["tokens"] = shard.tokens;
+  if (const auto& bytes = shard.text_bytes) {
+    out[kShardTextBytes] = {{"read", bytes->read}, {"counted", bytes->counted}};
+  }
   if (shard.sidecar) out["sidecar"] = written(*shard.sidecar);
   return out;
 }
@@ -76,12 +90,23 @@ ShardFile file_in(const json& object) {
   return file;
 }
 
+TextBytes text_bytes_in(const json& object) {
+  const auto number = [&](const char* name) {
+    const auto found = object.find(name);
+    if (found == object.end() || !found->is_number_integer()) throw WrongField{kShardTextBytes};
+    return found->get<std::int64_t>();
+  };
+  if (!object.is_object()) throw WrongField{kShardTextBytes};
+  return {.read = number("read"), .counted = number("counted")};
+}
+
 Shard shard_in(const json& object) {
   if (!object.is_object()) throw WrongField{"shards"};
   Shard shard;
   shard.tokens_file = file_in(object);
   shard.documents = number_in(object, "documents", kMaxCount);
   shard.tokens = number_in(object, "tokens", kMaxCount);
+  if (object.contains(kShardTextBytes)) shard.text_bytes = text_bytes_in(object[kShardTextBytes]);
   if (object.contains("sidecar")) shard.sidecar = file_in(object["sidecar"]);
   return shard;
 }
@@ -95,6 +120,15 @@ std::vector<InvalidLine> invalid_lines_in(const json& object) {
     lines.push_back({manifest_string(each, "file"), number_in(each, "line", kMaxCount)});
   }
   return lines;
+}
+
+void read_left_out(const json& object, ShardManifest& manifest) {
+  for (const auto& [name, count] : kLeftOutCounts) {
+    if (object.contains(name)) manifest.*count = number_in(object, name, kMaxCount);
+  }
+  if (!object.contains(kInvalidLines)) return;
+  manifest.invalid_lines = number_in(object, kInvalidLines, kMaxCount);
+  manifest.first_invalid_lines = invalid_lines_in(object);
 }
 
 ShardManifest manifest_in(const json& object) {
@@ -121,10 +155,7 @@ ShardManifest manifest_in(const json& object) {
     if (!special->is_boolean()) throw WrongField{"special_in_text"};
     manifest.special_in_text = special->get<bool>();
   }
-  if (object.contains(kInvalidLines)) {
-    manifest.invalid_lines = number_in(object, kInvalidLines, kMaxCount);
-    manifest.first_invalid_lines = invalid_lines_in(object);
-  }
+  read_left_out(object, manifest);
   const auto shards = object.find("shards");
   if (shards == object.end() || !shards->is_array()) throw WrongField{"shards"};
   for (const auto& each : *shards) manifest.shards.push_back(shard_in(each));
@@ -189,6 +220,32 @@ std::int64_t ShardManifest::bytes() const {
   });
 }
 
+std::optional<TextBytes> ShardManifest::text_bytes() const {
+  std::optional<TextBytes> sum = TextBytes();
+  for (const auto& shard : shards) add_known(sum, shard.text_bytes);
+  return sum;
+}
+
+std::string without_tokens_text(std::int64_t documents) {
+  if (documents == 0) return "";
+  return text(with_commas(documents), documents == 1 ? " document" : " documents",
+              " without tokens left out");
+}
+
+std::string left_out_description(const JsonCounts& counts, std::int64_t documents_without_tokens) {
+  const auto values = counts.description();
+  const auto documents = without_tokens_text(documents_without_tokens);
+  return values + (values.empty() || documents.empty() ? "" : ", ") + documents;
+}
+
+std::vector<std::pair<const char*, std::int64_t>> left_out_counts(const ShardManifest& manifest) {
+  std::vector<std::pair<const char*, std::int64_t>> counts;
+  for (const auto& [name, count] : kLeftOutCounts) {
+    if (manifest.*count > 0) counts.emplace_back(name, manifest.*count);
+  }
+  return counts;
+}
+
 void write_shard_manifest(const std::string& folder, const ShardManifest& manifest) {
   ordered_json out = {{"format", name_of(manifest.format)},  {"type", name_of(manifest.type)},
                       {"tokenizer", manifest.tokenizer},     {"vocabulary", manifest.vocabulary},
@@ -198,6 +255,7 @@ void write_shard_manifest(const std::string& folder, const ShardManifest& manife
   if (!manifest.tokenizer_encoding.empty()) out[kTokenizerEncoding] = manifest.tokenizer_encoding;
   if (manifest.special_in_text) out["special_in_text"] = *manifest.special_in_text;
   for (const auto& each : manifest.shards) out["shards"].push_back(written(each));
+  for (const auto& [name, count] : left_out_counts(manifest)) out[name] = count;
   if (manifest.invalid_lines) {
     out[kInvalidLines] = *manifest.invalid_lines;
     auto& lines = out[kFirstInvalidLines] = ordered_json::array();

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "evenkeel/data/corpus.h"
 #include "evenkeel/data/file_digest.h"
 #include "evenkeel/data/json_text.h"
 #include "evenkeel/data/token_layout.h"
@@ -44,6 +46,7 @@ struct Shard {
   ShardFile tokens_file;
   std::optional<ShardFile> sidecar;  // olmo: document bounds; megatron: index
   std::int64_t documents = 0, tokens = 0;
+  std::optional<TextBytes> text_bytes;  // without end-of-text tokens; nullopt: unknown
 };
 
 /// The file manifest.json of a folder of shards.
@@ -56,13 +59,26 @@ struct ShardManifest {
   std::uint32_t end_of_text = 0;
   std::optional<bool> special_in_text;  // data.special_in_text; nullopt: unknown
   std::vector<Shard> shards;
+  // Left out of the texts: JSON's null, empty texts of JSON and parquet, documents without an id.
+  std::int64_t null_texts = 0, empty_texts = 0, documents_without_tokens = 0;
   std::optional<std::int64_t> invalid_lines;     // left out; nullopt: without --skip-invalid
   std::vector<InvalidLine> first_invalid_lines;  // the first JsonCounts::kMostListed of them
 
   std::int64_t documents() const;
   std::int64_t tokens() const;
   std::int64_t bytes() const;  // of all files
+  /// Shard::text_bytes of all shards; nullopt: unknown.
+  std::optional<TextBytes> text_bytes() const;
 };
+
+/// "2 documents without tokens left out"; "" for 0.
+std::string without_tokens_text(std::int64_t documents);
+
+/// JsonCounts::description(), then without_tokens_text(); "" for none.
+std::string left_out_description(const JsonCounts& counts, std::int64_t documents_without_tokens);
+
+/// The fields null_texts, empty_texts and documents_without_tokens of the manifest that are not 0.
+std::vector<std::pair<const char*, std::int64_t>> left_out_counts(const ShardManifest& manifest);
 
 inline constexpr const char* kShardManifest = "manifest.json";
 

@@ -52,6 +52,16 @@ TokenLengths lengths_of(const tokenizer::Tokenizer& tokenizer) {
   return std::make_shared<const std::vector<std::uint32_t>>(std::move(lengths));
 }
 
+/// By id, the bytes of a special token's text without the one that lengths_of() counts; else 0.
+std::vector<std::uint32_t> uncounted_of(const tokenizer::Tokenizer& tokenizer) {
+  std::vector<std::uint32_t> bytes(static_cast<std::size_t>(tokenizer.vocabulary()));
+  for (const auto& special : tokenizer.special_tokens()) {
+    if (special.text.empty()) continue;
+    bytes[special.id] = static_cast<std::uint32_t>(special.text.size() - 1);
+  }
+  return bytes;
+}
+
 void check_vocabulary(std::int64_t vocabulary, std::int64_t least) {
   if (vocabulary >= least) return;
   throw Error(Exit::usage, text("model.vocabulary must be at least ", least,
@@ -67,6 +77,7 @@ TextEncoding::TextEncoding(const config::Data& data, const std::optional<Trained
                        : std::optional<TokenId>(named_token(data.end_of_text, tokenizer_))),
       is_end_named_(data.end_of_text != "auto"),
       lengths_(lengths_of(tokenizer_)),
+      uncounted_(uncounted_of(tokenizer_)),
       trained_on_(trained_on),
       begins_(data.begin.value_or(true)),
       prompt_begins_(data.begin   ? *data.begin
@@ -93,6 +104,20 @@ void TextEncoding::check_end_of_text(std::int64_t vocabulary) const {
   if (!end_of_text_ || *end_of_text_ < vocabulary || is_unused) return;
   throw Error(Exit::data, text("data.end_of_text must be a token id from 0 to ", vocabulary - 1,
                                ", but is ", *end_of_text_));
+}
+
+TextBytes TextEncoding::text_bytes(std::string_view text, std::span<const TokenId> ids) const {
+  TextBytes bytes{.read = static_cast<std::int64_t>(text.size())};
+  for (const auto id : ids) {
+    bytes.counted += (*lengths_)[id];
+    bytes.read -= uncounted_[id];
+  }
+  return bytes;
+}
+
+TextBytes TextEncoding::end_of_text_bytes(std::int64_t documents) const {
+  return {.read = documents,
+          .counted = documents * std::int64_t{(*lengths_)[required_end_of_text()]}};
 }
 
 std::vector<TokenId> TextEncoding::encode(std::string_view text) const {

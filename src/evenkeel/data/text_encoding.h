@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -47,6 +48,12 @@ class TextEncoding {
   /// \throws Error (usage, exit code 64) if a model of `vocabulary` ids cannot read its texts
   void check_holds_text(std::int64_t vocabulary) const;
   const TokenLengths& token_lengths() const { return lengths_; }
+  /// The bytes of a text and of its tokens, without an end-of-text token after it.
+  /// \param ids  encode(text)
+  TextBytes text_bytes(std::string_view text, std::span<const TokenId> ids) const;
+  /// The bytes of the end-of-text tokens of documents: one byte each.
+  /// \throws Error as required_end_of_text()
+  TextBytes end_of_text_bytes(std::int64_t documents) const;
   /// True if the first token of a text that is tokenized here is end-of-text.
   bool begins_with_end_of_text() const { return begins_; }
   /// True if end-of-text is put before the text of a prompt.
@@ -66,6 +73,7 @@ class TextEncoding {
   std::optional<TokenId> end_of_text_;
   bool is_end_named_ = false;
   TokenLengths lengths_;
+  std::vector<std::uint32_t> uncounted_;  // by id: bytes of its text without those of lengths_
   std::optional<TrainedOn> trained_on_;
   bool begins_ = true, prompt_begins_ = true;
   bool special_in_text_ = true;

@@ -11,6 +11,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/data/input_paths.h"
 #include "evenkeel/data/text_stream.h"
+#include "evenkeel/data/token_inputs.h"
 
 namespace evenkeel::data {
 
@@ -133,9 +134,9 @@ bool is_left_out(const fs::path& path, const InputPaths& paths, const std::strin
   return *kind == TextKind::json && paths.is_folder && format != name_of(TextKind::json);
 }
 
-/// Appends the files of an input.
-void add_files(const std::string& input, const std::string& format, std::vector<TextFile>& files,
-               Found& found) {
+/// Appends the files of an input. \param advice  what to do with token files
+void add_files(const std::string& input, const std::string& format, const char* advice,
+               std::vector<TextFile>& files, Found& found) {
   const auto paths = input_paths(input);
   const auto before = files.size();
   for (const auto& path : paths.paths) {
@@ -148,6 +149,11 @@ void add_files(const std::string& input, const std::string& format, std::vector<
     }
   }
   if (files.size() > before) return;
+  const auto tokens = std::find_if(paths.paths.begin(), paths.paths.end(), has_token_ending);
+  if (tokens != paths.paths.end()) {
+    throw Error(Exit::data, text(input, ": must hold texts, but holds token files (",
+                                 tokens->filename().string(), "); ", advice));
+  }
   throw Error(Exit::data, text(input, ": must hold files that end in ", known_endings(),
                                " (also .gz, .zst), but holds none"));
 }
@@ -188,10 +194,19 @@ const char* name_of(TextKind kind) {
   return kNames.at(static_cast<std::size_t>(kind));
 }
 
+const char* mixed_list_advice(const std::vector<std::string>& inputs, const config::Data& data,
+                              const char* otherwise) {
+  const bool is_training_list = inputs.size() > 1 && inputs == data.train;
+  return is_training_list
+             ? "a list holds texts or token files; tokenize the texts, or give each input a weight"
+             : otherwise;
+}
+
 TextFiles find_text_files(const std::vector<std::string>& inputs, const config::Data& data) {
   TextFiles all;
   Found found;
-  for (const auto& input : inputs) add_files(input, data.format, all.files, found);
+  const auto* const advice = mixed_list_advice(inputs, data, "name files of text");
+  for (const auto& input : inputs) add_files(input, data.format, advice, all.files, found);
   all.description = files_described(inputs, found);
   return all;
 }

@@ -37,14 +37,22 @@ struct TextFiles {
   std::string description;  // "books (2 text, 1 jsonl, 1 of them gzip; left out: cover.png)"
 };
 
+/// What to do about a list of texts and token files.
+/// \param data       data.train: a list with this content is a training text, and may have weights
+/// \param otherwise  the advice for another list, and for a single input
+const char* mixed_list_advice(const std::vector<std::string>& inputs, const config::Data& data,
+                              const char* otherwise);
+
 /// Finds the files of a text. An input is a file, a folder, or a pattern as of a shell (`*`, `?`,
 /// `[a-z]`); `~` at its start is the home folder. A folder gives the text files in it and in its
 /// folders, in the order of their paths. Hidden entries, links to folders and files of other kinds
 /// are left out of folders and patterns; so are the .json files of a folder, unless data.format is
 /// "json", and run folders.
-/// \param data  data.format: the kind of all files that are found, if it is not "auto"
-/// \throws Error (data, exit code 65) for a missing file, a folder or pattern without text files, a
-///         name without a known ending, or a file that is compressed by its name only
+/// \param data  data.format: the kind of all files that are found, if it is not "auto"; data.train:
+///              a list with this content is a training text, which the advice of a message heeds
+/// \throws Error (data, exit code 65) for a missing file, a folder or pattern without text files
+///         (it may hold token files), a name without a known ending, or a file that is compressed
+///         by its name only
 TextFiles find_text_files(const std::vector<std::string>& inputs, const config::Data& data);
 
 /// True if a file has its texts in a field or column, named data.text_key: JSON or parquet.

@@ -72,9 +72,14 @@ JsonCounts read_any(const TextFile& file, const std::string& key, TextWindow& wi
       return read_json_lines(window, key, use, file.skips_invalid_lines);
     case TextKind::json:
       return read_json_array(window, key, use, file.skips_invalid_lines);
-    case TextKind::parquet:
-      read_parquet(file.path, key, use);
-      break;
+    case TextKind::parquet: {
+      JsonCounts counts;
+      read_parquet(file.path, key, [&](std::string_view document) {
+        counts.empties += document.empty() ? 1 : 0;
+        use(document);
+      });
+      return counts;
+    }
   }
   return {};
 }

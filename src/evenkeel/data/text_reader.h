@@ -21,7 +21,7 @@ bool has_json_lines(const TextFile& file);
 /// Calls `use` for each non-empty document of a file, in order. The documents are UTF-8, without a
 /// byte order mark. Memory: a block of 1 MiB, and the longest document four times.
 /// \param data  data.text_key
-/// \return what files of JSON have apart from texts
+/// \return what files of JSON have apart from texts, and the empty rows of parquet
 /// \throws Error (data, exit code 65), with the file and the position in it: for text that is not
 ///         UTF-8, JSON that cannot be used, damaged compression, or a file without text
 JsonCounts read_documents(const TextFile& file, const config::Data& data,

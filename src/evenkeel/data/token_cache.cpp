@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/data/token_cache.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <thread>
+#include <utility>
 
 #include "evenkeel/base/digest.h"
 #include "evenkeel/base/error.h"
+#include "evenkeel/base/file.h"
+#include "evenkeel/base/json_dump.h"
+#include "evenkeel/base/json_parser.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/base/print.h"
 #include "evenkeel/data/cache_lock.h"
 #include "evenkeel/data/encode_files.h"
 #include "evenkeel/data/file_digest.h"
+#include "evenkeel/data/new_file.h"
 #include "evenkeel/data/part_folder.h"
 #include "evenkeel/data/shard_check.h"
 #include "evenkeel/data/shard_manifest.h"
@@ -25,9 +32,27 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kCacheVersion = 4;  // of the tokens that a text gives
+constexpr int kCacheVersion = 6;  // of the tokens that a text gives, and of the files of a folder
 constexpr const char* kCacheVariable = "EVENKEEL_CACHE";
 constexpr const char* kNoManifest = "no manifest";
+constexpr const char* kTextBytes = "text_bytes.json";
+
+/// The digest of both numbers, which the file has next to them.
+std::string digest_of(const TextBytes& bytes) {
+  const auto all = text(bytes.read, " ", bytes.counted);
+  return evenkeel::digest(all.data(), all.size());
+}
+
+/// Writes the bytes of a text durably.
+/// \throws Error (io)
+void write_text_bytes(const fs::path& folder, const TextBytes& bytes) {
+  const nlohmann::ordered_json out = {
+      {"read", bytes.read}, {"counted", bytes.counted}, {"xxh3", digest_of(bytes)}};
+  const auto content = json_dump(out) + "\n";
+  NewFile file(folder / kTextBytes);
+  file.append(content.data(), content.size());
+  file.finish();
+}
 
 /// The folder of all caches, which is made if it is missing.
 /// \throws Error (io)
@@ -48,6 +73,7 @@ std::string defect_of(const fs::path& folder) {
   if (!fs::exists(folder / kShardManifest, none)) return kNoManifest;
   try {
     check_shards(folder.string());
+    cached_text_bytes(folder.string());
   } catch (const Error& error) {
     return error.what();
   }
@@ -66,9 +92,11 @@ std::string cache_key(const std::vector<TextFile>& files, const std::vector<Toke
 }
 
 /// Encodes the text and writes its tokens to a folder.
-EncodedText write_tokens(const fs::path& folder, const std::vector<TextFile>& files,
-                         const config::Data& data, const TextEncoding& encoding,
-                         const StopWanted& stop) {
+std::pair<EncodedText, ShardManifest> write_tokens(const fs::path& folder,
+                                                   const std::vector<TextFile>& files,
+                                                   const config::Data& data,
+                                                   const TextEncoding& encoding,
+                                                   const StopWanted& stop) {
   TokenWriter writer({.folder = folder.string(),
                       .vocabulary = encoding.vocabulary(),
                       .end_of_text = encoding.required_end_of_text(),
@@ -76,17 +104,20 @@ EncodedText write_tokens(const fs::path& folder, const std::vector<TextFile>& fi
   const int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   const auto sum = encode_files(
       files, data, encoding, threads,
-      [&](std::span<const TokenId> ids, bool is_end) {
-        if (is_end) return writer.append(ids);
-        writer.append_part(ids);
+      [&](const EncodedPiece& piece) {
+        if (piece.is_end) return writer.append(piece.ids, piece.text_bytes);
+        writer.append_part(piece.ids, piece.text_bytes);
       },
       [&](const EncodedText&) {
         if (!stop || !stop()) return;
         throw Error(Exit::stopped,
                     "stopped by a signal while the text was encoded; nothing was saved; run again");
       });
-  writer.finish();
-  return sum;
+  auto manifest = writer.finish();
+  const auto bytes = manifest.text_bytes();
+  EK_ASSERT(bytes.has_value());
+  write_text_bytes(folder, *bytes);
+  return {sum, std::move(manifest)};
 }
 
 /// Gives a complete folder its final name. A complete folder that another process has given this
@@ -111,11 +142,12 @@ void fill_cache(const fs::path& target, const std::vector<TextFile>& files,
   const PartFolder part(target);
   print_note(text("text   encoding ", files.size(), files.size() == 1 ? " file" : " files",
                   " once; the tokens are saved in ", target.string()));
-  const auto sum = write_tokens(part.path(), files, data, encoding, stop);
+  const auto [sum, manifest] = write_tokens(part.path(), files, data, encoding, stop);
   publish(part, target);
   print_note(text("text   encoded ", bytes_text(static_cast<double>(sum.bytes)), " as ",
                   with_commas(sum.tokens), " tokens"));
-  if (const auto met = sum.json.description(); !met.empty()) print_message("note: " + met);
+  const auto met = left_out_description(sum.json, manifest.documents_without_tokens);
+  if (!met.empty()) print_message("note: " + met);
 }
 
 }  // namespace
@@ -153,6 +185,26 @@ std::string cached_tokens(const std::vector<TextFile>& files,
   }
   fill_cache(target, files, data, encoding, stop);
   return target.string();
+}
+
+TextBytes cached_text_bytes(const std::string& folder) {
+  const auto path = (fs::path(folder) / kTextBytes).string();
+  const auto json = parse_json(read_file(path), path);
+  const auto wrong = [&](const char* name) {
+    return Error(Exit::data, text(path, ": must have the bytes of a text, but \"", name,
+                                  "\" is missing or wrong; remove the folder and run again"));
+  };
+  const auto number = [&](const char* name) {
+    const auto found = json.find(name);
+    if (found == json.end() || !found->is_number_integer()) throw wrong(name);
+    return found->get<std::int64_t>();
+  };
+  const TextBytes bytes{.read = number("read"), .counted = number("counted")};
+  const auto digest = json.find("xxh3");
+  const bool is_equal =
+      digest != json.end() && digest->is_string() && digest->get<std::string>() == digest_of(bytes);
+  if (!is_equal) throw wrong("xxh3");
+  return bytes;
 }
 
 }  // namespace evenkeel::data

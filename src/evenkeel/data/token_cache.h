@@ -33,4 +33,9 @@ std::string cached_tokens(const std::vector<TextFile>& files,
                           const std::vector<Tokens::File>& digests, const config::Data& data,
                           const TextEncoding& encoding, const StopWanted& stop = {});
 
+/// The bytes of the text whose tokens a folder has, without end-of-text tokens.
+/// \param folder  cached_tokens()
+/// \throws Error (data, exit code 65; io, 74) if they are missing or damaged
+TextBytes cached_text_bytes(const std::string& folder);
+
 }  // namespace evenkeel::data

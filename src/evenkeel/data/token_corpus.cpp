@@ -13,7 +13,9 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/number.h"
 #include "evenkeel/data/input_paths.h"
+#include "evenkeel/data/shard_bytes.h"
 #include "evenkeel/data/shard_manifest.h"
+#include "evenkeel/data/shard_tokenizers.h"
 #include "evenkeel/data/text_files.h"
 #include "evenkeel/data/token_file.h"
 #include "evenkeel/data/token_inputs.h"
@@ -24,19 +26,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// True if the tokenizer gives the ids of the shards: it is their file, or differs from it in what
-/// changes no id, as the tokenizer.json of an exported model.
-bool is_tokenizer_of(const ShardManifest& manifest, const tokenizer::Tokenizer& tokenizer) {
-  if (manifest.tokenizer == tokenizer.digest()) return true;
-  const auto& encoding = tokenizer.encoding_digest();
-  return !encoding.empty() && manifest.tokenizer_encoding == encoding;
-}
-
 /// \throws Error (data) if the shards were written with another tokenizer than that of the run
 void check_tokenizer(const ShardManifest& manifest, const TextEncoding& encoding,
                      bool is_vocabulary_named, const std::string& folder) {
   if (is_tokenizer_of(manifest, encoding.tokenizer())) return;
   if (encoding.is_bytes() && is_vocabulary_named) return;
+  if (encoding.is_bytes()) {
+    throw Error(Exit::data,
+                text(folder,
+                     ": token ids need the tokenizer that made them or the number of ids; set "
+                     "data.tokenizer or model.vocabulary (",
+                     manifest.vocabulary, ")"));
+  }
   throw Error(Exit::data,
               text(folder,
                    ": the tokens were made with another tokenizer than data.tokenizer; name "
@@ -59,14 +60,12 @@ void check_special_in_text(const TokenInput& input, const config::Data& data) {
 
 /// \throws Error (data) if the manifest of the file has another digest
 void check_digest(const TokenInput& input, const TokenFile& file, const std::string& digest) {
-  if (!input.manifest) return;
-  for (const auto& shard : input.manifest->shards) {
-    const auto& [name, wanted] = shard.tokens_file;
-    if (input.folder / name != fs::path(file.path()) || wanted.xxh3 == digest) continue;
-    throw Error(Exit::data, text(file.path(), ": must have the XXH3 digest ", wanted.xxh3, " as ",
-                                 kShardManifest, " says, but has ", digest,
-                                 "; copy the file or write the shards again"));
-  }
+  const auto* const shard = shard_of(input, file.path());
+  if (shard == nullptr || shard->tokens_file.digest.xxh3 == digest) return;
+  throw Error(
+      Exit::data,
+      text(file.path(), ": must have the XXH3 digest ", shard->tokens_file.digest.xxh3, " as ",
+           kShardManifest, " says, but has ", digest, "; copy the file or write the shards again"));
 }
 
 /// The type of data.token_type; nullopt: "auto".
@@ -102,20 +101,14 @@ OpenFiles open_token_files(const TokenInput& input, const config::Data& data,
   return files;
 }
 
-/// The end-of-text token that the manifests name; nullopt: there is no manifest.
-/// \throws Error (data) if they name several
-std::optional<TokenId> end_of_text_in(const std::vector<TokenInput>& inputs) {
-  const TokenInput* first = nullptr;
+/// \throws Error (data) for a text after token files in a list without weights
+void refuse_text_after_tokens(const std::vector<std::string>& inputs, const config::Data& data) {
   for (const auto& input : inputs) {
-    if (!input.manifest) continue;
-    if (first == nullptr) first = &input;
-    const auto wanted = first->manifest->end_of_text, found = input.manifest->end_of_text;
-    if (wanted == found) continue;
+    if (are_token_files({input}, data) || text_file_names(input).empty()) continue;
     throw Error(Exit::data,
-                text(input.name, ": its documents must end with token ", wanted, " as those of ",
-                     first->name, ", but end with ", found, "; set data.end_of_text"));
+                text(input, ": must be token files as ", inputs.front(), ", but is text; ",
+                     mixed_list_advice(inputs, data, "name token files only")));
   }
-  return first == nullptr ? std::nullopt : std::optional<TokenId>(first->manifest->end_of_text);
 }
 
 /// By id below `vocabulary`, the bytes of its text. Ids above the tokenizer's are padding of the
@@ -125,6 +118,19 @@ TokenLengths lengths_up_to(std::int64_t vocabulary, const TextEncoding& encoding
   auto lengths = *encoding.token_lengths();
   lengths.resize(std::max(lengths.size(), static_cast<std::size_t>(vocabulary)));
   return std::make_shared<const std::vector<std::uint32_t>>(std::move(lengths));
+}
+
+/// The end-of-text token of token files; nullopt: unknown. Warns of shards with another one than
+/// data.end_of_text.
+std::optional<TokenId> end_of_text_of(const std::vector<TokenInput>& inputs,
+                                      const config::Data& data, const TextEncoding& encoding,
+                                      std::int64_t vocabulary) {
+  if (data.end_of_text == "auto") {
+    if (const auto end = end_of_text_of_shards(inputs)) return end;
+    return encoding.is_of_vocabulary(vocabulary) ? encoding.end_of_text() : std::nullopt;
+  }
+  if (encoding.end_of_text()) warn_of_other_end(inputs, *encoding.end_of_text());
+  return encoding.end_of_text();
 }
 
 /// "shards (3 token files, npy, uint16)"
@@ -169,8 +175,8 @@ bool are_token_files(const std::vector<std::string>& inputs, const config::Data&
   if (inputs.empty()) return false;
   const auto path = with_home(inputs.front());
   if (has_token_ending(path)) return true;
+  if (!is_search(path)) return false;
   std::error_code none;
-  if (!fs::is_directory(path, none) && !is_pattern(path)) return false;
   if (fs::exists(fs::path(path) / kShardManifest, none)) return true;
   try {
     return !token_files_in(path).empty();
@@ -245,6 +251,7 @@ bool have_headers(const std::vector<std::string>& inputs, const config::Data& da
 TokenCount token_count(const std::vector<std::string>& inputs, const config::Data& data,
                        std::int64_t vocabulary) {
   TokenCount count;
+  refuse_text_after_tokens(inputs, data);
   for (const auto& name : inputs) {
     const auto input = token_input(name);
     if (input.is_whole) {
@@ -263,7 +270,7 @@ TokenCount token_count(const std::vector<std::string>& inputs, const config::Dat
 void refuse_mixed_folder(const std::string& input, const config::Data& data) {
   std::error_code none;
   const fs::path path = with_home(input);
-  if (data.format != "auto" || (!fs::is_directory(path, none) && !is_pattern(path))) return;
+  if (data.format != "auto" || !is_search(input)) return;
   if (fs::exists(path / kShardManifest, none)) return;
   const auto tokens = token_files_in(input);
   const auto texts = text_file_names(input);
@@ -276,10 +283,12 @@ void refuse_mixed_folder(const std::string& input, const config::Data& data) {
 Corpus token_corpus(const std::vector<std::string>& inputs, const config::Data& data,
                     const TextEncoding& encoding, std::int64_t vocabulary,
                     bool is_vocabulary_named) {
+  refuse_text_after_tokens(inputs, data);
   check_ids_are_known(inputs, encoding, is_vocabulary_named);
   Corpus corpus;
   std::vector<TokenInput> found;
   OpenFiles files;
+  std::optional<TextBytes> text_bytes = TextBytes();
   for (const auto& name : inputs) {
     found.push_back(token_input(name));
     const auto& input = found.back();
@@ -292,14 +301,11 @@ Corpus token_corpus(const std::vector<std::string>& inputs, const config::Data& 
       files.push_back(file);
     }
     if (input.is_whole) corpus.document_count += input.manifest->documents();
+    add_known(text_bytes, text_bytes_of(input, encoding));
   }
-  const bool is_named = data.end_of_text != "auto";
-  const bool is_known = is_named || encoding.is_of_vocabulary(vocabulary);
-  corpus.end_of_text = is_known ? encoding.end_of_text() : std::nullopt;
-  if (!is_named) {
-    if (const auto end = end_of_text_in(found)) corpus.end_of_text = end;
-  }
+  corpus.end_of_text = end_of_text_of(found, data, encoding, vocabulary);
   corpus.token_lengths = lengths_up_to(vocabulary, encoding);
+  corpus.text_bytes = corpus.token_lengths ? text_bytes : std::nullopt;
   corpus.files = corpus.tokens.files();
   corpus.origin = token_files_described(inputs, files);
   describe_tokens(corpus);

@@ -16,7 +16,8 @@
 namespace evenkeel::data {
 
 /// True if the inputs are files of token ids: by data.format, else by the ending of the first input
-/// (.bin, .npy), or because it is a folder or a pattern with such files.
+/// (.bin, .npy), or because it is a folder or a pattern with such files. A file whose name has a
+/// wildcard is no pattern.
 bool are_token_files(const std::vector<std::string>& inputs, const config::Data& data);
 
 /// True if the model was trained on token files and nothing says which tokenizer made them: data
@@ -46,8 +47,9 @@ void check_tokenizer_is_known(const config::Data& data, const TextEncoding& enco
 /// names. Checks all ids, and keeps none in memory.
 /// \param vocabulary           upper limit of the ids
 /// \param is_vocabulary_named  model.vocabulary is a number
-/// \throws Error (data, exit code 65) for an input without token files, for shards of another
-///         data.special_in_text, and as token_layout() and TokenFile::check_ids()
+/// Warns of shards whose documents end with another token than data.end_of_text.
+/// \throws Error (data, exit code 65) for an input without token files, for a text, for shards of
+///         another data.special_in_text, and as token_layout() and TokenFile::check_ids()
 Corpus token_corpus(const std::vector<std::string>& inputs, const config::Data& data,
                     const TextEncoding& encoding, std::int64_t vocabulary,
                     bool is_vocabulary_named);

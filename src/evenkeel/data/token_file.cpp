@@ -102,12 +102,24 @@ TokenFile::Digests TokenFile::check_ids(std::int64_t vocabulary) const {
       for (auto at = block.begin(); at != end; ++at) any |= is_too_large(*at);
       if (!any) continue;
       const auto bad = std::find_if(block.begin(), end, is_too_large);
-      bytes_.refuse(text("token ids must be 0 to ", vocabulary - 1, ", but token ",
-                         begin + (bad - block.begin()), " is ", +*bad, "; ",
-                         remedy(layout_, bytes_.path(), std::cmp_less(*bad, 0))));
+      refuse_id(vocabulary, begin + (bad - block.begin()), text(+*bad), std::cmp_less(*bad, 0));
     }
   });
   return {.ids = ids.hex(), .file = has_header ? file.hex() : ids.hex()};
+}
+
+void TokenFile::check_first_ids(std::int64_t vocabulary) const {
+  std::vector<std::int64_t> ids(static_cast<std::size_t>(std::min(kTokenBlock, count())));
+  read(0, static_cast<std::int64_t>(ids.size()), ids.data());
+  const auto bad = std::find_if(
+      ids.begin(), ids.end(), [vocabulary](std::int64_t id) { return id < 0 || id >= vocabulary; });
+  if (bad != ids.end()) refuse_id(vocabulary, bad - ids.begin(), text(*bad), *bad < 0);
+}
+
+void TokenFile::refuse_id(std::int64_t vocabulary, std::int64_t position, const std::string& id,
+                          bool is_negative) const {
+  bytes_.refuse(text("token ids must be 0 to ", vocabulary - 1, ", but token ", position, " is ",
+                     id, "; ", remedy(layout_, bytes_.path(), is_negative)));
 }
 
 }  // namespace evenkeel::data

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "evenkeel/data/token_layout.h"
 
@@ -29,8 +30,15 @@ class TokenFile {
   /// \throws Error (data, exit code 65) for the first id that is negative or not below
   ///         `vocabulary`, with its position
   Digests check_ids(std::int64_t vocabulary) const;
+  /// Reads the first 16,384 ids.
+  /// \throws Error (data, exit code 65) as check_ids()
+  void check_first_ids(std::int64_t vocabulary) const;
 
  private:
+  /// \param position, id  of the token
+  [[noreturn]] void refuse_id(std::int64_t vocabulary, std::int64_t position, const std::string& id,
+                              bool is_negative) const;
+
   TokenBytes bytes_;
   TokenLayout layout_;
 };

@@ -56,6 +56,13 @@ bool has_token_ending(const fs::path& path) {
   return path.extension() == ".bin" || path.extension() == ".npy";
 }
 
+bool is_search(const std::string& input) {
+  std::error_code none;
+  const auto path = with_home(input);
+  const auto status = fs::status(path, none);
+  return fs::is_directory(status) || (!fs::exists(status) && is_pattern(path));
+}
+
 std::vector<std::string> token_files_in(const std::string& input) {
   std::vector<std::string> files;
   const auto found = input_paths(input);
@@ -72,10 +79,12 @@ std::optional<ShardManifest> manifest_of(const std::string& input) {
   auto manifest = read_shard_manifest(folder.string());
   if (folder == fs::path(with_home(input))) return manifest;
   const auto files = token_files_in(input);
+  // The files of the current folder have no folder in their names.
   const bool is_listed =
       !files.empty() &&
       std::any_of(manifest.shards.begin(), manifest.shards.end(), [&](const Shard& shard) {
-        return folder / shard.tokens_file.name == files.front();
+        return (folder / shard.tokens_file.name).lexically_normal() ==
+               fs::path(files.front()).lexically_normal();
       });
   return is_listed ? std::optional(std::move(manifest)) : std::nullopt;
 }

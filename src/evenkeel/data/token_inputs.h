@@ -13,6 +13,10 @@ namespace evenkeel::data {
 /// True for the names of token files: .bin, .npy.
 bool has_token_ending(const std::filesystem::path& path);
 
+/// True if input_paths() searches: for a folder, and for a pattern unless a file has exactly this
+/// name.
+bool is_search(const std::string& input);
+
 /// The token files that an input names: the file itself, or those of a folder or a pattern.
 /// \throws Error (data, exit code 65) as input_paths()
 std::vector<std::string> token_files_in(const std::string& input);

@@ -71,21 +71,31 @@ bool is_shard_file(const std::string& file, const std::string& stem) {
          std::ranges::find(kFileEndings, file.substr(digits_end)) != kFileEndings.end();
 }
 
-/// Makes the folder. \throws Error (data) if it has shards
+/// Makes the folder. Removes what a killed writer of these shards has left: NAME-00000.npy.part.
+/// \throws Error (data) if it has shards
 void prepare_folder(const std::string& folder, const std::string& stem) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) {
     throw Error(Exit::io, text(folder, ": cannot make the folder: ", error.message()));
   }
+  const std::string part = ".part";
   std::string found;
+  std::vector<fs::path> left;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
     const auto name = entry.path().filename().string();
     if (name == kShardManifest) found = name;
     if (found != kShardManifest && is_shard_file(name, stem)) found = name;
+    const bool is_part = name.ends_with(part);
+    if (is_part && is_shard_file(name.substr(0, name.size() - part.size()), stem)) {
+      left.push_back(entry.path());
+    }
   }
   if (error) throw Error(Exit::io, text(folder, ": cannot be read: ", error.message()));
-  if (found.empty()) return;
+  if (found.empty()) {
+    for (const auto& path : left) fs::remove(path, error);
+    return;
+  }
   throw Error(Exit::data, text(folder, ": must hold no shards yet, but has ", printable_line(found),
                                "; name another folder, or remove the shards"));
 }
@@ -122,10 +132,12 @@ class TokenWriter::OpenShard {
     tokens_ += static_cast<std::int64_t>(ids.size());
   }
 
-  void append(std::span<const std::uint32_t> ids) {
+  /// \param text_bytes  of the whole document
+  void append(std::span<const std::uint32_t> ids, const std::optional<TextBytes>& text_bytes) {
     append_part(ids);
     append_part(std::span(&options_->end_of_text, 1));
     ends_.push_back(tokens_);
+    add_known(text_bytes_, text_bytes);
   }
 
   /// Moves the document that is not complete to another shard.
@@ -143,7 +155,10 @@ class TokenWriter::OpenShard {
   }
 
   Shard finish() {
-    if (ends_.empty() || ends_.back() != tokens_) ends_.push_back(tokens_);
+    if (ends_.empty() || ends_.back() != tokens_) {
+      ends_.push_back(tokens_);
+      text_bytes_.reset();
+    }
     if (options_->format == ShardFormat::llm_c) {
       const auto header = llm_c_header(type_, tokens());
       file_.overwrite_start(header.data(), sizeof header);
@@ -152,6 +167,7 @@ class TokenWriter::OpenShard {
     Shard shard;
     shard.documents = static_cast<std::int64_t>(ends_.size());
     shard.tokens = tokens();
+    shard.text_bytes = text_bytes_;
     shard.tokens_file = {.name = stem_ + tokens_ending(),
                          .digest = {.bytes = file_.size(), .xxh3 = digest_.hex()}};
     // The header of llm.c is known at the end only.
@@ -192,6 +208,7 @@ class TokenWriter::OpenShard {
   std::int64_t tokens_ = 0;
   bool is_cut_ = false;             // after move_document_to()
   std::vector<std::int64_t> ends_;  // of the documents, in tokens
+  std::optional<TextBytes> text_bytes_ = TextBytes();
 };
 
 TokenWriter::TokenWriter(TokenWriterOptions options) : options_(std::move(options)) {
@@ -233,31 +250,41 @@ void TokenWriter::make_room(std::int64_t tokens) {
   shard_ = std::move(next);
 }
 
-void TokenWriter::append_part(std::span<const std::uint32_t> ids) {
+void TokenWriter::append_part(std::span<const std::uint32_t> ids,
+                              const std::optional<TextBytes>& text_bytes) {
+  add_known(document_bytes_, text_bytes);
   if (ids.empty()) return;
   make_room(static_cast<std::int64_t>(ids.size()));
   shard_->append_part(ids);
   is_in_document_ = true;
 }
 
-void TokenWriter::append(std::span<const std::uint32_t> ids) {
-  if (ids.empty() && !is_in_document_) return;
+void TokenWriter::append(std::span<const std::uint32_t> ids,
+                         const std::optional<TextBytes>& text_bytes) {
+  add_known(document_bytes_, text_bytes);
+  const auto bytes = std::exchange(document_bytes_, TextBytes());
+  if (ids.empty() && !is_in_document_) {
+    ++manifest_.documents_without_tokens;
+    return;
+  }
   const auto is_known = [&](std::uint32_t id) { return id < options_.vocabulary; };
   EK_ASSERT(std::all_of(ids.begin(), ids.end(), is_known));
   make_room(static_cast<std::int64_t>(ids.size()) + 1);
-  shard_->append(ids);
+  shard_->append(ids, bytes);
   is_in_document_ = false;
 }
 
-ShardManifest TokenWriter::finish(const std::optional<JsonCounts>& left_out) {
+ShardManifest TokenWriter::finish(const JsonCounts& left_out) {
   if (!shard_) {
     throw Error(Exit::data, text(options_.folder, ": must hold tokens, but no document has any"));
   }
   manifest_.shards.push_back(shard_->finish());
   shard_.reset();
-  if (left_out) {
-    manifest_.invalid_lines = left_out->invalid_lines;
-    manifest_.first_invalid_lines = left_out->first_invalid_lines;
+  manifest_.null_texts = left_out.nulls;
+  manifest_.empty_texts = left_out.empties;
+  if (options_.skips_invalid) {
+    manifest_.invalid_lines = left_out.invalid_lines;
+    manifest_.first_invalid_lines = left_out.first_invalid_lines;
   }
   write_shard_manifest(options_.folder, manifest_);
   return manifest_;

@@ -185,7 +185,7 @@ ValidationWindows::ValidationWindows(const Corpus& corpus, std::int64_t context,
         bytes += (*corpus.token_lengths)[static_cast<std::size_t>(target)];
     }
   }
-  if (corpus.token_lengths) scored_bytes_ = bytes;
+  if (corpus.token_lengths) scored_bytes_ = corpus.bytes_of_text(bytes);
   if (whole_documents) floor_ = nats / static_cast<double>(scored);
 }
 

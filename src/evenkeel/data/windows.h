@@ -99,8 +99,8 @@ class ValidationWindows {
   /// nullopt if it is unknown.
   std::optional<double> floor_nats_per_token() const { return floor_; }
   bool has_answers() const { return corpus_->answer_start_token.has_value(); }
-  /// The number of bytes of the scored tokens; end-of-text counts as one byte. nullopt: the text of
-  /// the tokens is unknown.
+  /// The number of bytes of text of the scored tokens; end-of-text counts as one byte. nullopt: the
+  /// text of the tokens is unknown.
   std::optional<std::int64_t> scored_bytes() const { return scored_bytes_; }
 
  private:

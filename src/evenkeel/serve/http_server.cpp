@@ -316,10 +316,10 @@ class HttpServer::Listener final : public httplib::Server {
     const auto content = error.body().dump();
     const auto allowed = methods_of(exchange.log.path);
     const auto allow = error.status() == 405 ? text("Allow: ", allowed, "\r\n") : "";
-    exchange.connection->write_all(text("HTTP/1.1 ", error.status(), " Refused\r\n", allow,
-                                        "Content-Type: ", kJson, "\r\nConnection: close\r\n",
-                                        "Content-Length: ", content.size(), "\r\n\r\n",
-                                        exchange.log.method == "HEAD" ? "" : content));
+    exchange.connection->write_all(text(
+        "HTTP/1.1 ", error.status(), " ", reason_phrase(error.status()), "\r\n", allow,
+        "Content-Type: ", kJson, "\r\nConnection: close\r\n", "Content-Length: ", content.size(),
+        "\r\n\r\n", exchange.log.method == "HEAD" ? "" : content));
   }
 
   HttpService service_;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <string_view>
+#include <utility>
 
 #include "evenkeel/base/printable.h"
 
@@ -25,6 +26,25 @@ nlohmann::ordered_json RequestError::body() const {
   error["code"] =
       is_length ? nlohmann::ordered_json("context_length_exceeded") : nlohmann::ordered_json();
   return {{"error", std::move(error)}};
+}
+
+const char* reason_phrase(int status) {
+  constexpr std::pair<int, const char*> kPhrases[] = {{400, "Bad Request"},
+                                                      {403, "Forbidden"},
+                                                      {404, "Not Found"},
+                                                      {405, "Method Not Allowed"},
+                                                      {408, "Request Timeout"},
+                                                      {411, "Length Required"},
+                                                      {413, "Content Too Large"},
+                                                      {415, "Unsupported Media Type"},
+                                                      {429, "Too Many Requests"},
+                                                      {431, "Request Header Fields Too Large"},
+                                                      {500, "Internal Server Error"},
+                                                      {503, "Service Unavailable"}};
+  for (const auto& [known, phrase] : kPhrases) {
+    if (known == status) return phrase;
+  }
+  return "Error";
 }
 
 std::string quoted(const std::string& text) {

@@ -29,6 +29,10 @@ class RequestError : public Error {
   std::optional<std::string> param_;
 };
 
+/// The reason phrase of a status that the server refuses with: "Not Found". Others: "Error".
+/// \source RFC 9110, section 15; RFC 6585
+const char* reason_phrase(int status);
+
 /// Text that a message quotes: printable_line() of its first 40 bytes.
 std::string quoted(const std::string& text);
 

@@ -31,6 +31,15 @@ FileIdentity identity_in(const struct stat& status) {
   return {status.st_dev, status.st_ino};
 }
 
+/// \throws Error (io): as throw_system_error(), and where a link without a target points
+[[noreturn]] void throw_open_error(const std::filesystem::path& path, int error) {
+  std::error_code none;
+  const auto target = std::filesystem::read_symlink(path, none);
+  if (error != ENOENT || none) throw_system_error(path, "open", error);
+  throw Error(Exit::io, text(path.string(), ": is a symbolic link to ", target.string(),
+                             ", which does not exist; make that folder, or remove the link"));
+}
+
 /// The type bits of an entry (S_IFREG, S_IFLNK, ...); 0 with errno if there is none.
 mode_t type_of(int folder, const std::string& name) {
   struct stat status{};
@@ -53,7 +62,7 @@ Directory::Directory(std::shared_ptr<const int> descriptor, std::filesystem::pat
 Directory::Directory(const std::filesystem::path& path, const SystemCalls& system)
     : path_(path), system_(&system) {
   const int descriptor = system.openat(AT_FDCWD, path.c_str(), kFolderFlags, 0);
-  if (descriptor < 0) throw_system_error(path, "open", errno);
+  if (descriptor < 0) throw_open_error(path, errno);
   descriptor_ = shared_descriptor(descriptor);
 }
 

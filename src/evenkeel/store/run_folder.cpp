@@ -12,7 +12,6 @@
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
-#include <initializer_list>
 #include <string_view>
 #include <system_error>
 #include <thread>
@@ -21,10 +20,8 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/json_parser.h"
-#include "evenkeel/base/printable.h"
 #include "evenkeel/base/system_memory.h"
 #include "evenkeel/base/utc_time.h"
-#include "evenkeel/store/checkpoint.h"
 #include "evenkeel/store/json_lines.h"
 #include "evenkeel/store/json_text.h"
 #include "evenkeel/store/lock.h"
@@ -187,56 +184,46 @@ bool is_searched(const path& folder) {
          is_directory(symlink_status(folder, none)) && ::access(folder.c_str(), R_OK | X_OK) == 0;
 }
 
-/// Adds the run folders in a folder. \param levels  levels of subfolders that are searched
-void add_runs_in(const path& folder, int levels, std::vector<path>& all) {
+/// The folders that a search has found; the runs are sorted as run_folders() says.
+struct FoundFolders {
+  std::vector<path> runs, unreadable;
+};
+
+/// True for a folder that may have runs, but whose entries this process may not read.
+bool is_unreadable_folder(const path& folder) {
+  std::error_code none;
+  const auto name = folder.filename().string();
+  return is_directory(symlink_status(folder, none)) && name != "lost+found" &&
+         !name.starts_with('.') && ::access(folder.c_str(), R_OK | X_OK) != 0;
+}
+
+/// Adds the folders in a folder. \param levels  levels of subfolders that are searched
+void add_folders_in(const path& folder, int levels, FoundFolders& found) {
   for (const auto& entry : directory_entries(folder)) {
-    if (::access(entry.c_str(), R_OK | X_OK) != 0) continue;  // such as lost+found
+    if (is_unreadable_folder(entry)) found.unreadable.push_back(entry);
+    if (::access(entry.c_str(), R_OK | X_OK) != 0) continue;
     if (const auto opened = Directory::find(entry); opened && is_run(*opened)) {
-      all.push_back(entry);
+      found.runs.push_back(entry);
     } else if (levels > 0 && is_searched(entry)) {
-      add_runs_in(entry, levels - 1, all);
+      add_folders_in(entry, levels - 1, found);
     }
   }
+}
+
+FoundFolders search_folders(const path& runs) {
+  constexpr int kLevels = 4;
+  FoundFolders found;
+  add_folders_in(runs, kLevels, found);
+  std::stable_sort(found.runs.begin(), found.runs.end(), [](const path& one, const path& other) {
+    return order_of(one) < order_of(other);
+  });
+  return found;
 }
 
 }  // namespace
 
 std::string shown_state(std::string written, bool locked) {
   return written == "training" && !locked ? "interrupted" : std::move(written);
-}
-
-bool is_foreign_folder(const path& folder) {
-  const auto entries = directory_entries(folder);
-  const auto has = [](const path& entry, std::initializer_list<const char*> names) {
-    return std::ranges::find(names, entry.filename().string()) != names.end();
-  };
-  const auto begins = [](const path& entry, std::initializer_list<const char*> names) {
-    const auto name = entry.filename().string();
-    return std::ranges::any_of(names, [&](const char* each) { return name.starts_with(each); });
-  };
-  const auto is_of_run = [&](const path& entry) {
-    return has(entry, {"run.toml", "provenance.json"});
-  };
-  if (std::ranges::any_of(entries, is_of_run) || !checkpoint_steps(folder).empty()) return false;
-  // What a start leaves that ended before it wrote run.toml.
-  return !std::ranges::all_of(entries, [&](const path& entry) {
-    if (has(entry, {"checkpoints"}) && is_directory(symlink_status(entry))) {
-      return std::ranges::all_of(directory_entries(entry), [&](const path& each) {
-        return begins(each, {".tmp-", ".trash-"});
-      });
-    }
-    return has(entry, {"lock", ".ranks"}) || begins(entry, {"log-rank-"}) ||
-           entry.filename().string().find(".new-") != std::string::npos;
-  });
-}
-
-std::string import_hint(const path& folder) {
-  std::error_code none;
-  const auto has = [&](const char* name) { return exists(folder / name, none); };
-  if (!has("config.json")) return "";
-  if (!has("model.safetensors") && !has("model.safetensors.index.json")) return "";
-  return text("; it is a model of Hugging Face: `evenkeel import ", shell_word(folder.string()),
-              " --output RUN` makes a run of it");
 }
 
 void make_run_folder(const path& run) {
@@ -302,25 +289,33 @@ nlohmann::json read_provenance(const Directory& run) {
 }
 
 std::vector<path> run_folders(const path& runs) {
-  constexpr int kLevels = 4;
-  std::vector<path> all;
-  add_runs_in(runs, kLevels, all);
-  std::stable_sort(all.begin(), all.end(), [](const path& one, const path& other) {
-    return order_of(one) < order_of(other);
-  });
-  return all;
+  return search_folders(runs).runs;
+}
+
+std::vector<path> unreadable_folders(const path& runs) {
+  std::error_code none;
+  if (is_directory(runs, none) && ::access(runs.c_str(), R_OK | X_OK) != 0) return {runs};
+  const auto opened = Directory::find(runs);
+  if (!opened || is_run(*opened)) return {};
+  return search_folders(runs).unreadable;
+}
+
+FoundRuns find_runs(const path& runs) {
+  FoundRuns found;
+  if (auto run = summary_of(runs)) {
+    found.runs.push_back(std::move(*run));
+    return found;
+  }
+  auto folders = search_folders(runs);
+  for (const auto& folder : folders.runs) {
+    if (auto run = summary_of(folder)) found.runs.push_back(std::move(*run));
+  }
+  found.unreadable = std::move(folders.unreadable);
+  return found;
 }
 
 std::vector<RunSummary> list_runs(const path& runs) {
-  std::vector<RunSummary> all;
-  if (auto run = summary_of(runs)) {
-    all.push_back(std::move(*run));
-    return all;
-  }
-  for (const auto& folder : run_folders(runs)) {
-    if (auto run = summary_of(folder)) all.push_back(std::move(*run));
-  }
-  return all;
+  return find_runs(runs).runs;
 }
 
 }  // namespace evenkeel::store

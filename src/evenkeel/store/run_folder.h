@@ -27,9 +27,13 @@ void remove_dead_temporaries(const Directory& folder);
 bool is_foreign_folder(const std::filesystem::path& folder);
 
 /// For a message about a folder that is no run: "; it is a model of Hugging Face: `evenkeel import
-/// FOLDER --output RUN` makes a run of it" if it has config.json and weights in Safetensors, else
+/// FOLDER --output RUN` makes a run of it" if it has config.json and weights in Safetensors; else
 /// "".
 std::string import_hint(const std::filesystem::path& folder);
+
+/// For a message about a missing run.toml: "; it has checkpoints: `evenkeel train --run FOLDER`
+/// writes run.toml anew, and trains the steps that are left", or import_hint().
+std::string no_run_hint(const std::filesystem::path& folder);
 
 /// Creates a run folder and its missing parents, durably. Does nothing if the folder exists. The
 /// umask sets the permissions, so that runs can be shared.
@@ -91,6 +95,22 @@ struct RunSummary {
 /// searched.
 /// \throws Error (io, exit code 74) if a folder cannot be read
 std::vector<std::filesystem::path> run_folders(const std::filesystem::path& runs);
+
+/// The folders that run_folders() leaves out because this process may not read them: `runs` itself,
+/// or folders in it and in its subfolders, sorted. Hidden ones and lost+found do not count.
+/// \throws Error (io, exit code 74) if a folder cannot be read for another reason
+std::vector<std::filesystem::path> unreadable_folders(const std::filesystem::path& runs);
+
+/// What one search finds in a folder of runs.
+struct FoundRuns {
+  std::vector<RunSummary> runs;                   // list_runs()
+  std::vector<std::filesystem::path> unreadable;  // unreadable_folders()
+};
+
+/// The runs of a folder, and the folders that may have more. That run alone if the folder is a run
+/// itself.
+/// \throws Error (io, exit code 74) if the folder, or a file of a run, cannot be read
+FoundRuns find_runs(const std::filesystem::path& runs);
 
 /// The runs of run_folders(), in this order; that run alone if the folder is a run itself.
 /// \throws Error (io, exit code 74) if a folder or a file cannot be read

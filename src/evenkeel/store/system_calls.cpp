@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/store/system_calls.h"
 
+#include <sys/resource.h>
 #include <sys/statvfs.h>
 
 #include <algorithm>
@@ -11,6 +12,24 @@
 #include "evenkeel/base/error.h"
 
 namespace evenkeel::store {
+
+namespace {
+
+/// True if this process may write files of a limited size only.
+bool has_file_size_limit() {
+  struct rlimit limit{};
+  return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+/// The limit that a call exceeded, for its message; "" for another error.
+const char* limit_hint(int error) {
+  if (error == EFBIG && has_file_size_limit()) return "; `ulimit -f` shows the limit";
+  if (error == EFBIG) return "; the file system takes no larger file";
+  if (error == ENAMETOOLONG) return "; a name has at most 255 bytes, a path 4,095";
+  return "";
+}
+
+}  // namespace
 
 std::int64_t free_bytes(int folder) {
   struct statvfs status{};
@@ -32,7 +51,8 @@ const SystemCalls& kernel_calls() {
 }
 
 void throw_system_error(const std::filesystem::path& path, const char* what, int error) {
-  const auto message = text(path.string(), ": cannot ", what, ": ", std::strerror(error));
+  const auto message =
+      text(path.string(), ": cannot ", what, ": ", std::strerror(error), limit_hint(error));
   if (error == ENOSPC || error == EDQUOT) throw FullDisk(message);
   if (error == EMFILE || error == ENFILE || error == ENOMEM) throw Error(Exit::busy, message);
   if (error != ELOOP) throw Error(Exit::io, message);

@@ -11,6 +11,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/base/json_parser.h"
 #include "evenkeel/base/printable.h"
+#include "evenkeel/data/json_text.h"
 #include "evenkeel/data/text_window.h"
 #include "evenkeel/data/valid_utf8.h"
 
@@ -188,6 +189,11 @@ Request RequestParser::parse(std::string_view line, const RequestPlace& place) {
 /// bits in other keys, and very large lines.
 Request RequestParser::parse_slowly(std::string_view line, const RequestPlace& place) {
   data::check_utf8(line, place.name(), place.offset);
+  if (const auto lone = data::lone_surrogate_in(line)) {
+    throw Error(Exit::data,
+                text(place.name(), ": must have no lone surrogate, but has one at column ",
+                     *lone + 1, "; write \\ufffd in its place"));
+  }
   const auto root = parse_json(line, place.name());
   RequestKeys keys(root, place.name());
   Request request;

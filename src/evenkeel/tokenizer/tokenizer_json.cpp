@@ -102,6 +102,14 @@ void check_kind_of_model(const Field& model) {
          "\", which is not supported; docs/tokenizers.md lists what is");
 }
 
+/// What tokens of characters decode to. Bytes need no decoder.
+Decoder decoder_of(const Field& root, bool is_byte_level) {
+  if (is_byte_level) return {};
+  const auto decoder = root["decoder"];
+  return decoder.is_null() ? inverse_of(root["normalizer"], root["pre_tokenizer"])
+                           : read_decoder(decoder);
+}
+
 /// Tokenizer::encoding_digest(). The keys of nlohmann::json are sorted.
 std::string digest_of_encoding(nlohmann::json json) {
   for (const auto* const key : {"post_processor", "truncation", "padding"}) json.erase(key);
@@ -126,7 +134,7 @@ Model tokenizer_json(const std::string& path, std::string_view content) {
     root["pre_tokenizer"].refuse_value("one with ByteLevel, unless model.byte_fallback is true");
   }
   model.kind = is_byte_level ? kByteLevel : kSentencePiece;
-  const auto decoder = is_byte_level ? Decoder{} : read_decoder(root["decoder"]);
+  const auto decoder = decoder_of(root, is_byte_level);
   model.strips_first_space = decoder.strips_first_space;
   read_bpe(bpe, is_byte_level ? Bpe::Symbols::byte_level : Bpe::Symbols::characters, decoder,
            model);

@@ -28,6 +28,9 @@ struct Decoder {
 };
 Decoder read_decoder(const Field& field);
 
+/// The decoder that undoes normalizer and pre-tokenizer, for a tokenizer.json without one.
+Decoder inverse_of(const Field& normalizer, const Field& pre_tokenizer);
+
 /// Vocabulary and merges. Sets Model::bpe, token_bytes and ids.
 /// \param symbols  of the words
 void read_bpe(const Field& field, Bpe::Symbols symbols, const Decoder& decoder, Model& out);

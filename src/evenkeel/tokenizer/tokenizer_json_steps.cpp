@@ -160,6 +160,26 @@ void read_decoder_step(const Field& field, Decoder& out) {
   }
 }
 
+/// Adds what undoes a normalizer or pre-tokenizer that writes U+2581 for a space.
+void add_inverse(const Field& field, Decoder& out) {
+  if (field.is_null()) return;
+  const auto& type = field.type();
+  if (type == "Sequence") {
+    const auto parts =
+        field["normalizers"].is_null() ? field["pretokenizers"] : field["normalizers"];
+    const auto count = parts.size_of("array");
+    for (std::size_t at = 0; at < count; ++at) add_inverse(parts[at], out);
+  } else if (type == "Replace") {
+    const auto step = replace_of(field);
+    if (step.from == " " && step.to == kMetaspace) out.metaspace_to_space = true;
+  } else if (type == "Prepend") {
+    if (field["prepend"].string() == kMetaspace) out.strips_first_space = true;
+  } else if (type == "Metaspace") {
+    out.metaspace_to_space = true;
+    if (metaspace_of(field).prefix) out.strips_first_space = true;
+  }
+}
+
 }  // namespace
 
 void read_normalizer(const Field& field, Normalizer& out) {
@@ -190,6 +210,13 @@ bool read_pre_tokenizer(const Field& field, PreTokenizer& out) {
 Decoder read_decoder(const Field& field) {
   Decoder out;
   if (!field.is_null()) read_decoder_step(field, out);
+  return out;
+}
+
+Decoder inverse_of(const Field& normalizer, const Field& pre_tokenizer) {
+  Decoder out;
+  add_inverse(normalizer, out);
+  add_inverse(pre_tokenizer, out);
   return out;
 }
 

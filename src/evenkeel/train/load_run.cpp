@@ -13,9 +13,9 @@
 #include "evenkeel/store/checkpoint.h"
 #include "evenkeel/store/checkpoint_pieces.h"
 #include "evenkeel/store/run_folder.h"
+#include "evenkeel/store/tokenizer_copy.h"
 #include "evenkeel/train/run_checks.h"
 #include "evenkeel/train/run_provenance.h"
-#include "evenkeel/train/run_tokenizer.h"
 #include "evenkeel/train/tensor_file.h"
 
 namespace evenkeel::train {
@@ -45,14 +45,18 @@ const std::vector<std::string> kChangeableKeys = {"data",
                    difference.before, ", not ", difference.after, "; leave it out"));
 }
 
+/// The configuration that the model of a checkpoint was trained with.
+config::Config trained_config(const store::VerifiedCheckpoint& checkpoint) {
+  const auto name = (checkpoint.folder.path() / "MANIFEST.json").string();
+  return config::read_back(config_text_of(checkpoint), name);
+}
+
 /// Compares model and scheme of run.toml with those of the checkpoint: an edited run.toml would
 /// load the weights into another model.
 /// \throws Error (differs)
 void check_model(const store::VerifiedCheckpoint& checkpoint, const config::Config& saved,
                  const std::filesystem::path& file) {
-  const auto name = (checkpoint.folder.path() / "MANIFEST.json").string();
-  const auto trained = config::read_back(config_text_of(checkpoint), name);
-  for (const auto& each : config::differences(trained, saved)) {
+  for (const auto& each : config::differences(trained_config(checkpoint), saved)) {
     if (!config::is_named(each.key, {"model", "scheme"}) || each.key == "model.recompute") continue;
     throw Error(Exit::differs,
                 text(file.string(), ": ", each.key, " = ", each.after,
@@ -72,7 +76,7 @@ std::filesystem::path config_file(const std::optional<std::filesystem::path>& ru
   if (!folder || !folder->has("run.toml")) {
     throw Error(Exit::no_checkpoint,
                 text(run->string(), ": not a run folder (no run.toml); `evenkeel runs` lists them",
-                     store::import_hint(*run)));
+                     store::no_run_hint(*run)));
   }
   folder->check_file("run.toml");
   return *run / "run.toml";
@@ -93,37 +97,122 @@ store::VerifiedCheckpoint usable_checkpoint(const store::CheckpointSearch& searc
                                         "; train it, or restore the folder from a copy"));
 }
 
-/// True if the command names a tokenizer, maybe the one of run.toml.
-bool names_tokenizer(const config::Sources& sources, const TrainedModel& loaded,
-                     const config::Config& saved) {
-  constexpr std::string_view kSetting = "data.tokenizer=";
-  return loaded.config.data.tokenizer != saved.data.tokenizer ||
-         std::any_of(sources.sets.begin(), sources.sets.end(),
-                     [&](const std::string& set) { return set.starts_with(kSetting); });
+/// The tokenizer of the training: "bytes", or its copy in the run folder.
+/// \param trained     data.tokenizer of the checkpoint. After a resume with another tokenizer, that
+///                    of run.toml is another one until the next checkpoint
+/// \param configured  data.tokenizer of run.toml: for a run without a copy, and for one on token
+///                    files whose tokenizer no record knows
+std::string trained_tokenizer(const store::Directory& run, const std::string& trained,
+                              const nlohmann::json& manifest, const std::string& configured) {
+  const auto training = data::trained_on(manifest);
+  const bool is_of_bytes = trained == "bytes" && training && training->knows_tokenizer;
+  const auto copy = store::tokenizer_of_run(run, trained);
+  if (is_of_bytes || copy != trained) return copy;
+  return store::tokenizer_of_run(run, configured);
 }
 
-/// Loads the tokenizer.
-/// \param is_named  the command names it; else it is the copy in the run folder
-/// \param manifest  of the checkpoint
-/// \throws Error (differs) if the copy is not the tokenizer of the training
-void load_tokenizer(TrainedModel& loaded, bool is_named, const std::filesystem::path& run,
-                    const nlohmann::json& manifest) {
+/// "bytes", or the path of a tokenizer.
+std::string tokenizer_name(const tokenizer::Tokenizer& tokenizer) {
+  return tokenizer.path().empty() ? tokenizer.kind() : tokenizer.path();
+}
+
+/// A warning of a named tokenizer that is not the one of the training; nullopt: it is that one.
+/// \param manifest  of the checkpoint. That of bytes has no digest, as those of earlier versions
+/// \param trained   data.tokenizer of the checkpoint
+std::optional<std::string> other_tokenizer_warning(const nlohmann::json& manifest,
+                                                   const tokenizer::Tokenizer& named,
+                                                   const std::string& trained) {
+  const auto before = manifest.value("data", nlohmann::json::object());
+  if (!before.is_object()) return std::nullopt;
+  const bool is_of_bytes = trained == "bytes" && before.value("tokenizer_known", false);
+  if (!is_of_bytes && !before.contains("tokenizer_digest")) return std::nullopt;
+  if (data::is_same_tokenizer(before, data::tokenizer_record(named))) return std::nullopt;
+  const auto name = tokenizer_name(named);
+  return text("warning: data.tokenizer: ", name,
+              " is not the tokenizer that the model was trained with",
+              name == trained ? std::string() : text(" (", trained, ")"),
+              ", so that texts and losses may be wrong; leave data.tokenizer out");
+}
+
+/// What to do about a copy that is not the tokenizer of a checkpoint.
+/// \param trained  data.tokenizer of the checkpoint
+/// \param step     the checkpoint that the command names
+data::TokenizerAdvice tokenizer_advice(const store::Directory& run,
+                                       const store::VerifiedCheckpoint& checkpoint,
+                                       const std::string& trained,
+                                       std::optional<std::int64_t> step) {
+  data::TokenizerAdvice advice;
+  advice.earlier = store::earlier_tokenizer(run, data::trained_digest(checkpoint.manifest));
+  const auto steps = store::checkpoint_steps(run.path());
+  const bool is_newest = !step || steps.empty() || steps.back() == *step;
+  if (!is_newest) return advice;  // a newer checkpoint needs the copy
+  advice.copy = store::tokenizer_copy_path(run, trained);
+  advice.end = ", or name the tokenizer to take with --set data.tokenizer=FILE";
+  return advice;
+}
+
+/// Takes end_of_text, begin and special_in_text from the checkpoint: a resume changes them in
+/// run.toml before its first checkpoint. Keys that `sources` sets stay.
+void take_trained_keys(config::Data& data, const config::Data& trained,
+                       const config::Sources& sources) {
+  const auto is_set = [&](const char* key) { return config::sets_key(sources, key); };
+  if (!is_set("data.end_of_text")) data.end_of_text = trained.end_of_text;
+  if (!is_set("data.begin")) data.begin = trained.begin;
+  if (!is_set("data.special_in_text")) data.special_in_text = trained.special_in_text;
+}
+
+/// Loads the tokenizer: that of `sources`, else the copy in the run folder.
+/// \param step  the checkpoint that the command names
+/// \throws OtherTokenizer (differs) if the copy is not the tokenizer of the training
+void load_tokenizer(TrainedModel& loaded, const config::Sources& sources,
+                    const store::Directory& run, const store::VerifiedCheckpoint& checkpoint,
+                    std::optional<std::int64_t> step) {
   auto& data = loaded.config.data;
-  if (!is_named) data.tokenizer = tokenizer_of_run(store::Directory(run), data.tokenizer);
+  const auto& manifest = checkpoint.manifest;
+  const auto before = trained_config(checkpoint).data;
+  const auto& trained = before.tokenizer;
+  const bool is_named = config::sets_key(sources, "data.tokenizer");
+  if (!is_named) {
+    data.tokenizer = trained_tokenizer(run, trained, manifest, data.tokenizer);
+    take_trained_keys(data, before, sources);
+  }
   loaded.encoding = std::make_shared<const data::TextEncoding>(data, data::trained_on(manifest));
-  if (is_named) return;
-  data::check_tokenizer_of_run(
-      manifest, loaded.encoding->tokenizer(),
-      "restore the file, or name the tokenizer to take with --set data.tokenizer=FILE");
+  if (is_named) {
+    const auto warning = other_tokenizer_warning(manifest, loaded.encoding->tokenizer(), trained);
+    if (warning) loaded.warnings.push_back(*warning);
+    return;
+  }
+  data::check_tokenizer_of_run(manifest, loaded.encoding->tokenizer(),
+                               tokenizer_advice(run, checkpoint, trained, step));
+}
+
+/// Compares the embedding of a checkpoint with that of the model for a named tokenizer.
+/// \throws Error (differs) if the tokenizer has another number of tokens
+void check_vocabulary(const store::SafetensorsStream& file,
+                      const std::vector<nn::ParameterSpec>& specs, const TrainedModel& loaded) {
+  constexpr std::string_view kEmbedding = "embedding.weight";
+  const auto wanted = std::find_if(specs.begin(), specs.end(),
+                                   [&](const auto& spec) { return spec.name == kEmbedding; });
+  const auto found = file.entries().find(std::string(kEmbedding));
+  if (wanted == specs.end() || found == file.entries().end()) return;
+  const auto& shape = found->second.shape;
+  if (shape.empty() || shape.front() == wanted->shape.front()) return;
+  throw Error(Exit::differs,
+              text("data.tokenizer: ", tokenizer_name(loaded.encoding->tokenizer()), " has ",
+                   loaded.encoding->vocabulary(), " tokens, which need an embedding of ",
+                   wanted->shape.front(), " rows, but that of the model has ", shape.front(),
+                   "; leave data.tokenizer out, or name the tokenizer of the training"));
 }
 
 /// Builds the model of `loaded.config` and loads the weights of a checkpoint.
-void load_model(TrainedModel& loaded, const store::VerifiedCheckpoint& checkpoint,
+/// \param is_named  the command names the tokenizer
+void load_model(TrainedModel& loaded, const store::VerifiedCheckpoint& checkpoint, bool is_named,
                 nn::ParameterUse use) {
   const auto scheme = config::bind(loaded.config.scheme, loaded.shape);
   const auto specs = plan::parameter_specs_of(loaded.config.model, scheme);
   check_inference_memory(specs, loaded.shape, loaded.machine.precision, use);
   const auto file = store::open_tensors(checkpoint, store::kModelStem);
+  if (is_named) check_vocabulary(file, specs, loaded);
   check_tensors(file, specs, loaded.machine.precision);
   loaded.parameters =
       std::make_unique<nn::Parameters>(specs, loaded.machine.precision, ops::compute_device(), use);
@@ -155,9 +244,11 @@ TrainedModel load_run(const std::optional<std::filesystem::path>& run,
       step ? store::checkpoint_of_step(*run, *step) : store::newest_checkpoint(*run);
   loaded.skipped = search.skipped;
   const auto checkpoint = usable_checkpoint(search, saved, *run);
-  load_tokenizer(loaded, names_tokenizer(sources, loaded, saved), *run, checkpoint.manifest);
+  loaded.data_record = checkpoint.manifest.value("data", nlohmann::json());
+  const bool is_named = config::sets_key(sources, "data.tokenizer");
+  load_tokenizer(loaded, sources, store::Directory(*run), checkpoint, step);
   loaded.shape = config::shape_of(loaded.config, loaded.encoding->vocabulary());
-  load_model(loaded, checkpoint, use);
+  load_model(loaded, checkpoint, is_named, use);
   return loaded;
 }
 

@@ -39,7 +39,7 @@ class RankCommands {
   /// A rank other than 0: the next command. \param is_written  as in send()
   RankCommand receive(bool is_written) { return exchange(RankCommand::wait, is_written); }
 
-  /// Rank 0: true after SIGINT or SIGTERM of any rank.
+  /// Rank 0: true after SIGINT, SIGTERM or SIGHUP of any rank.
   bool stop_wanted() const;
 
   /// The step of the newest checkpoint that rank 0 knows, -1: none. Rank 0 sets it; it travels with

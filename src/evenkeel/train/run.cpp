@@ -17,7 +17,6 @@
 #include "evenkeel/train/health/skip_budget.h"
 #include "evenkeel/train/rank_checks.h"
 #include "evenkeel/train/run_checks.h"
-#include "evenkeel/train/run_tokenizer.h"
 #include "evenkeel/train/sample.h"
 #include "evenkeel/train/trainer.h"
 
@@ -99,7 +98,7 @@ void Run::start() {
     const auto checkpoint = std::filesystem::absolute(open_.from->folder.path());
     store::copy_imported_files(checkpoint.parent_path().parent_path(), folder);
   }
-  copy_tokenizer(*setup_.text.encoding, folder, /*replaces=*/!finished());
+  tokenizer_.start(*setup_.text.encoding, newest, folder);
   console_.log_to(folder, "log.txt");
   recorder_.start_tracking(progress().step, source_names(setup_.text));
   if (request_.checkpoint) saved_at_ = -1;  // saved again, which deletes the later ones
@@ -269,6 +268,7 @@ void Run::set_saved(std::int64_t step, const std::string& left) {
   saved_at_ = step;
   commands_.set_checkpoint(step);
   console_.info(text("step ", step, ": saved"));
+  tokenizer_.replace_after_save(open_.lock->directory(), console_);
   if (!left.empty() && left != reported_left_) {
     console_.warn(text("step ", step, ": saved, but an older checkpoint stays: ", left));
   }

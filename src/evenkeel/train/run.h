@@ -16,6 +16,7 @@
 #include "evenkeel/train/recorder.h"
 #include "evenkeel/train/run_provenance.h"
 #include "evenkeel/train/run_setup.h"
+#include "evenkeel/train/run_tokenizer.h"
 
 namespace evenkeel::train {
 
@@ -33,6 +34,7 @@ struct StepResult;
 /// | Evaluator     | validation loss                                       |
 /// | Recorder      | metrics, health events, profiles, status, console     |
 /// | RunProvenance | run.toml, provenance.json, scheme.txt, MANIFEST.json  |
+/// | RunTokenizer  | the copy of the tokenizer                             |
 class Run {
  public:
   /// Builds the model and prints the summary; writes no file.
@@ -100,6 +102,7 @@ class Run {
   comm::Group& group_;
   RunSetup setup_;
   RunProvenance provenance_;
+  RunTokenizer tokenizer_;
   Recorder recorder_;
   std::unique_ptr<Trainer> trainer_;
   std::unique_ptr<Evaluator> evaluator_;

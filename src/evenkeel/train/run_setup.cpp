@@ -13,7 +13,7 @@
 #include "evenkeel/norm/leakage.h"
 #include "evenkeel/norm/warnings.h"
 #include "evenkeel/plan/memory.h"
-#include "evenkeel/train/run_tokenizer.h"
+#include "evenkeel/store/tokenizer_copy.h"
 #include "evenkeel/train/signals.h"
 
 namespace evenkeel::train {
@@ -69,7 +69,8 @@ void print_model(const config::Config& config, const plan::Plan& plan, Console& 
 config::Config config_of_run(config::Config config, const std::filesystem::path& folder) {
   std::error_code none;
   if (!std::filesystem::exists(config.data.tokenizer, none)) {
-    config.data.tokenizer = tokenizer_of_run(store::Directory(folder), config.data.tokenizer);
+    auto& tokenizer = config.data.tokenizer;
+    tokenizer = store::tokenizer_of_run(store::Directory(folder), tokenizer);
   }
   return config;
 }
@@ -110,6 +111,7 @@ void print_summary(const config::Config& config, const RunSetup& setup,
   for (const auto& warning : norm::unexpected_warnings(setup.plan.scheme)) {
     console.warn(text("warning ", warning.code, ": ", warning.explanation));
   }
+  for (const auto& warning : setup.text.warnings) console.warn(text("warning: ", warning));
 }
 
 }  // namespace evenkeel::train

@@ -1,43 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evenkeel/train/run_tokenizer.h"
 
-#include <cstdint>
-#include <filesystem>
+#include <utility>
 
-#include "evenkeel/base/file.h"
+#include "evenkeel/base/digest.h"
+#include "evenkeel/base/error.h"
+#include "evenkeel/data/tokenizer_record.h"
 
 namespace evenkeel::train {
 
-namespace {
-
-constexpr const char* kStem = "tokenizer";
-constexpr std::uint64_t kMaxTokenizerBytes = std::uint64_t{256} << 20;
-
-}  // namespace
-
-void copy_tokenizer(const data::TextEncoding& encoding, const store::Directory& run,
-                    bool replaces) {
+void RunTokenizer::start(const data::TextEncoding& encoding, const store::CheckpointSearch& newest,
+                         const store::Directory& run) {
   if (encoding.is_bytes()) return;
-  const std::filesystem::path path = encoding.tokenizer().path();
-  const auto ending = path.extension().string();
-  const auto name =
-      ending == ".json" || ending == ".model" ? kStem + ending : path.filename().string();
-  const bool has_copy = run.has(name);
-  if (has_copy && !replaces) return;
-  const auto content = read_file(path, kMaxTokenizerBytes);
-  const bool is_equal = run.has_file(name) && run.read(name, kMaxTokenizerBytes) == content;
-  if (!is_equal) run.write(name, content);
+  const auto& tokenizer = encoding.tokenizer();
+  auto copy = store::read_tokenizer(tokenizer.path());
+  if (evenkeel::digest(copy.content.data(), copy.content.size()) != tokenizer.digest()) {
+    throw Error(Exit::differs, text(tokenizer.path(),
+                                    ": must be the tokenizer that the text was read with, but "
+                                    "changed while the text was read; start again"));
+  }
+  if (!newest.found || data::has_digest_of(newest.found->manifest, tokenizer)) {
+    store::write_tokenizer(run, copy);
+    return;
+  }
+  store::add_tokenizer(run, copy);
+  earlier_digest_ = data::trained_digest(newest.found->manifest);
+  unsaved_ = std::move(copy);
 }
 
-std::string tokenizer_of_run(const store::Directory& run, const std::string& configured) {
-  if (configured == "bytes") return configured;
-  for (const auto& name : {std::string("tokenizer.json"), std::string("tokenizer.model"),
-                           std::filesystem::path(configured).filename().string()}) {
-    if (!run.has_file(name)) continue;
-    run.check_file(name);
-    return (run.path() / name).string();
+void RunTokenizer::replace_after_save(const store::Directory& run, Console& console) {
+  if (!unsaved_) return;
+  try {
+    store::replace_tokenizer(run, *unsaved_, earlier_digest_);
+    unsaved_.reset();
+  } catch (const Error& error) {
+    console.warn(
+        text("the copy of the tokenizer is not replaced; the next checkpoint, or the next "
+             "start, does it: ",
+             error.what()));
   }
-  return configured;
 }
 
 }  // namespace evenkeel::train

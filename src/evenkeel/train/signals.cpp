@@ -76,13 +76,12 @@ void release_signals() {
   ::syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &kHeld, nullptr, sizeof kHeld);
 }
 
-void catch_signals(bool announces, Hangup hangup) {
+void catch_signals(bool announces) {
   is_terminal = announces && ::isatty(STDERR_FILENO) != 0;
   handle(SIGINT, on_stop);
   handle(SIGTERM, on_stop);
   handle(SIGUSR1, on_save);
-  const bool stops = hangup == Hangup::stops && !is_ignored(SIGHUP);
-  handle(SIGHUP, stops ? on_stop : SIG_IGN);
+  if (!is_ignored(SIGHUP)) handle(SIGHUP, on_stop);
   handle(SIGPIPE, SIG_IGN);
   handle(SIGXFSZ, SIG_IGN);  // write() then fails with EFBIG at the file size limit
   release_signals();

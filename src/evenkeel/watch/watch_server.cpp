@@ -94,6 +94,9 @@ class WatchServer::Listener {
   void answer(const httplib::Request& request, httplib::Response& response) {
     response.set_header("Cache-Control", "no-store");
     response.set_header("X-Content-Type-Options", "nosniff");
+    if (request.get_header_value_count("Host") > 1) {
+      return set_text(response, 400, "the request must have the header Host once\n");
+    }
     if (!is_loopback_host(request.get_header_value("Host"))) {
       return set_text(response, 403, "the Host must be localhost or 127.0.0.1\n");
     }

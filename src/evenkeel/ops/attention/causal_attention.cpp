@@ -4,6 +4,7 @@
 #include <ATen/ops/empty.h>
 #include <torch/library.h>
 
+#include <cmath>
 #include <tuple>
 
 #include "evenkeel/ops/common/operands.h"
@@ -89,6 +90,7 @@ Tensor causal_attention_autograd(const Tensor& q, const Tensor& k, const Tensor&
                                  std::optional<double> softcap,
                                  const DocumentStarts& document_starts) {
   check_attention(q, k, v, document_starts);
+  TORCH_CHECK(std::isfinite(scale), "[causal_attention] scale must be finite, but is ", scale);
   check_softcap("causal_attention", softcap);
   return CausalAttentionFunction::apply(q, k, v, scale, softcap, document_starts);
 }

@@ -30,8 +30,8 @@ namespace evenkeel::ops {
 /// \param document_starts  [B, T], int32: the first position that a query
 ///           attends to; at most its own position, non-decreasing along T; nullopt: 0
 /// \return y, [B, T, heads, D]; differentiable once with respect to q, k and v
-/// \throws c10::Error if shapes, dtypes or document_starts do not fit, or softcap is not
-///         positive
+/// \throws c10::Error if shapes, dtypes or document_starts do not fit, softcap is not positive, or
+///         scale is not finite
 /// \source Vaswani et al. 2017, arXiv:1706.03762, eq. 1; Dao et al. 2022, arXiv:2205.14135
 at::Tensor causal_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                             double scale, std::optional<double> softcap = {},
@@ -39,8 +39,8 @@ at::Tensor causal_attention(const at::Tensor& q, const at::Tensor& k, const at::
 
 /// The maximum of scale * q_i . k_j per head over all visible pairs, before soft-capping. NaN
 /// scores are ignored. The cost is that of one attention forward pass. Not differentiable.
-/// \param q, k, document_starts  as above, B and T at least 1
-/// \return [heads], float64; computed in float32 unless q is float64
+/// \param q, k, document_starts  as above; on CUDA B and T are at least 1
+/// \return [heads], float64; computed in float32 unless q is float64; -inf without visible pairs
 /// \throws c10::Error as above
 at::Tensor largest_scores(const at::Tensor& q, const at::Tensor& k, double scale,
                           const std::optional<at::Tensor>& document_starts = {});

@@ -305,7 +305,8 @@ Tensor largest_scores_cpu(const Tensor& q, const Tensor& k, double scale,
                           const std::optional<Tensor>& document_starts) {
   AttentionOutput output(q);
   constexpr auto kNone = -std::numeric_limits<double>::infinity();
-  output.largest = at::full({q.size(0), q.size(2)}, kNone, AttentionOutput::opmath_options(q));
+  const auto batch = std::max<std::int64_t>(q.size(0), 1);  // amax() of no row is an error
+  output.largest = at::full({batch, q.size(2)}, kNone, AttentionOutput::opmath_options(q));
   attend(q, k, /*v_any=*/k, scale, std::nullopt, document_starts, output);
   return output.largest.to(at::kDouble).amax(0);
 }

@@ -5,6 +5,9 @@
 #include <ATen/ops/embedding.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
+#include <c10/util/Exception.h>
+
+#include <cstdint>
 
 #include "evenkeel/ops/common/embedding_common.h"
 #include "evenkeel/ops/common/operands.h"
@@ -70,7 +73,13 @@ Tensor embedding_autograd(const Tensor& weight, const Tensor& ids) {
 }
 
 Tensor embedding_forward(const Tensor& weight, const Tensor& ids) {
-  return at::embedding(weight, ids);
+  try {
+    return at::embedding(weight, ids);
+  } catch (const c10::IndexError&) {  // LibTorch names no operator and no id; the CPU alone throws
+    C10_THROW_ERROR(IndexError, c10::str("[embedding] ids must be 0 to ", weight.size(0) - 1,
+                                         ", but are ", ids.min().item<std::int64_t>(), " to ",
+                                         ids.max().item<std::int64_t>()));
+  }
 }
 
 /// LibTorch's embedding has no meta function in C++, only one in Python.

@@ -166,7 +166,9 @@ void matmul_out_cpu(const Tensor& y, const Tensor& x, const Tensor& w, bool is_a
     });
   }
   if (y.dim() == 3) return matmul_in_blocks(y, x, w, is_added);
-  if (uses_float_product(y, x, w)) return float_product_out(y, x, w, is_added);
+  if (uses_float_product(y, x, w) || uses_float_product_in_place(y, x, w)) {
+    return float_product_out(y, x, w, is_added);
+  }
   if (uses_bf16_product(y, x, w)) return bf16_product_out(y, x, w, is_added);
   if (is_weight_gradient(x, w)) return multiply_as_weight_gradient(y, x, w, is_added);
   matmul_in_blocks(y.unsqueeze(0), x.unsqueeze(0), w.unsqueeze(0), is_added);

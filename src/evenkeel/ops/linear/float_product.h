@@ -14,10 +14,15 @@ bool has_float_product();
 /// vectors of at most 256 bits there (docs/decisions/0032).
 bool uses_float_product(const at::Tensor& y, const at::Tensor& x, const at::Tensor& w);
 
+/// True on every processor with AVX-512 for such matrices with few rows of x and contiguous columns
+/// of w, as in decoding of a batch: w is read where it lies, where MKL would pack it.
+bool uses_float_product_in_place(const at::Tensor& y, const at::Tensor& x, const at::Tensor& w);
+
 /// y = x w or y += x w, by the tiles of kernels::cpu::FloatMatmul, in parallel; on the calling
 /// thread inside a parallel region. The bits of a value depend on its row of x, its column of w and
 /// the instruction set alone.
-/// \param y, x, w  [rows, columns], [rows, depth], [depth, columns]; uses_float_product()
+/// \param y, x, w  [rows, columns], [rows, depth], [depth, columns]; uses_float_product() or
+///                 uses_float_product_in_place()
 void float_product_out(const at::Tensor& y, const at::Tensor& x, const at::Tensor& w,
                        bool is_added);
 

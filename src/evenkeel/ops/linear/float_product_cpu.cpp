@@ -25,12 +25,23 @@ using kernels::cpu::TileRange;
 constexpr std::int64_t kPackedTerms = 4 * kMatmulDepth;
 /// Rows of x for which w is not packed.
 constexpr std::int64_t kRowsInPlace = 256;
+/// Rows of x for which this takes less time than MKL with AVX-512 (docs/decisions/0028).
+constexpr std::int64_t kRowsWithAvx512 = 32;
 /// Products with fewer multiplications run on the calling thread.
 constexpr std::int64_t kSmall = 1 << 18;
 
 bool is_matrix_of_floats(const Tensor& x) {
   return x.dim() == 2 && x.is_cpu() && x.scalar_type() == at::kFloat && !x.is_neg() &&
          x.size(0) > 1 && x.size(1) > 1;
+}
+
+/// Float32 matrices on the CPU: y row-major, x and w row-major or column-major.
+bool are_operands(const Tensor& y, const Tensor& x, const Tensor& w) {
+  const auto has_unit_stride = [](const Tensor& of) {
+    return of.stride(0) == 1 || of.stride(1) == 1;
+  };
+  return is_matrix_of_floats(y) && is_matrix_of_floats(x) && is_matrix_of_floats(w) &&
+         y.stride(1) == 1 && has_unit_stride(x) && has_unit_stride(w);
 }
 
 /// One operand is packed once and shared by all tasks; a task packs its own tiles of the other one.
@@ -173,7 +184,9 @@ class ProductInPlace {
  private:
   template <typename Work>
   void for_each_tile(const Work& work) const {
-    cpu::parallel_for(0, blocks_of(in_.columns, tile_.rows), /*grain=*/1,
+    const auto tiles = blocks_of(in_.columns, tile_.rows);
+    if (in_.rows * in_.columns * in_.depth < kSmall) return work(TileRange{0, tiles});
+    cpu::parallel_for(0, tiles, /*grain=*/1,
                       [&](std::int64_t begin, std::int64_t end) { work(TileRange{begin, end}); });
   }
 
@@ -222,15 +235,16 @@ bool has_float_product() {
 }
 
 bool uses_float_product(const Tensor& y, const Tensor& x, const Tensor& w) {
-  const auto has_unit_stride = [](const Tensor& of) {
-    return of.stride(0) == 1 || of.stride(1) == 1;
-  };
-  return has_float_product() && is_matrix_of_floats(y) && is_matrix_of_floats(x) &&
-         is_matrix_of_floats(w) && y.stride(1) == 1 && has_unit_stride(x) && has_unit_stride(w);
+  return has_float_product() && are_operands(y, x, w);
+}
+
+bool uses_float_product_in_place(const Tensor& y, const Tensor& x, const Tensor& w) {
+  static const bool has_vectors = CpuFeatures::detect().avx512;
+  return has_vectors && are_operands(y, x, w) && w.stride(0) == 1 && x.size(0) <= kRowsWithAvx512;
 }
 
 void float_product_out(const Tensor& y, const Tensor& x, const Tensor& w, bool is_added) {
-  EK_ASSERT(uses_float_product(y, x, w) && x.size(0) == y.size(0) && w.size(0) == x.size(1) &&
+  EK_ASSERT(are_operands(y, x, w) && x.size(0) == y.size(0) && w.size(0) == x.size(1) &&
             w.size(1) == y.size(1));
   auto in = operands_of(y, x);
   in.w = w.const_data_ptr<float>();

@@ -3,6 +3,7 @@
 
 #include <ATen/core/grad_mode.h>
 
+#include "evenkeel/ops/common/operands.h"
 #include "evenkeel/ops/common/registration.h"
 #include "evenkeel/ops/common/saved_value.h"
 #include "evenkeel/ops/linear/deterministic_matmul.h"
@@ -54,7 +55,18 @@ class SwigluLinearFunction : public torch::autograd::Function<SwigluLinearFuncti
   }
 };
 
+// swiglu() refuses an odd size, which this division rounds down.
+void check_swiglu_linear(const Tensor& up_gate, const Tensor& w) {
+  TORCH_CHECK(up_gate.dim() >= 1 && w.dim() == 2 && up_gate.sym_size(-1) / 2 == w.sym_size(1) &&
+                  up_gate.scalar_type() == w.scalar_type(),
+              "[swiglu_linear] up_gate must be [..., 2 F] and w [rows, F] of one dtype, but they "
+              "are ",
+              up_gate.sym_sizes(), " of ", dtype_name(up_gate.scalar_type()), " and ",
+              w.sym_sizes(), " of ", dtype_name(w.scalar_type()));
+}
+
 Tensor swiglu_linear_autograd(const Tensor& up_gate, const Tensor& w) {
+  check_swiglu_linear(up_gate, w);
   const GradientBuffer none;
   return SwigluLinearFunction::apply(up_gate, w, &none);
 }
@@ -64,7 +76,10 @@ Tensor swiglu_linear_autograd(const Tensor& up_gate, const Tensor& w) {
 // A GradientBuffer is a C++ object: calls with one do not go through the dispatcher.
 Tensor swiglu_linear(const Tensor& up_gate, const Tensor& w,
                      const GradientBuffer& gradient_buffer) {
-  if (gradient_buffer) return SwigluLinearFunction::apply(up_gate, w, &gradient_buffer);
+  if (gradient_buffer) {
+    check_swiglu_linear(up_gate, w);
+    return SwigluLinearFunction::apply(up_gate, w, &gradient_buffer);
+  }
   static const auto op = registered_operator<SwigluLinearSignature>("evenkeel::swiglu_linear");
   return op.call(up_gate, w);
 }

@@ -2,6 +2,9 @@
 #include "evenkeel/ops/moe/gather_sum.h"
 
 #include <ATen/ops/empty.h>
+#include <c10/util/Exception.h>
+
+#include <string>
 
 #include "evenkeel/ops/common/operands.h"
 #include "evenkeel/ops/common/registration.h"
@@ -53,7 +56,9 @@ Tensor gather_sum_autograd(const Tensor& x, const Tensor& rows, const Tensor& gr
   TORCH_CHECK(
       gradient_rows.sym_size(0) == x.sym_size(0) && gradient_rows.sym_numel() == rows.sym_numel(),
       "[gather_sum] gradient_rows must have the ", x.sym_size(0), " rows of x and the ",
-      rows.sym_numel(), " terms of rows, but is ", gradient_rows.sym_sizes());
+      rows.sym_numel(), " terms of rows, but is ", gradient_rows.sym_sizes(),
+      gradient_rows.dim() == 2 ? c10::str(", which has ", gradient_rows.sym_numel(), " terms")
+                               : std::string());
   return GatherSumFunction::apply(x, rows, gradient_rows);
 }
 

@@ -13,7 +13,7 @@ namespace evenkeel::study {
 
 /// Version of the numerical results. It increases if and only if equal configurations give
 /// different numbers, which makes cached runs stale (CHANGELOG.md, "Changed numbers").
-inline constexpr int kNumericsVersion = 18;
+inline constexpr int kNumericsVersion = 19;
 
 /// Computes cache keys from the inputs that determine the numbers of a run: resolved configuration
 /// with scheme, digests of the data, arithmetic (precision, instruction set, LibTorch), and

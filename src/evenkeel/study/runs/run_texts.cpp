@@ -7,6 +7,7 @@
 
 #include "evenkeel/base/error.h"
 #include "evenkeel/config/config.h"
+#include "evenkeel/data/corpus_checks.h"
 #include "evenkeel/data/load_corpora.h"
 #include "evenkeel/store/directory.h"
 #include "evenkeel/store/run_folder.h"
@@ -62,6 +63,7 @@ std::vector<RunText> run_texts(const config::Config& config) {
   const auto& evaluate = config.evaluate;
   const auto context = config.model.context, vocabulary = config.model.vocabulary;
   const auto corpora = data::load_corpora(config.data, context, vocabulary);
+  data::print_warnings_once(corpora.warnings);
   const auto validation_files = files_of(corpora.validation);
   std::vector<RunText> texts = {
       {"data.train", "train_digest", data::digest(corpora.train), "files", files_of(corpora.train)},
