@@ -106,7 +106,7 @@ std::string trained_tokenizer(const store::Directory& run, const std::string& tr
                               const nlohmann::json& manifest, const std::string& configured) {
   const auto training = data::trained_on(manifest);
   const bool is_of_bytes = trained == "bytes" && training && training->knows_tokenizer;
-  const auto copy = store::tokenizer_of_run(run, trained);
+  auto copy = store::tokenizer_of_run(run, trained);
   if (is_of_bytes || copy != trained) return copy;
   return store::tokenizer_of_run(run, configured);
 }
