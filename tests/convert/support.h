@@ -13,6 +13,7 @@
 #include "evenkeel/base/error.h"
 #include "evenkeel/config/scheme/scheme.h"
 #include "evenkeel/store/safetensors.h"
+#include "support/message_of.h"
 
 namespace evenkeel::convert {
 
@@ -53,17 +54,6 @@ class TestFolder {
  private:
   std::filesystem::path path_;
 };
-
-/// The message of the Error that a call throws; "" if it throws none.
-template <typename Call>
-std::string message_of(const Call& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
 
 /// Two blocks of width 8 with two heads, one key/value head and FFN width 3.
 inline norm::Shape small_shape() {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "evenkeel/base/error.h"
+#include "support/message_of.h"
 #include "support/tiny_model.h"
 
 namespace evenkeel::generate {
@@ -119,16 +120,6 @@ TEST(GenerateBatch, SamplesTheSameTokensOnAnyNumberOfThreads) {
   auto one = options;
   one.sequence = kManyTexts - 1;
   EXPECT_EQ(generate(*tiny.model, one), texts.back());
-}
-
-template <typename Call>
-std::string message_of(const Call& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
 }
 
 /// The message about the first logit that is not finite.

@@ -50,15 +50,13 @@ bool is_same_tokenizer(const nlohmann::json& before, const nlohmann::json& now) 
   return recorded_digests(before).gives_equal_ids(recorded_digests(now));
 }
 
-bool has_digest_of(const nlohmann::json& manifest, const tokenizer::Tokenizer& tokenizer) {
-  const auto before = manifest.value("data", nlohmann::json::object());
-  const nlohmann::json digest = tokenizer.digest();
-  return before.is_object() && before.value(kTokenizerDigest, nlohmann::json()) == digest;
-}
-
 std::string trained_digest(const nlohmann::json& manifest) {
   const auto before = manifest.value("data", nlohmann::json::object());
   return before.is_object() ? recorded_digest(before, kTokenizerDigest) : "";
+}
+
+bool has_digest_of(const nlohmann::json& manifest, const tokenizer::Tokenizer& tokenizer) {
+  return trained_digest(manifest) == tokenizer.digest();
 }
 
 void check_tokenizer_of_run(const nlohmann::json& manifest, const tokenizer::Tokenizer& tokenizer,
